@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -12,13 +13,13 @@ import (
 // maxClasses bounds the classes of one policy.
 const maxClasses = 8
 
-// Class is a class of requests of a policy: what it leaves is for the classes before it.
+// Class is a class of requests of a policy. The units that it leaves are for the classes before it.
 type Class struct {
 	Name   string
 	Leaves engine.Leave
 }
 
-// String returns the name, and what the class leaves.
+// String returns the name and the units that the class leaves.
 func (c *Class) String() string {
 	if c.Leaves == (engine.Leave{}) {
 		return c.Name
@@ -150,14 +151,12 @@ func (p *Policy) addClass(o *overrideFields) error {
 	}
 }
 
-func (c *classes) names() (text string) {
+func (c *classes) names() string {
+	names := make([]string, len(c.list))
 	for i := range c.list {
-		if i > 0 {
-			text += ", "
-		}
-		text += c.list[i].Name
+		names[i] = c.list[i].Name
 	}
-	return text
+	return strings.Join(names, ", ")
 }
 
 // texts returns the classes as text.
@@ -168,7 +167,7 @@ func (c *classes) texts() (all []string) {
 	return all
 }
 
-// place returns the place of a class; -1 if there is none of the name.
+// place returns the place of the class with a name, or -1.
 func (c *classes) place(name string) int {
 	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
 }
@@ -210,8 +209,13 @@ func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge
 // put puts the charge into the class at a place, under a level of pressure.
 func (c *Charge) put(place, level int) {
 	all := &c.Owner.classes
-	c.Class = all.list[place].Name
-	if lowered, ok := all.lowered[classLimit{c.Limit, place, level}]; ok {
-		c.Limit = lowered
+	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place, level)
+}
+
+// limit returns the limit of the class at a place, under a level of pressure.
+func (c *classes) limit(of headgate.Limit, place, level int) headgate.Limit {
+	if lowered, ok := c.lowered[classLimit{of, place, level}]; ok {
+		return lowered
 	}
+	return of
 }

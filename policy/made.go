@@ -15,7 +15,7 @@ type Made struct {
 	Space   string
 	Failure Failure
 	Shadow  bool
-	// Classes are the classes of its requests, as [CheckClasses] accepts them for the limit; nil for none.
+	// Classes are the classes of its requests, as [LowerFor] accepts them for the limit; nil for none.
 	Classes []Class
 }
 
@@ -24,13 +24,20 @@ func (m Made) Equal(o Made) bool {
 	return m.Name == o.Name && m.Limit == o.Limit && m.Space == o.Space && m.Failure == o.Failure && m.Shadow == o.Shadow && slices.Equal(m.Classes, o.Classes)
 }
 
-// CheckClasses returns an error if a policy with a limit cannot have the classes.
-func CheckClasses(limit headgate.Limit, all []Class) error {
+// LowerFor returns the limit of each class of a policy with a limit, or why it cannot have the classes.
+func LowerFor(limit headgate.Limit, all []Class) ([]headgate.Limit, error) {
 	p := &Policy{}
 	if err := p.setClasses(fieldsOf(all)); err != nil {
-		return err
+		return nil, err
 	}
-	return p.lower(limit)
+	if err := p.lower(limit); err != nil {
+		return nil, err
+	}
+	limits := make([]headgate.Limit, len(all))
+	for place := range all {
+		limits[place] = p.classes.limit(limit, place, 0)
+	}
+	return limits, nil
 }
 
 func fieldsOf(all []Class) list[classFields] {

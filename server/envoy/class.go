@@ -27,7 +27,7 @@ func classOf(request *pb.RateLimitRequest) string {
 	return ""
 }
 
-// classes are the classes of a rule in order. The zero value is none.
+// classes are the classes of a rule in order. The zero value has no classes.
 type classes struct {
 	all []policy.Class
 	// lowered are the limits of the classes. They decide where the rule's policy is not in force.
@@ -76,16 +76,10 @@ func (r *Rule) classify(entries []*yamlfile.Node, at *node) error {
 		}
 		all = append(all, class)
 	}
-	if err := policy.CheckClasses(r.limit, all); err != nil {
+	lowered, err := policy.LowerFor(r.limit, all)
+	if err != nil {
 		return located(fmt.Errorf("invalid classes: %s", plain(err)), at.At)
 	}
-	r.classes.all = all
-	for i := range all {
-		lowered, err := r.limit.Leaving(all[i].Leaves)
-		if err != nil {
-			return located(err, at.At)
-		}
-		r.classes.lowered = append(r.classes.lowered, lowered)
-	}
+	r.classes = classes{all, lowered}
 	return nil
 }
