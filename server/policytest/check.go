@@ -23,7 +23,6 @@ const (
 
 // The values of do and of expect.
 var (
-	verbs    = []string{"allow", "peek", "give", "reset", "acquire", "release"}
 	verdicts = []string{"allowed", "denied", "error"}
 	// classless are the verbs that no class changes.
 	classless = []string{"give", "reset", "release"}
@@ -127,7 +126,7 @@ func (c *stepChecker) when(last time.Duration) {
 // words checks the fields with a few values.
 func (c *stepChecker) words() {
 	s := c.step
-	c.oneOf("do", s.Do, verbs)
+	c.oneOf("do", s.Do, verbs())
 	c.oneOf("expect", s.Expect, verdicts)
 	for _, name := range slices.Sorted(maps.Keys(s.Shadows)) {
 		if v := s.Shadows[name]; v != "allowed" && v != "denied" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -129,8 +130,17 @@ func kindOf(s *Step) engine.Kind {
 	if s.Do == nil {
 		return engine.OpAllow
 	}
-	return map[string]engine.Kind{
-		"allow": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "reset": engine.OpReset,
-		"acquire": engine.OpAcquire, "release": engine.OpRelease,
-	}[*s.Do]
+	return kinds[slices.Index(verbs(), *s.Do)]
+}
+
+// kinds are the operations of steps.
+var kinds = [...]engine.Kind{engine.OpAllow, engine.OpPeek, engine.OpGive, engine.OpReset, engine.OpAcquire, engine.OpRelease}
+
+// verbs returns the values of do.
+func verbs() []string {
+	words := make([]string, len(kinds))
+	for i, kind := range kinds {
+		words[i] = kind.String()
+	}
+	return words
 }
