@@ -5,6 +5,6 @@
 // server becomes slower, and rises where it becomes faster, and no baseline has to be learned. A baseline that is learned while calls queue
 // is the latency of the queue: that is the known fault of most adaptive limiters (docs/design/simulator.md has them by name).
 //
-//	limiter.go     permits, and what the limiter says of itself
+//	limiter.go     permits, and the limiter's status
 //	controller.go  the limit as windows of calls end; it reads no clock
 package adaptive

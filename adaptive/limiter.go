@@ -16,7 +16,7 @@ type Config struct {
 	// Start is the limit at the start, before it is known how much completes: Min to Max; 0 is Max. A low start refuses
 	// calls of a server that has just started with cold caches.
 	Start int
-	// Latency is how long a call may take, with its wait in the server: 1 ms to 1 min. It is what clients still accept, well below
+	// Latency is how long a call may take, with its wait in the server: 1 ms to 1 min. Choose a time that clients still accept, well below
 	// their timeouts, and several times what a call takes alone: a third of the timeout is a good begin.
 	Latency time.Duration
 	// DryRun decides and counts, and refuses nothing.
@@ -111,7 +111,7 @@ func (l *Limiter) Freeze(limit int) error {
 	return nil
 }
 
-// Status is what a limiter says of itself.
+// Status is the state of a limiter.
 type Status struct {
 	// Limit is the limit in force, and InFlight the number of calls that have a permit.
 	Limit, InFlight int

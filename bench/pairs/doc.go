@@ -7,7 +7,7 @@
 // scatter more after that is undecided: it has not passed. Time on a clock would say little, because other programs take part of it.
 //
 //	main.go     the flags, and the table
-//	pair.go     a row in pairs, and what its figures say
-//	rows.go     what is measured, by functions that both builds have
+//	pair.go     a row in pairs, and the verdict on its figures
+//	rows.go     the measured decisions, by functions that both builds have
 //	measure.go  a row in a process of its own
 package main

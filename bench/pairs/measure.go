@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// measure prints the sample of one row. Before, each key is asked once, so that it has a state.
+// measure prints the sample of one row. It first sends one request for each key, so that every key has a state.
 func measure(ctx context.Context, name, redis string, lasts time.Duration) error {
 	at := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 	if at < 0 {

@@ -25,7 +25,7 @@ type row struct {
 	make    func(ctx context.Context, redis string) (work, error)
 }
 
-// work decides, and says what CPU time that has taken so far.
+// work decides, and reports the CPU time that its decisions have taken so far.
 type work struct {
 	ask  func(key string) error
 	cpu  func(context.Context) (time.Duration, error)

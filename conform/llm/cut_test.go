@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A stream that is cut is charged once, and never nothing: what was streamed where somebody says so, and otherwise what the
-// last report says or, without one, the estimate. Azure/kars#12 charged 0.
+// A stream that is cut is charged once, and never nothing: the streamed units if somebody reports them at the end, otherwise the
+// last report or, without one, the estimate. Azure/kars#12 charged 0.
 func cutStreams(w *world) {
 	const estimate, term = 1000, 10 * time.Millisecond
 	cuts := []struct {

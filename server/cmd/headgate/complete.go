@@ -32,7 +32,7 @@ func completes(c *cobra.Command) {
 }
 
 // serverNames asks the admin listener for the policies, or for the keys with the most requests of the
-// last hour. Without an answer there are none.
+// last hour. It returns none if the server does not answer.
 func serverNames(c *cobra.Command, word string, args []string, start string) (names []string) {
 	var a adminClient
 	a.addTo(&cobra.Command{})

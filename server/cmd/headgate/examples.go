@@ -84,7 +84,7 @@ func printExample(w io.Writer, text string) {
 	}
 }
 
-// typed makes of what a test needs what a reader types.
+// typed turns the words of a test into those that a reader types.
 var typed = strings.NewReplacer(
 	" --server $RESP", "", " --admin $ADMIN", "", " --target resp://$RESP", "", "--admin 127.0.0.1:0", "--admin 127.0.0.1:6070",
 	"$HTTP", "127.0.0.1:8080", "$UPSTREAM", "http://127.0.0.1:9000", "$WORK/", "",

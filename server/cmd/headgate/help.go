@@ -25,7 +25,7 @@ type helpPrinter struct {
 	bold  bool
 }
 
-// showHelp prints the help of a command: what it does, its examples, its commands and its flags.
+// showHelp prints the help of a command: its purpose, its examples, its commands and its flags.
 func showHelp(c *cobra.Command) {
 	p := helpPrinter{w: c.OutOrStdout(), width: maxWidth}
 	if screen := terminalOf(p.w); screen != nil {

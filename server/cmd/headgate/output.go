@@ -32,8 +32,8 @@ func (o *output) Write(p []byte) (int, error) {
 // WriteString implements [io.StringWriter], in the place of the file's.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// result returns the error of a command whose output may be incomplete. A reader that has gone, as
-// head does after its lines, is none.
+// result returns the error of a command whose output may be incomplete. A reader that has
+// gone, as head does after its lines, causes no error.
 func (o *output) result(err error) error {
 	switch {
 	case o.err == nil:
@@ -60,7 +60,7 @@ func terminalOf(w io.Writer) *os.File {
 	return file
 }
 
-// outputFlag is the form of what a command prints: text or json.
+// outputFlag is the form of a command's output: text or json.
 type outputFlag string
 
 func (o *outputFlag) addTo(flags *pflag.FlagSet) {

@@ -10,7 +10,7 @@ import (
 // release is the version of a released binary. The linker sets it.
 var release string
 
-// buildInfo says what a binary was built from.
+// buildInfo names the source of a binary.
 type buildInfo struct {
 	// Version is a tag, a pseudo-version with the commit, or devel.
 	Version string `json:"version"`
@@ -21,7 +21,7 @@ type buildInfo struct {
 	Modified bool `json:"modified,omitempty"`
 }
 
-// build returns what this binary was built from.
+// build returns the source of this binary.
 func build() buildInfo {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
