@@ -210,3 +210,33 @@ func TestLimitFallsToItsMinimum(t *testing.T) {
 		t.Errorf("a limit of %d where every call fails, want 1", c.Limit())
 	}
 }
+
+// Calls in flight count under new settings, and the limit that was learned stays as far as they allow.
+func TestConfigure(t *testing.T) {
+	c := adaptive.Config{Min: 1, Max: 10, Start: 4, Latency: time.Second, Clock: headgatetest.NewClock().Now}
+	l, err := adaptive.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, ok := l.TryAcquire(); !ok {
+			t.Fatal("a call is refused")
+		}
+	}
+	for _, most := range []int{10, 3, 5} {
+		c.Max, c.Start = most, 0
+		if err := l.Configure(c); err != nil {
+			t.Fatal(err)
+		}
+		if s := l.Status(); s.InFlight != 3 || s.Limit != min(4, most) && s.Limit != 3 {
+			t.Errorf("at most %d: %+v", most, s)
+		}
+	}
+	c.Min = 6
+	if err := l.Configure(c); !errors.Is(err, engine.ErrInvalid) {
+		t.Error(err)
+	}
+	if s := l.Status(); s.InFlight != 3 || s.Limit != 3 {
+		t.Errorf("wrong settings changed %+v", s)
+	}
+}

@@ -78,6 +78,21 @@ func New(c Config) (*Limiter, error) {
 	return &Limiter{clock: c.Clock, began: c.Clock(), dry: c.DryRun, control: control}, nil
 }
 
+// Configure changes the settings, all but Start and Clock. Calls in flight stay counted, and the limit stays what it is,
+// as far as the new Min and Max allow. After an error nothing has changed.
+func (l *Limiter) Configure(c Config) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.Start = min(max(int(l.control.Limit()), c.Min), c.Max)
+	control, err := NewController(c)
+	if err != nil {
+		return err
+	}
+	control.why = "new settings"
+	l.control, l.dry = control, c.DryRun
+	return nil
+}
+
 // now is the time since the limiter began, in µs.
 func (l *Limiter) now() int64 { return l.clock().Sub(l.began).Microseconds() + 1 }
 

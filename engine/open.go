@@ -62,8 +62,9 @@ const (
 // Keeper is a store that keeps open reservations: those that were reserved with a term. Memstore and
 // redisstore are. It does not settle them by itself: a caller of Due does what Overdue returns.
 type Keeper interface {
-	// Due returns up to [MaxDue] reservations whose term has passed, and may have others left. On a
-	// Cluster without shards a call looks at a part of the slots, and 30 calls at all of them.
+	// Due returns up to [MaxDue] reservations whose term has passed, and may have others left. On Redis it returns
+	// one that was not ended again after ten seconds. On a Cluster without shards a call looks at a part of the
+	// slots, and 30 calls at all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
 	// OpenOf returns the open reservations that charged a key in any name space, up to so many.
 	OpenOf(ctx context.Context, key string, most int) ([]*Reservation, error)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -199,6 +200,13 @@ func (o *opens) pendingOf(r *engine.Reservation) []int64 {
 		}
 	}
 	return all
+}
+
+// names returns the names of all.
+func (o *opens) names() []hash {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.of))
 }
 
 func (o *opens) len() int {

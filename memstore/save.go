@@ -39,6 +39,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[1])
 	w.bytes = binary.AppendUvarint(w.bytes, uint64(len(s.shards)))
 	w.values(&s.coordinator)
+	open := s.opens.names() // before the keys: what a reservation charged later may not be in them
 	for i := range s.shards {
 		if err := s.ready(ctx); err != nil {
 			return 0, err
@@ -48,7 +49,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 			return 0, err
 		}
 	}
-	w.opens(&s.opens) // after the keys: one that was settled meanwhile must not be released again
+	w.opens(&s.opens, open) // after the keys: a reservation that was settled meanwhile must not be released again
 	w.bytes = binary.AppendUvarint(append(w.bytes, blockEnd), uint64(keys))
 	return keys, w.end()
 }
@@ -138,10 +139,15 @@ func (w *snapshotWriter) values(c *coordinator) {
 	}
 }
 
-func (w *snapshotWriter) opens(o *opens) {
+// opens writes those of some reservations that are still open.
+func (w *snapshotWriter) opens(o *opens, names []hash) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for name, k := range o.of {
+	for _, name := range names {
+		k, open := o.of[name]
+		if !open {
+			continue
+		}
 		w.bytes = binary.LittleEndian.AppendUint64(append(w.bytes, blockOpen), name.hi)
 		w.bytes = binary.LittleEndian.AppendUint64(w.bytes, name.lo)
 		w.texts(string(k))

@@ -304,3 +304,66 @@ func TestRestoreOpenReservation(t *testing.T) {
 		t.Errorf("found=%t, %+v; want all 4 units given back", results[0].Found, got)
 	}
 }
+
+// during calls a function once, in the first write.
+type during struct {
+	bytes.Buffer
+	do func()
+}
+
+func (d *during) Write(p []byte) (int, error) {
+	if do := d.do; do != nil {
+		d.do = nil
+		do()
+	}
+	return d.Buffer.Write(p)
+}
+
+// A reservation that is made while a snapshot is written, after its key was copied, is not restored: its end would
+// give back units of others. Neither is one that is settled meanwhile.
+func TestReserveDuringSave(t *testing.T) {
+	clock := headgatetest.NewClock()
+	config := memstore.Config{MaxKeys: 1000, Clock: clock.Now}
+	s, err := memstore.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for i := range 500 { // more than the writer's buffer, so that it writes before the reservations
+		allow(t, s, fmt.Sprint("k", i), variety[3], 6)
+	}
+	var settled *engine.Reservation
+	reserve := func(key string) {
+		op, results := engine.Single(engine.OpReserve, key, variety[3], 4), make([]engine.Result, 1)
+		op.ID, op.Term = "id of "+key, &engine.Term{Within: time.Minute, Then: engine.ReleaseCharge}
+		if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+			t.Errorf("%+v", results[0])
+			return
+		}
+		settled = results[0].Outcome.Reservation(&op, op.ID)
+	}
+	reserve("k1")
+	snapshot := &during{do: func() {
+		s.Do(t.Context(), []engine.Op{settled.Settle(4)}, make([]engine.Result, 1))
+		reserve("k0")
+	}}
+	if _, err := s.Save(t.Context(), snapshot); err != nil || snapshot.do != nil {
+		t.Fatal(err, "nothing was reserved meanwhile")
+	}
+	r, err := memstore.Restore(config, &snapshot.Buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	clock.Advance(time.Minute)
+	due, err := r.Due(t.Context())
+	if err != nil || len(due) > 0 {
+		t.Errorf("%d reservations are restored, %v", len(due), err)
+	}
+	for _, one := range due {
+		r.Do(t.Context(), []engine.Op{one.Overdue()}, make([]engine.Result, 1))
+	}
+	if got := allow(t, r, "k0", variety[3], 0); got.Outcome.Remaining != 4 {
+		t.Errorf("%+v; want the 6 units of others still charged", got)
+	}
+}

@@ -51,6 +51,9 @@ func (s *Store) openKeys(tag string) []string {
 // sweep is in how many parts Due looks at the slots of a Cluster without shards.
 const sweep = 30
 
+// dueAgain is after how many µs Due returns a reservation once more that was not ended.
+const dueAgain = "10000000"
+
 // Due returns reservations whose term has passed. See [engine.Keeper].
 func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) {
 	tags := s.openTags()
@@ -66,7 +69,7 @@ func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) 
 		if counts[i] == 0 {
 			continue
 		}
-		r, err := s.runScriptOn(ctx, s.scripts.due(), s.openKeys(tag), strconv.Itoa(engine.MaxDue-len(due)))
+		r, err := s.runScriptOn(ctx, s.scripts.due(), s.openKeys(tag), strconv.Itoa(engine.MaxDue-len(due)), dueAgain)
 		if err != nil {
 			return due, err
 		}

@@ -1,13 +1,17 @@
 -- Returns the open reservations whose terms have passed, the earliest first: id and bytes, one after
--- another. KEYS are those of reserve.lua. An id without bytes is dropped.
+-- another. KEYS are those of reserve.lua. An id without bytes is dropped. For ARGV[2] µs no call returns them
+-- again: a caller ends them meanwhile, and those that nobody can end, such as those of a newer format, do not
+-- keep others from their end.
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[1])
-local reservations = {}
+local reservations, later = {}, { KEYS[2], 'XX' }
 for _, id in ipairs(due) do
   local kept = redis.call('HGET', KEYS[1], id)
   if kept then
     reservations[#reservations + 1], reservations[#reservations + 2] = id, kept
+    later[#later + 1], later[#later + 2] = string.format('%.0f', now + ARGV[2]), id
   else
     redis.call('ZREM', KEYS[2], id)
   end
 end
+if #later > 2 then redis.call('ZADD', unpack(later)) end
 return reservations

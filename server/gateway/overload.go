@@ -39,17 +39,18 @@ func (e *exchange) ended(status int) {
 	}
 }
 
-// bound gives the upstream the limiter of its settings, and keeps the one that it has with the same settings.
+// bound gives the upstream the limiter of its settings. Where these change, requests in flight stay counted.
 func (u *upstream) bound() {
-	now := u.InFlight
-	if before := u.settings.Swap(now); before != nil && now != nil && before.Min == now.Min && before.Max == now.Max && before.Latency == now.Latency {
-		return
-	}
-	if now == nil {
+	now, before := u.InFlight, u.settings.Swap(u.InFlight)
+	l := u.limiter.Load()
+	switch {
+	case now == nil:
 		u.limiter.Store(nil)
-		return
-	}
-	if l, err := adaptive.New(*now); err == nil { // the file was checked
-		u.limiter.Store(l)
+	case l == nil:
+		if l, err := adaptive.New(*now); err == nil { // the file was checked
+			u.limiter.Store(l)
+		}
+	case before.Min != now.Min || before.Max != now.Max || before.Latency != now.Latency:
+		_ = l.Configure(*now) // the file was checked
 	}
 }

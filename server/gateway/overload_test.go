@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/headgate/headgate/policy"
 )
 
 // TestOverloadedUpstream: requests beyond those that an upstream may have are answered 503 and charged nothing; one
@@ -54,6 +56,57 @@ routes:
 	for _, u := range g.Stats().Upstreams {
 		if u.Name == "one" && (u.Limit != 1 || u.Overloaded != 5) {
 			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// TestInFlightChanges: requests that an upstream had before its limit changed count under the new one too, also while
+// requests of the file before still come.
+func TestInFlightChanges(t *testing.T) {
+	inside, leave := make(chan bool), make(chan bool)
+	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			inside <- true
+			<-leave
+		}
+	})
+	file := func(most string) string {
+		return `
+policies: {user: {algorithm: token-bucket, rate: 1000/h}}
+upstreams: {one: {url: "` + url + `", in_flight: {min: 1, max: ` + most + `, latency: 1s}}}
+routes: [{key: [{const: all}], policies: [user], upstream: one}]
+`
+	}
+	g := start(t, file("2"), nil)
+	ended := make(chan int)
+	slow := func() {
+		go func() { ended <- g.send("GET", "/slow").status }()
+		select {
+		case <-inside:
+		case status := <-ended:
+			t.Fatalf("a slow request is answered %d", status)
+		}
+	}
+	slow()
+	slow()
+	for _, most := range []string{"2", "3"} {
+		config, err := policy.Parse("test.yaml", []byte(file(most)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Keep(config.Routes.Routes())
+		if got := g.send("GET", "/"); (got.status == http.StatusOK) != (most == "3") {
+			t.Errorf("two are in flight of %s: a request is answered %d", most, got.status)
+		}
+	}
+	slow()
+	if got := g.send("GET", "/"); got.status != http.StatusServiceUnavailable {
+		t.Errorf("three are in flight of 3: a request is answered %d", got.status)
+	}
+	for range 3 {
+		leave <- true
+		if status := <-ended; status != http.StatusOK {
+			t.Error(status)
 		}
 	}
 }

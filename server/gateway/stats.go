@@ -49,10 +49,7 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 		if known := known.(*upstream); known.Upstream == u {
 			return known
 		}
-		next := &upstream{u, known.(*upstream).upstreamCounters} // the file was read again
-		next.bound()
-		g.upstreams.Store(u.Name, next)
-		return next
+		return &upstream{u, known.(*upstream).upstreamCounters} // a request of the file before
 	}
 	first := &upstream{u, new(upstreamCounters)}
 	first.bound()
@@ -60,9 +57,14 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 	return &upstream{u, known.(*upstream).upstreamCounters}
 }
 
-// Keep drops the counters of upstreams that no route names. A gateway has as many
-// upstreams as its file.
+// Keep applies the settings of the upstreams that routes name, and drops the counters of others. A gateway has as
+// many upstreams as its file.
 func (g *Gateway) Keep(routes []route.Route) {
+	for _, r := range routes {
+		if r.Upstream != nil {
+			g.keep(r.Upstream)
+		}
+	}
 	g.upstreams.Range(func(name, _ any) bool {
 		named := func(r route.Route) bool { return r.Upstream != nil && r.Upstream.Name == name }
 		if name != DefaultUpstream && !slices.ContainsFunc(routes, named) {
@@ -70,6 +72,14 @@ func (g *Gateway) Keep(routes []route.Route) {
 		}
 		return true
 	})
+}
+
+func (g *Gateway) keep(u *route.Upstream) {
+	next := g.counted(u)
+	if next.settings.Load() != u.InFlight {
+		next.bound()
+	}
+	g.upstreams.Store(u.Name, next)
 }
 
 // Stats are the counts of a gateway.
