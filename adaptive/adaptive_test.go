@@ -240,3 +240,31 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("wrong settings changed %+v", s)
 	}
 }
+
+// TestClientsThatGiveUp: calls that were cancelled after more than the latency lower the limit, those cancelled before do not.
+func TestClientsThatGiveUp(t *testing.T) {
+	falls := func(o adaptive.Outcome, took time.Duration) bool {
+		clock := headgatetest.NewClock()
+		l, err := adaptive.New(adaptive.Config{Min: 1, Max: 100, Latency: 100 * time.Millisecond, Clock: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			var held []*adaptive.Permit
+			for range l.Status().Limit {
+				if p, ok := l.TryAcquire(); ok {
+					held = append(held, p)
+				}
+			}
+			clock.Advance(took + 50*time.Millisecond)
+			for _, p := range held {
+				p.Exclude(50 * time.Millisecond)
+				p.Release(o)
+			}
+		}
+		return l.Status().Limit < 100
+	}
+	if falls(adaptive.Abandoned, 90*time.Millisecond) || !falls(adaptive.Abandoned, 110*time.Millisecond) || falls(adaptive.Ignored, 110*time.Millisecond) {
+		t.Error("the limit should fall by abandoned calls that took too long, and by no others")
+	}
+}

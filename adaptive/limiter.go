@@ -163,14 +163,18 @@ const (
 	Done Outcome = iota
 	// Failed is a call that timed out, or that the server refused because it is overloaded.
 	Failed
-	// Ignored is a call that says nothing about the server: a health check, or one that was cancelled early.
+	// Ignored is a call that says nothing about the server, such as a health check.
 	Ignored
+	// Abandoned is a call whose client left before the answer. After more than Latency it counts as Failed, because clients
+	// that give up on a slow server are a sign of overload; before, it is ignored.
+	Abandoned
 )
 
 // Permit is the right of one call to be in flight.
 type Permit struct {
 	limiter         *Limiter
 	began, answered int64
+	excluded        int64
 }
 
 // Answered notes that the server has answered, while the call goes on: its latency ends here, so that a client that reads the
@@ -179,6 +183,14 @@ func (p *Permit) Answered() {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
 	p.answered = p.limiter.now()
+}
+
+// Exclude takes a time out of the call's latency that the server did not cause, such as the wait for the body of a client's
+// request.
+func (p *Permit) Exclude(d time.Duration) {
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	p.excluded += max(0, d.Microseconds())
 }
 
 // Release ends the call. Only the first release of a permit counts.
@@ -190,12 +202,13 @@ func (p *Permit) Release(o Outcome) {
 		return
 	}
 	l.inFlight--
-	if now := l.now(); o != Ignored {
-		end := now
-		if p.answered > 0 {
-			end = p.answered
-		}
-		l.control.Done(now, end-p.began, o == Failed)
+	now := l.now()
+	end := now
+	if p.answered > 0 {
+		end = p.answered
+	}
+	if took := max(0, end-p.began-p.excluded); o < Ignored || o == Abandoned && took > l.control.latency {
+		l.control.Done(now, took, o != Done)
 	}
 	p.began = 0
 }

@@ -53,7 +53,7 @@ func outcome(ctx context.Context, o Response) adaptive.Outcome {
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), Overloaded(o.Status):
 		return adaptive.Failed
 	case ctx.Err() != nil:
-		return adaptive.Ignored
+		return adaptive.Abandoned
 	default:
 		return adaptive.Done
 	}

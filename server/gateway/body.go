@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,6 +28,7 @@ type clientBody struct {
 	// bytes does not count.
 	least, came int64
 	waited      time.Duration
+	slow        atomic.Int64 // in all, ns
 
 	mu    sync.Mutex
 	err   error // why it ended too early
@@ -61,7 +63,9 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		return 0, errEnded
 	}
 	n, err := b.ReadCloser.Read(p) // at its end the server takes the deadline away
-	b.count(n, time.Since(began))
+	took := time.Since(began)
+	b.slow.Add(int64(took))
+	b.count(n, took)
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

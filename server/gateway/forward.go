@@ -6,12 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/httplimit"
 )
 
 // forward passes a request on.
 func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, e *exchange) {
 	out := r.WithContext(e)
+	e.outcome = adaptive.Abandoned // until the upstream answers
 	if e.body != nil {
 		e.body.deadline(time.Now().Add(e.body.stall)) // also for an upstream that answers and reads none of it
 		out.Body = e.body

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/httplimit"
@@ -25,8 +26,11 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	return true
 }
 
-// release gives the permit back.
+// release gives the permit back. How long a client takes to send its body says nothing about the upstream.
 func (e *exchange) release(o adaptive.Outcome) {
+	if e.body != nil {
+		e.permit.Exclude(time.Duration(e.body.slow.Load()))
+	}
 	e.permit.Release(o)
 	e.permit = nil
 }

@@ -4,7 +4,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/policy"
 )
@@ -108,5 +110,40 @@ routes: [{key: [{const: all}], policies: [user], upstream: one}]
 		if status := <-ended; status != http.StatusOK {
 			t.Error(status)
 		}
+	}
+}
+
+// slowReader is a body that takes a while.
+type slowReader struct{ pause time.Duration }
+
+func (r *slowReader) Read([]byte) (int, error) {
+	time.Sleep(r.pause)
+	return 0, io.EOF
+}
+
+// TestSlowBodiesAreNoOverload: clients that send their bodies slowly do not lower the limit of an upstream.
+func TestSlowBodiesAreNoOverload(t *testing.T) {
+	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	g := start(t, `
+policies: {user: {algorithm: token-bucket, rate: 100000/s}}
+upstreams: {one: {url: "`+url+`", in_flight: {min: 1, max: 20, latency: 100ms}}}
+routes: [{key: [{const: all}], policies: [user], upstream: one}]
+`, nil)
+	for range 8 {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				answer, err := g.client.Post("http://"+g.address+"/", "text/plain", &slowReader{150 * time.Millisecond})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answer.Body.Close()
+			})
+		}
+		all.Wait()
+	}
+	if u := g.Stats().Upstreams[0]; u.Limit != 20 {
+		t.Errorf("%+v, want a limit of 20", u)
 	}
 }
