@@ -70,6 +70,17 @@ func WarmUp(rate Rate, over time.Duration, options ...LimitOption) Limit {
 	return engine.Build(algo.WarmUp, []Rate{rate}, append([]LimitOption{{Field: "warm_up", Span: over}}, options...)...)
 }
 
+// FairShare returns a token bucket for all keys of a policy together, whose units are divided among them: while the keys
+// ask for more than the rate, each gets an equal part of it, or what it asks for if that is less. What one leaves is for
+// the others, so a lone key has the whole rate. Nobody has to list the keys.
+//
+// With 1000 a second, one key that asks for 20000 a second, and nine for 50 each, the nine get all and the one 550. A key
+// that is there alone can have half of the [Burst] (by default the rate's count, 10 to 68719476736) at once, so that the first
+// request of another one passes. It also takes [Weight] and [Named].
+func FairShare(rate Rate, options ...LimitOption) Limit {
+	return engine.Build(algo.FairShare, []Rate{rate}, options...)
+}
+
 // FixedWindow returns a limit of count units in each window of the period. A window
 // starts with the first request, or as [Align] says.
 //

@@ -47,6 +47,12 @@ func MaxQueue(units int64) LimitOption {
 	return LimitOption{Field: "max_queue", Units: units}
 }
 
+// Weight sets how many times as much a key of a fair-share limit can have as a key of weight 1, while both ask for more: 1 to 100,
+// by default 1. Limits that differ in their weights are one limit, so an override gives a key another weight.
+func Weight(times int) LimitOption {
+	return LimitOption{Field: "weight", Units: int64(times)}
+}
+
 // Align sets where fixed windows start: "first" at the first request, which is the
 // default; "clock" at whole multiples of the period since 1970 UTC; or the name of an
 // IANA time zone such as "Asia/Shanghai", by the calendar of that zone. With a zone, the

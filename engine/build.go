@@ -101,6 +101,7 @@ var builders = [...]func(*draft, *spec) error{
 	algo.SlidingLog:    (*draft).slidingLog,
 	algo.WarmUp:        (*draft).warmUp,
 	algo.Concurrency:   (*draft).concurrency,
+	algo.FairShare:     (*draft).fairShare,
 }
 
 // A builder that is missing stops every program that imports the package.

@@ -68,6 +68,33 @@ func (d *draft) warmUp(l *spec) error {
 	return nil
 }
 
+// fairShare checks a fair-share limit. Its burst is divided among the keys that ask, and stores count it in parts of a unit.
+func (d *draft) fairShare(l *spec) error {
+	n := &l.numbers
+	if err := d.rate(l); err != nil {
+		return err
+	}
+	if n.Burst < leastDivided || n.Burst > mostDivided {
+		return invalid("burst", n.Burst, fmt.Sprintf("%d to %d on fair-share: among more than burst − 1 keys none has a unit", leastDivided, mostDivided))
+	}
+	if n.Weight = 1; d.has("weight") {
+		n.Weight = d.of("weight").Units
+	}
+	if n.Weight < 1 || n.Weight > MaxWeight {
+		return invalid("weight", n.Weight, "1 to 100")
+	}
+	return checkRefill("burst", l, n.Burst, 0)
+}
+
+// MaxWeight is the largest weight of a key under a fair-share limit.
+const MaxWeight = 100
+
+// The bursts that are divided among keys.
+const (
+	leastDivided = 10
+	mostDivided  = 1 << 36
+)
+
 func (d *draft) pacer(l *spec) error {
 	n := &l.numbers
 	if err := d.rate(l); err != nil {

@@ -78,6 +78,18 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 	return lowered.limit(), nil
 }
 
+// Weighing returns the limit under which keys of another weight are decided: in the same counter. It is l for a limit without
+// weights, and for 0.
+func (l Limit) Weighing(weight int64) Limit {
+	s := l.of()
+	if s.err != nil || weight == 0 || !s.numbers.Algorithm.Has("weight") {
+		return l
+	}
+	weighted := *s
+	weighted.numbers.Weight = weight
+	return weighted.limit()
+}
+
 // smallest returns the smallest capacity of a limit.
 func smallest(n *algo.Limit) int64 {
 	least := int64(math.MaxInt64)

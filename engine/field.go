@@ -72,6 +72,11 @@ var fields = []Field{
 		About: "How long a cold limit takes to reach its rate, if it is used as much as it allows. It begins with a third of the rate.",
 	},
 	{
+		Name: "weight", Kind: FieldUnits, Accepted: "1 to 100", implies: true,
+		text:  weightText,
+		About: "How many times as much a key can have as one of weight 1, while both ask for more. By default 1.",
+	},
+	{
 		Name: "align", Kind: FieldWord, Accepted: "first, clock, or an IANA time zone such as Europe/Paris", implies: true,
 		text:  alignText,
 		About: "Where windows start: at the first request (the default), at multiples of the period since 1970 UTC (clock), or with the calendar of a time zone.",

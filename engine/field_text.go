@@ -43,6 +43,13 @@ func maxQueueText(l *spec) string {
 
 func warmUpText(l *spec) string { return spanText("warm_up", l.numbers.WarmUp) }
 
+func weightText(l *spec) string {
+	if l.numbers.Weight == 1 {
+		return ""
+	}
+	return unitsText("weight", l.numbers.Weight)
+}
+
 func alignText(l *spec) string {
 	switch n := &l.numbers; n.Align {
 	case algo.AlignClock:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strconv"
+	"strings"
 	"time"
 	"unique"
 
@@ -78,7 +79,7 @@ func (l Limit) Placed(place int) Limit {
 func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 
 // Capacity returns how many units an untouched limit lets through at once: the burst of a
-// bucket or pacer; the count of a window, log or concurrency limit (of the first window,
+// bucket or pacer; of a fair-share limit what one key can have of it; the count of a window, log or concurrency limit (of the first window,
 // if there are several); 0 for DenyAll and NoLimit.
 func (l Limit) Capacity() int64 { return l.Numbers().Capacity() }
 
@@ -152,6 +153,30 @@ type Counter struct {
 func (l Limit) Counter() Counter {
 	s := l.of()
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
+}
+
+// Counts returns the key that the limit counts requests of a key under. It is the key itself, unless the limit divides its units
+// among keys: then it is one for all keys with the same text in braces, as in {acme}:ann and {acme}:bob, and one for all keys of the
+// name space without braces.
+func (l Limit) Counts(space, key string) string {
+	if !l.Algorithm().Divides() {
+		return key
+	}
+	if tag := HashTag(key); tag != key {
+		return "*{" + tag + "}" // on the same slot of a Cluster
+	}
+	return "*" + space
+}
+
+// HashTag returns the part of a key that determines its slot on a Cluster: the text in the
+// first braces, if there is any, or else the whole key (Redis Cluster specification, "Hash tags").
+func HashTag(key string) string {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
+			return key[open+1 : open+1+length]
+		}
+	}
+	return key
 }
 
 // counts reports whether the limit keeps a counter.

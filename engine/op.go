@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"math/bits"
 	"strings"
 	"time"
@@ -184,6 +186,24 @@ func (o *Op) Subject(i int) (space, key string) {
 	return space, key
 }
 
+// Counted returns the name space and key that the charge at place i counts under: its subject, and one for all keys of a
+// limit that divides its units among them.
+func (o *Op) Counted(i int) (space, key string) {
+	space, key = o.Subject(i)
+	return space, o.Charges[i].Limit.Counts(space, key)
+}
+
+// Whose returns a number for the key of the charge at place i, for limits that divide their units among keys; 0 for
+// others. All processes have the same. Nobody finds a key with the number of another one.
+func (o *Op) Whose(i int) uint64 {
+	if !o.Charges[i].Limit.Algorithm().Divides() {
+		return 0
+	}
+	_, key := o.Subject(i)
+	sum := sha256.Sum256([]byte(key))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
 // Single returns an operation of one kind on one limit of a key.
 func Single(kind Kind, key string, limit Limit, units int64) Op {
 	return Op{Kind: kind, Key: key, Charges: []Charge{{Limit: limit, Cost: units}}}
@@ -303,10 +323,10 @@ func (o *Op) Chosen() bool {
 // means one limit, also where its windows make two counters of it.
 func (o *Op) checkTwice(i int) error {
 	c := &o.Charges[i]
-	space, key := o.Subject(i)
+	space, key := o.Counted(i)
 	for j := range o.Charges[:i] {
 		other := &o.Charges[j]
-		otherSpace, otherKey := o.Subject(j)
+		otherSpace, otherKey := o.Counted(j)
 		if !c.Limit.of().counts() || otherKey != key || otherSpace != space {
 			continue
 		}
@@ -338,7 +358,7 @@ func (o *Op) most() int64 {
 // Step returns the step of the operation's charge at place i, without a state.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Whose: o.Whose(i), Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
 	switch o.Kind {
 	case OpReserve:
 		s.Holder = o.ID

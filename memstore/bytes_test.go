@@ -29,6 +29,7 @@ func TestBytes(t *testing.T) {
 	cases := []bytes{{headgate.TokenBucket(headgate.PerHour(1000)), 40, 44}}
 	for a, limit := range storetest.Examples() {
 		switch {
+		case a.Divides(): // all keys have one state: TestBytesOfShares
 		case a.InWords():
 			cases = append(cases, bytes{limit, 20, 44})
 		case a.Holds():
@@ -92,5 +93,22 @@ func TestBytesOfOpenReservations(t *testing.T) {
 			t.Errorf("%d limits: %.1f bytes, want %v at most", limits, bytes, most)
 		}
 		runtime.KeepAlive(store)
+	}
+}
+
+// A key of a fair-share limit takes 16 bytes, while it has a part of what is missing, and its share of the counter of all keys.
+func TestBytesOfShares(t *testing.T) {
+	const pools, keys = 500, 20
+	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
+	before := heap()
+	for i := range pools * keys {
+		if err := take(t, l, fmt.Sprintf("{pool %d} key %d", i%pools, i), headgate.FairShare(headgate.PerHour(100))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bytes := float64(heap()-before) / pools / keys
+	t.Logf("%.1f bytes a key", bytes)
+	if bytes > 64 || store.Stats().Keys != pools {
+		t.Errorf("%.1f bytes a key, %d counters", bytes, store.Stats().Keys)
 	}
 }

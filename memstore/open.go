@@ -171,7 +171,7 @@ func (o *opens) fits(op *engine.Op) bool {
 		return false
 	}
 	for i, most := range op.Term.Ceilings {
-		space, key := op.Subject(i)
+		space, key := op.Counted(i)
 		if o.pending[counterName{space, key, op.Charges[i].Limit.Counter()}]+most >= 1<<53 {
 			return false
 		}
@@ -182,7 +182,8 @@ func (o *opens) fits(op *engine.Op) bool {
 // nameOf names the counter of a limit of a reservation.
 func nameOf(r *engine.Reservation, i int) counterName {
 	l := &r.Limits[i]
-	return counterName{cmp.Or(l.Space, r.Space), cmp.Or(l.Key, r.Key), l.Limit.Counter()}
+	space := cmp.Or(l.Space, r.Space)
+	return counterName{space, l.Limit.Counts(space, cmp.Or(l.Key, r.Key)), l.Limit.Counter()}
 }
 
 // pendingOf returns how many units all open reservations can still charge of the limits of one; nil if it has

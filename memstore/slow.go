@@ -133,7 +133,7 @@ func creates(k engine.Kind) bool {
 func (t *transaction) locate() {
 	for i := range t.op.Charges {
 		c := &t.op.Charges[i]
-		space, key := t.op.Subject(i)
+		space, key := t.op.Counted(i)
 		hash := t.store.secret.hash(key)
 		p := place{key: hash, shard: t.store.shard(hash), slot: nowhere}
 		if !c.Limit.Algorithm().Constant() {

@@ -13,18 +13,24 @@ import (
 // maxClasses bounds the classes of one policy.
 const maxClasses = 8
 
-// Class is a class of requests of a policy. The units that it leaves are for the classes before it.
+// Class is a class of requests of a policy. The units that it leaves are for the classes before it. Weight is that of its keys under a
+// fair-share limit; 0 is the limit's own.
 type Class struct {
 	Name   string
 	Leaves engine.Leave
+	Weight int64
 }
 
-// String returns the name and the units that the class leaves.
+// String returns the name, the units that the class leaves and the weight of its keys.
 func (c *Class) String() string {
-	if c.Leaves == (engine.Leave{}) {
-		return c.Name
+	text := c.Name
+	if c.Leaves != (engine.Leave{}) {
+		text += " leaves " + c.Leaves.String()
 	}
-	return c.Name + " leaves " + c.Leaves.String()
+	if c.Weight > 0 {
+		text += " weight " + strconv.FormatInt(c.Weight, 10)
+	}
+	return text
 }
 
 // classes are the classes of a policy in order.
@@ -73,6 +79,11 @@ func (f *classFields) class() (c Class, err error) {
 		}
 		return c, invalid("name", name, nameAccepted)
 	}
+	if f.Weight != nil {
+		if c.Weight = *f.Weight; c.Weight < 1 || c.Weight > engine.MaxWeight {
+			return c, atOwnField(invalid("weight", strconv.FormatInt(c.Weight, 10), "1 to 100"))
+		}
+	}
 	if c.Name = *f.Name; f.Leaves != nil {
 		c.Leaves, err = engine.ParseLeave(*f.Leaves)
 	}
@@ -84,13 +95,13 @@ func (p *Policy) classify() error {
 	if p.classes.list == nil {
 		return nil
 	}
-	own := false
+	own, divides := false, false
 	for i := range p.members {
 		m := &p.members[i]
 		if m.policy != p {
 			continue
 		}
-		own = true
+		own, divides = true, divides || m.limit.Algorithm().Divides()
 		for _, limit := range []headgate.Limit{m.limit, m.candidate} {
 			if err := p.lower(limit); err != nil {
 				return err
@@ -99,6 +110,9 @@ func (p *Policy) classify() error {
 	}
 	if !own {
 		return invalid("classes", "set", "classes in the policies that all or first names, which have the limits")
+	}
+	if i := slices.IndexFunc(p.classes.list, func(c Class) bool { return c.Weight > 0 }); i >= 0 && !divides {
+		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share limit"), "classes", strconv.Itoa(i), "weight")
 	}
 	return nil
 }
@@ -109,25 +123,26 @@ func (p *Policy) lower(limit headgate.Limit) error {
 		return nil
 	}
 	for i, class := range p.classes.list {
-		lowered, err := limit.Leaving(class.Leaves)
+		weighted := limit.Weighing(class.Weight)
+		lowered, err := weighted.Leaving(class.Leaves)
 		if err == nil && i > 0 && class.Leaves.Of(limit.Capacity()) < p.classes.list[i-1].Leaves.Of(limit.Capacity()) {
 			err = invalid("leaves", class.Leaves.String()+" after "+p.classes.list[i-1].Leaves.String(), "as much as the class before it leaves, or more")
 		}
 		if err != nil {
 			return atField(atOwnField(err), "classes", strconv.Itoa(i))
 		}
-		p.press(limit, lowered, i)
+		p.press(limit, weighted, lowered, i)
 	}
 	return nil
 }
 
 // press keeps the limit of a class without pressure and under each level of it. The first class stays as it is, and so does a level at
 // which the windows of the limit would no longer grow.
-func (p *Policy) press(limit, lowered headgate.Limit, class int) {
+func (p *Policy) press(limit, weighted, lowered headgate.Limit, class int) {
 	leaves := p.classes.list[class].Leaves
 	for level := range engine.FullPressure + 1 {
 		if leaves.Pressure = int64(level); class > 0 && level > 0 {
-			if more, err := limit.Leaving(leaves); err == nil {
+			if more, err := weighted.Leaving(leaves); err == nil {
 				lowered = more
 			}
 		}

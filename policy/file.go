@@ -57,6 +57,7 @@ type policyBody struct {
 type classFields struct {
 	Name   *string `yaml:"name"`
 	Leaves *string `yaml:"leaves"`
+	Weight *int64  `yaml:"weight"`
 }
 
 // shadowFields is shadow as true or false, or as a limit that is tried.

@@ -43,7 +43,7 @@ func LowerFor(limit headgate.Limit, all []Class) ([]headgate.Limit, error) {
 func fieldsOf(all []Class) list[classFields] {
 	fields := make(list[classFields], len(all))
 	for i := range all {
-		fields[i] = classFields{&all[i].Name, new(all[i].Leaves.String())}
+		fields[i] = classFields{Name: &all[i].Name, Leaves: new(all[i].Leaves.String())}
 	}
 	return fields
 }

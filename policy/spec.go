@@ -23,6 +23,7 @@ type LimitFields struct {
 	MaxWait     *string            `json:"max_wait"     yaml:"max_wait"`
 	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
 	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
+	Weight      *int64             `json:"weight"       yaml:"weight"`
 	Limit       *int64             `json:"limit"        yaml:"limit"`
 	Window      *string            `json:"window"       yaml:"window"`
 	Align       *string            `json:"align"        yaml:"align"`

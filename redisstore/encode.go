@@ -183,11 +183,14 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		l := c.Limit.Numbers()
 		b = append(b, byte(families[l.Algorithm]))
 		if p.store.hashed(l.Algorithm) {
-			_, subject := op.Subject(i)
+			_, subject := op.Counted(i)
 			b = append(appendInt(b, 2, int64(len(subject))), subject...)
 		}
 		if t != lookup {
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
+			if l.Algorithm.Divides() {
+				b = binary.BigEndian.AppendUint64(b, op.Whose(i))
+			}
 		}
 		if t == reserve && l.Algorithm.Holds() {
 			b = append(append(b, byte(len(op.ID))), op.ID...)
@@ -311,6 +314,12 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
 	b = appendUnits(appendInt(b, 7, l.Period), l.Burst)
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
+}
+
+// encodeFair appends all but the key that asks, which follows.
+func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	b = appendUnits(appendInt(b, 7, cost), l.Count)
+	return append(appendUnits(appendInt(b, 7, l.Period), l.Burst), byte(l.Weight))
 }
 
 func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {

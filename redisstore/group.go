@@ -209,8 +209,8 @@ func (p *pipeline) workOf(op *engine.Op, t template) int {
 }
 
 func sameKey(a, b *engine.Op) bool {
-	_, first := a.Subject(0)
-	_, second := b.Subject(0)
+	_, first := a.Counted(0)
+	_, second := b.Counted(0)
 	return first == second
 }
 
@@ -231,8 +231,8 @@ func (p *pipeline) newCall() *scriptCall {
 // decided at one instant, so the order of the keys does not matter.
 func (p *pipeline) sortByKey(ops []int) {
 	slices.SortStableFunc(ops, func(a, b int) int {
-		_, first := p.ops[a].Subject(0)
-		_, second := p.ops[b].Subject(0)
+		_, first := p.ops[a].Counted(0)
+		_, second := p.ops[b].Counted(0)
 		return strings.Compare(first, second)
 	})
 }

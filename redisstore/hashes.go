@@ -172,7 +172,7 @@ func (p *pipeline) noteFields(op *engine.Op, first int) {
 	for i := range op.Charges {
 		a := op.Charges[i].Limit.Algorithm()
 		if p.store.hashed(a) {
-			_, subject := op.Subject(i)
+			_, subject := op.Counted(i)
 			p.fields = append(p.fields, fieldAt{key: first, field: subject})
 		}
 		first++

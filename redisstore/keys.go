@@ -48,7 +48,7 @@ const settled = "settled"
 func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
 	if op.Kind == engine.OpReserve && op.Term != nil || op.Kind == engine.OpSettle && op.Reservation.Term != nil {
 		for _, kind := range openKinds {
-			_, subject := op.Subject(0)
+			_, subject := op.Counted(0)
 			b = append(b, s.coordinatorKey(kind, s.openTag(subject))...)
 			end(b, true)
 		}
@@ -57,7 +57,7 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 		end(b, true)
 	}
 	for i := range op.Charges {
-		space, subject := op.Subject(i)
+		space, subject := op.Counted(i)
 		limit := &op.Charges[i].Limit
 		grid := limit.Numbers().Grid()
 		b = appendHead(b, s.prefix, space, limit.Algorithm().String(), &grid, limit.Name())
@@ -105,7 +105,7 @@ func appendSubject(b []byte, subject string) []byte {
 	switch {
 	case !strings.Contains(subject, "}"): // no hash tag, nothing to escape
 		return append(append(append(b, '{'), subject...), '}')
-	case hashTag(subject) != subject:
+	case engine.HashTag(subject) != subject:
 		return append(append(b, '/'), subject...)
 	default:
 		return append(appendEscaped(append(b, "%{"...), subject, tagEscapes), '}')

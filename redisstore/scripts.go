@@ -39,6 +39,7 @@ const (
 	familyWarmUp
 	familyConcurrency
 	familyStateless
+	familyFair
 	familyMixed // a script for all of them
 	familyCount
 )
@@ -59,6 +60,7 @@ var fragments = [familyCount]struct {
 	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp},
 	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency}, encodePermits},
 	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
+	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare}, encodeFair},
 	familyMixed:       {file: "mixed"},
 }
 

@@ -18,7 +18,7 @@ func (s *Store) SlotOf(op *engine.Op, charge int) int { return int(s.slotOf(op, 
 
 // slotOf returns the slot of the state of one of an operation's limits.
 func (s *Store) slotOf(op *engine.Op, i int) uint16 {
-	_, subject := op.Subject(i)
+	_, subject := op.Counted(i)
 	return s.shards.slot(subject)
 }
 
@@ -51,22 +51,10 @@ func (s *Store) apart(op *engine.Op) error {
 	return nil
 }
 
-// hashTag returns the part of a key that determines its slot: the text between the
-// first "{" and the next "}", if it is not empty, or else the whole key (Redis
-// Cluster specification, "Hash tags").
-func hashTag(key string) string {
-	if open := strings.IndexByte(key, '{'); open >= 0 {
-		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
-			return key[open+1 : open+1+length]
-		}
-	}
-	return key
-}
-
 // slotOfKey returns the slot of a key: CRC-16/XMODEM of its hash tag, modulo 16384.
 func slotOfKey(key string) uint16 {
 	crc := uint16(0)
-	for _, c := range []byte(hashTag(key)) {
+	for _, c := range []byte(engine.HashTag(key)) {
 		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
 	}
 	return crc % slotCount
@@ -90,7 +78,7 @@ var crcTable = func() (table [256]uint16) {
 
 // slotOfSubject returns the slot of a subject's keys without shards.
 func slotOfSubject(subject string) uint16 {
-	if hashTag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
+	if engine.HashTag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
 		subject = string(appendEscaped(nil, subject, tagEscapes)) // as in its keys
 	}
 	return slotOfKey(subject)

@@ -123,7 +123,7 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 // reservation with a term open on each.
 func newSlotOp(op *engine.Op, i int) slotOp {
 	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage, Replicas: op.Replicas}}
-	part.op.Space, part.op.Key = op.Subject(i)
+	part.op.Space, part.op.Key = op.Counted(i)
 	if op.Term != nil {
 		part.op.Term = &engine.Term{Within: op.Term.Within, Then: op.Term.Then}
 	}

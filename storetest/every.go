@@ -23,6 +23,7 @@ func Examples() map[algo.Algorithm]headgate.Limit {
 		algo.SlidingLog:    headgate.SlidingLog(rate),
 		algo.WarmUp:        headgate.WarmUp(rate, 10*time.Minute, headgate.Burst(100)),
 		algo.Concurrency:   headgate.Concurrency(100, headgate.LeaseTime(time.Hour)),
+		algo.FairShare:     headgate.FairShare(rate, headgate.Burst(200)),
 	}
 }
 

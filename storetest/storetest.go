@@ -5,6 +5,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
@@ -38,7 +39,7 @@ func Run(t *testing.T, o Options) {
 
 func runAll(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, warmups, large} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, warmups, fairs, large} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
@@ -72,6 +73,7 @@ type step struct {
 	after  time.Duration // negative where the clock is set back
 	kind   engine.Kind
 	limits []headgate.Limit
+	key    string // "k" if it is not set
 	cost   int64
 	want   want
 	handle int // for a give and a settle: the step, from 1, whose charge it returns
@@ -154,7 +156,7 @@ func (s step) op(taken []charged) engine.Op {
 	if s.kind == engine.OpSettle {
 		return taken[s.handle].reservation.Settle(s.cost)
 	}
-	op := engine.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle].at, Ahead: s.ahead}
+	op := engine.Op{Kind: s.kind, Space: "storetest", Key: cmp.Or(s.key, "k"), Taken: taken[s.handle].at, Ahead: s.ahead}
 	for _, limit := range s.limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost})
 	}

@@ -10,6 +10,8 @@ type algorithm struct {
 	absent func(l Limit, now int64) view
 	// grid is what makes another counter of a limit; nil if its numbers never do.
 	grid func(l Limit) string
+	// shared: all keys of a case count in one counter.
+	shared bool
 }
 
 var algorithms = map[string]*algorithm{}

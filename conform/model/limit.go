@@ -34,6 +34,7 @@ type Limit struct {
 	CountDenied bool     `json:"count_denied,omitempty"`
 	NextPays    bool     `json:"next_pays,omitempty"`
 	WarmUpUS    int64    `json:"warm_up_us,omitempty"`
+	Weight      int64    `json:"weight,omitempty"`
 }
 
 // Window is one of several windows over one set of segments, or over one log.

@@ -218,6 +218,9 @@ func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64)
 // spare is how many units can still be charged: what would pass if the capacity were twice as large, a
 // bucket's debt or queue included.
 func (it *item) spare(atUS int64) int64 {
+	if p, ok := it.view.(*pool); ok {
+		return p.spare()
+	}
 	b, ok := it.view.(*bucket)
 	switch {
 	case ok && it.limit.NextPays: // up to the largest debt

@@ -116,6 +116,9 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 func keyOf(l Limit, i, n int) key {
 	a := algorithms[l.Algorithm]
 	k := key{subject: l.Key, algorithm: a.names[0], name: l.Name}
+	if a.shared {
+		k.subject = ""
+	}
 	if a.grid != nil {
 		k.grid = a.grid(l)
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -98,7 +99,7 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 			t.Fatal(results[0].Err, results[j].Err)
 		}
 		l, of := a.limits[0].Numbers(), a.limits[j].Numbers()
-		if l.Count != of.Count || l.Period != of.Period || l.Variant != of.Variant || !l.Algorithm.Refills() || l.WarmUp > 0 {
+		if l.Count != of.Count || l.Period != of.Period || l.Variant != of.Variant || !l.Algorithm.Refills() || l.WarmUp > 0 || l.Weight > 0 {
 			continue
 		}
 		if more := of.Burst - l.Burst; more > 0 && large.Remaining < more+small.Remaining && small.Remaining > 0 {
@@ -128,6 +129,13 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []headgate
 		rate, over := headgate.Per(1+r.Int64N(12), time.Second), time.Duration(2+r.IntN(20))*time.Second
 		return ofOne(r, func() headgate.Limit {
 			return headgate.WarmUp(rate, over, headgate.Burst(least+r.Int64N(9)))
+		})
+	},
+	// Each is alone in its bucket, by its name.
+	"fair-share": func(r *rand.Rand, least int64) []headgate.Limit {
+		rate, name := headgate.Per(1+r.Int64N(12), time.Second), strconv.FormatUint(r.Uint64(), 36)
+		return ofOne(r, func() headgate.Limit {
+			return headgate.FairShare(rate, headgate.Burst(10+least+r.Int64N(20)), headgate.Weight(1+r.IntN(100)), headgate.Named(name))
 		})
 	},
 	"fixed-window": func(r *rand.Rand, least int64) []headgate.Limit {

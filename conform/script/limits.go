@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 
 	"github.com/headgate/headgate/conform/model"
 )
@@ -36,6 +37,8 @@ type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
 	// onGrid gives a limit the grid of another; nil if limits have none.
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
+	// keys are those of the limits of a case, which count in one counter; nil if each key has its own.
+	keys []string
 	// beside: limits of the algorithm stand beside others only.
 	beside bool
 }
@@ -59,25 +62,32 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			algorithms = append(algorithms, model.Concurrency)
 		}
 	}
+	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
 	n := 1
-	if opts.Changes {
-		n = 3
+	if opts.Changes || drawings[algorithm].keys != nil {
+		n = 3 + len(drawings[algorithm].keys)
 	}
 	sets := make([][]model.Limit, n)
 	for i := range sets {
 		for j, a := range algorithms {
 			l := randomLimit(r, a, opts)
-			if i > 0 {
+			switch {
+			case i > 0 && opts.Changes:
 				l = changed(r, sets[0][j], l, opts)
+			case i > 0:
+				l = sets[0][j]
 			}
 			if opts.All {
 				l.Name = fmt.Sprintf("l%d", j)
 			}
-			if opts.Lists {
+			if opts.Lists || shared && opts.All { // on the slot of those that share a counter
 				l.Key = pick(r, listKeys)
 			}
 			if i > 0 {
 				l.Key = sets[0][j].Key
+			}
+			if keys := drawings[a].keys; keys != nil {
+				l.Key = pick(r, keys)
 			}
 			sets[i] = append(sets[i], l)
 		}

@@ -16,10 +16,11 @@ type machine struct {
 	limit  headgate.Limit
 	stored algo.State
 	now    int64
+	whose  uint64
 }
 
 func (m *machine) steps(cost int64) []algo.Step {
-	return []algo.Step{{Limit: m.limit.Numbers(), Cost: cost, State: m.stored}}
+	return []algo.Step{{Limit: m.limit.Numbers(), Cost: cost, State: m.stored, Whose: m.whose}}
 }
 
 func (m *machine) instant() algo.Instant { return algo.Instant{Now: m.now, Wall: m.now} }
@@ -53,6 +54,8 @@ func bounds() []bound {
 		{headgate.TokenBucket(perSecond), time.Second, 14},
 		{headgate.WarmUp(perSecond, 10*time.Second, headgate.Burst(3)), time.Second, 3 + 7},
 		{headgate.WarmUp(perSecond, time.Second, headgate.Burst(8)), time.Second, 8 + 7},
+		{headgate.FairShare(perSecond, headgate.Burst(10)), time.Second, 10 + 7},
+		{headgate.FairShare(perSecond, headgate.Burst(30), headgate.Weight(9)), time.Second, 30 + 7},
 		{headgate.FixedWindow(perSecond), time.Second, 14},
 		{headgate.FixedWindow(perSecond, headgate.Align("clock")), time.Second, 14},
 		{headgate.SlidingWindow(perSecond), time.Second, 13},
@@ -84,6 +87,7 @@ func TestBounds(t *testing.T) {
 			for range 60 {
 				m.now += rapid.SampledFrom([]int64{0, 1, 99_999, 100_000, 142_857, 142_858, 333_333, 1_000_000}).Draw(t, "after")
 				cost := rapid.Int64Range(1, 8).Draw(t, "cost")
+				m.whose = rapid.Uint64Range(1, 4).Draw(t, "whose")
 				passes, told := m.peek(cost)
 				again, _ := m.peek(cost)
 				allowed, o := m.take(cost)

@@ -111,6 +111,8 @@ type properties struct {
 	// keepsTimes: each unit is kept with its own time. So any span has at most the units of
 	// the limit, units can be entered at a later time, and all windows have one newest unit.
 	keepsTimes bool
+	// divides: all keys of a name space count in one counter, which divides its units among them.
+	divides bool
 	// countsHits: there is one count, which can go beyond the limit, as Envoy counts hits.
 	countsHits bool
 }

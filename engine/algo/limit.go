@@ -65,6 +65,8 @@ type Limit struct {
 	Queue int64
 	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64
+	// Weight is how many times the share of another key a key of a fair-share limit can have.
+	Weight int64
 	// WarmUp is how long a cold warm-up limit takes to be warm, in µs, if it is used at its
 	// full rate.
 	WarmUp int64
@@ -85,7 +87,7 @@ type Limit struct {
 // ever converted from one grid to another. For algorithms without such numbers the Grid
 // is zero.
 type Grid struct {
-	// Count and Period are the rate of a pacer or a warm-up, divided by their greatest common divisor.
+	// Count and Period are the rate of a pacer, a warm-up or a fair-share limit, divided by their greatest common divisor.
 	// Period alone is the length in µs of a fixed window or of a sliding window's
 	// segments.
 	Count  int64
@@ -109,12 +111,16 @@ func (l *Limit) Grid() Grid {
 
 // Capacity returns how many units an untouched limit lets through at once: the burst of a
 // limit that refills, otherwise the count; of several windows that of the first; 0 for a
-// limit without a rate.
+// limit without a rate. Of a limit that divides its units it is what one key can have of them.
 func (l *Limit) Capacity() int64 {
-	if l.Algorithm.Refills() {
+	switch {
+	case l.Algorithm.Divides():
+		return l.mostOfOne()
+	case l.Algorithm.Refills():
 		return l.Burst
+	default:
+		return l.Count
 	}
-	return l.Count
 }
 
 // Largest returns the largest cost that an untouched limit lets pass without a delay or a debt.

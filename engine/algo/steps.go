@@ -22,6 +22,8 @@ type Step struct {
 	Ahead int64
 	// Holder is for Reserve and Settle: who holds the units of a concurrency limit.
 	Holder string
+	// Whose is the key that asks, of a limit that divides its units among keys: see [Algorithm.Divides].
+	Whose uint64
 	// Held is for Settle: what the reservation holds of this limit.
 	Held *Held
 
@@ -153,6 +155,7 @@ func (s *Step) settle(t Instant) {
 		s.moved, s.Write = &moved, s.Write || s.Cost > 0
 	}
 	s.behind = behind
+	s.State.whose = s.Whose
 	s.State.algorithm = s.Limit.Algorithm
 	s.arithmetic.settle(s.Limit, s.instant(t))
 }

@@ -19,6 +19,7 @@ const (
 	Concurrency
 	DenyAll
 	Unlimited
+	FairShare
 	algorithmCount
 )
 
@@ -35,6 +36,7 @@ var algorithms = [algorithmCount]algorithm{
 	Concurrency:   concurrency,
 	DenyAll:       denyAll,
 	Unlimited:     unlimited,
+	FairShare:     fairShare,
 }
 
 // traits are the properties by every number that an Algorithm can have: decisions ask for
@@ -107,6 +109,9 @@ func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 
 // CountsHits reports whether [Count] is for limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
+
+// Divides reports whether all keys of a name space count in one counter, which divides its units among them.
+func (a Algorithm) Divides() bool { return traits[a].divides }
 
 // InWords reports whether a state of the algorithm is two words, unless its amounts are
 // too large for that: see [State.Words].

@@ -42,7 +42,7 @@ func newMemory(keys int, now int64) *memory {
 // at returns the hash of the counter of a charge's window, its place, and the lock of the
 // place.
 func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *place, lock *sync.Mutex) {
-	space, subject := op.Subject(charge)
+	space, subject := op.Counted(charge)
 	limit := op.Charges[charge].Limit
 	key = maphash.String(m.seed, subject) + 3*maphash.String(m.seed, space) + 5*maphash.String(m.seed, limit.Name()) + uint64(limit.Algorithm()) + 7*uint64(window)
 	i := key % uint64(len(m.places))

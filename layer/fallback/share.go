@@ -47,6 +47,9 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 		for window, share := range engine.Shares(op.Charges[i].Limit, n) {
 			charge := op.Charges[i]
 			charge.Limit = share
+			if op.Charges[i].Limit.Algorithm().Divides() { // no process knows the keys of others
+				charge.Space, charge.Key = op.Counted(i)
+			}
 			if charge.Items == 0 && len(op.Charges) > 1 {
 				charge.Items = 1 << i
 			}
@@ -201,7 +204,7 @@ func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n i
 	if level >= share.Capacity() {
 		return
 	}
-	space, key := op.Subject(charge)
+	space, key := op.Counted(charge)
 	lower := engine.Single(engine.OpPeek, key, share, 0)
 	lower.Space = space
 	if more := s.alone(&lower).Outcome.Remaining - level; more > 0 {

@@ -20,18 +20,25 @@ import (
 // ending is a command whose answer follows those of an input.
 const ending = "ECHO -end-\r\n"
 
-// untilEnding reads to the answer of ending, or to the end of the connection.
+// untilEnding reads to the answer of ending, or to the end of the connection. It does not read line by line, because then large answers
+// would cost this client more than the server.
 func untilEnding(from *bufio.Reader) (last bool) {
-	for {
-		line, err := from.ReadSlice('\n')
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+	for end := ""; ; {
+		if _, err := from.Peek(1); err != nil {
 			return true
 		}
-		if string(line) == "-end-\r\n" {
+		some, _ := from.Peek(from.Buffered())
+		if end += string(some[max(0, len(some)-len(answered)):]); strings.HasSuffix(end, answered) {
+			_, _ = from.Discard(len(some))
 			return false
 		}
+		end = end[max(0, len(end)-len(answered)):]
+		_, _ = from.Discard(len(some))
 	}
 }
+
+// answered is the end of the answer of ending.
+const answered = "-end-\r\n"
 
 // TestCostOfCommands (known bug 69): a byte of a command costs at most costtest.Most times a byte of a plain take.
 func TestCostOfCommands(t *testing.T) {

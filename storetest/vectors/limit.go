@@ -36,6 +36,7 @@ type Limit struct {
 	CountDenied bool  `json:"count_denied"`
 	NextPays    bool  `json:"next_pays"`
 	WarmUp      int64 `json:"warm_up_us"`
+	Weight      int64 `json:"weight"`
 }
 
 // Window is one of a limit's windows.
@@ -88,6 +89,7 @@ func (l *Limit) settings() (all []engine.Setting) {
 	set(l.CountDenied, engine.Setting{Field: "count_denied"})
 	set(l.NextPays, engine.Setting{Field: "next_pays"})
 	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
+	set(l.Weight != 0, engine.Setting{Field: "weight", Units: l.Weight})
 	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
 	set(l.WarmUp != 0, engine.Setting{Field: "warm_up", Span: micros(l.WarmUp)})
 	if l.MaxQueue != nil {

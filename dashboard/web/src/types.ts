@@ -477,4 +477,5 @@ export const algorithms: Record<string, string[]> = {
   "concurrency": [],
   "deny": [],
   "unlimited": [],
+  "fair-share": [],
 };

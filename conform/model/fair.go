@@ -1,0 +1,178 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"sort"
+)
+
+// FairShare is the name of the algorithm.
+const FairShare = "fair-share"
+
+var _ = register(algorithm{
+	names:  []string{FairShare},
+	check:  Limit.checkFairShare,
+	absent: func(l Limit, now int64) view { return newPool(newBucket(l, now), nil) },
+	grid: func(l Limit) string {
+		count, period := l.rate()
+		return fmt.Sprintf("%v/%v", count, period)
+	},
+	shared: true,
+})
+
+// pool is a fair-share limit (section 8b): a bucket for all keys, of which each key owns a part of what is missing.
+type pool struct {
+	*bucket
+
+	of    []owned // the key that was charged last is the first
+	total *big.Int
+}
+
+type owned struct {
+	key   string
+	parts *big.Int
+}
+
+var (
+	grains    = num(256)
+	mostParts = num(1 << 32)
+)
+
+func newPool(b *bucket, of *pool) *pool {
+	p := &pool{bucket: b, total: num(0)}
+	if of != nil && b.d.Sign() > 0 {
+		p.of, p.total = slices.Clone(of.of), of.total
+	}
+	return p
+}
+
+func (p *pool) at(l Limit, now int64) view {
+	return newPool(p.bucket.at(l, now).(*bucket), p) //nolint:forcetypeassert // a bucket's view is one
+}
+
+func (p *pool) moved(l Limit, now int64) (view, bool) {
+	v, ok := p.bucket.moved(l, now)
+	return newPool(v.(*bucket), p), ok //nolint:forcetypeassert // a bucket's view is one
+}
+
+// inGrains is an amount in grains, rounded up.
+func (p *pool) inGrains(amount *big.Int) *big.Int { return ceilDiv(mul(amount, grains), p.p) }
+
+func (p *pool) find() int {
+	return slices.IndexFunc(p.of, func(o owned) bool { return o.key == p.limit.Key })
+}
+
+// passes reports whether a cost passes where so much is missing.
+func (p *pool) passes(c int64, d *big.Int) bool {
+	if less(sub(p.full(), d), p.tokens(c)) {
+		return false
+	}
+	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
+	switch i := p.find(); {
+	case i >= 0 && d.Sign() > 0:
+		own = floorDiv(mul(p.of[i].parts, missing), p.total)
+	case c == 1:
+		return true
+	}
+	left := sub(sub(mul(num(p.limit.Burst), grains), missing), cost)
+	return add(own, cost).Cmp(mul(num(p.limit.weight()), left)) <= 0
+}
+
+func (l Limit) weight() int64 { return max(1, l.Weight) }
+
+func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
+
+// largest is what a key alone can have: c ≤ w·(B − c).
+func (p *pool) largest() int64 {
+	w := p.limit.weight()
+	return floorDiv(mul(num(w), num(p.limit.Burst)), num(w+1)).Int64()
+}
+
+func (p *pool) most() int64 {
+	return int64(sort.Search(int(p.limit.Burst), func(i int) bool { return !p.admits(int64(i) + 1) }))
+}
+
+func (p *pool) rows(c int64) []row {
+	r := row{limit: p.largest(), remaining: p.most(), reset: p.until(p.full())}
+	switch {
+	case c == 0 || p.admits(c):
+	case c > p.largest():
+		r.wait = never
+	default: // found by trying
+		r.wait = p.behind + int64(sort.Search(int(ceilDiv(p.d, p.l).Int64()), func(us int) bool {
+			return p.passes(c, larger(num(0), sub(p.d, mul(num(int64(us)), p.l))))
+		}))
+	}
+	return []row{r}
+}
+
+func (p *pool) spend(c int64) {
+	missing, cost, more := p.inGrains(p.d), mul(num(c), grains), num(1<<20)
+	if p.d.Sign() == 0 {
+		p.of, p.total = nil, num(0)
+	}
+	for p.total.Sign() > 0 {
+		if n := ceilDiv(mul(cost, p.total), missing); less(add(n, p.total), mostParts) {
+			more = n
+			break
+		}
+		p.shrink()
+	}
+	if i := p.find(); i >= 0 {
+		more, p.total = add(more, p.of[i].parts), sub(p.total, p.of[i].parts)
+		p.of = slices.Delete(slices.Clone(p.of), i, i+1)
+	}
+	p.of = slices.Concat([]owned{{p.limit.Key, more}}, p.of)
+	p.of = p.of[:min(len(p.of), 256)]
+	p.total = add(p.total, more)
+	p.bucket.spend(c)
+}
+
+func (p *pool) shrink() {
+	p.total = floorDiv(p.total, grains)
+	var kept []owned
+	for _, o := range p.of {
+		if o.parts = floorDiv(o.parts, grains); o.parts.Sign() > 0 {
+			kept = append(kept, o)
+		}
+	}
+	p.of = kept
+}
+
+func (p *pool) give(n int64) { p.back(func() { p.bucket.give(n) }) }
+
+func (p *pool) giveBack(n int64, h held) { p.back(func() { p.bucket.giveBack(n, h) }) }
+
+// back takes from the key its part of what comes back.
+func (p *pool) back(give func()) {
+	before := p.inGrains(p.d)
+	give()
+	i, after := p.find(), p.inGrains(p.d)
+	if i < 0 || after.Sign() == 0 {
+		return
+	}
+	n := smaller(p.of[i].parts, floorDiv(mul(sub(before, after), p.total), before))
+	p.total = sub(p.total, n)
+	p.of = slices.Clone(p.of)
+	if p.of[i].parts = sub(p.of[i].parts, n); p.of[i].parts.Sign() == 0 {
+		p.of = slices.Delete(p.of, i, i+1)
+	}
+}
+
+func (p *pool) spare() int64 { return bounded(floorDiv(sub(add(p.full(), p.full()), p.d), p.p)) }
+
+func (l Limit) checkFairShare() error {
+	err := errors.Join(
+		within("count", l.Count, 1, MaxUnits),
+		within("burst", l.Burst, 10, 1<<36),
+		within("weight", l.weight(), 1, 100),
+		within("period_us", l.PeriodUS, MinPeriodUS, MaxPeriodUS),
+		l.noCountDenied(),
+	)
+	if err != nil {
+		return err
+	}
+	return l.checkBucket()
+}

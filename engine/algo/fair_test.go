@@ -1,0 +1,121 @@
+package algo_test
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// asker is a key that asks for one unit at random instants, so many a second on average, from an instant on.
+type asker struct {
+	rate, next   float64
+	asked, given int
+	weight       int64
+	first        bool // its first request passed
+}
+
+// askers are ordered by who asks next.
+type askers []*asker
+
+func (a askers) Len() int           { return len(a) }
+func (a askers) Less(i, j int) bool { return a[i].next < a[j].next }
+func (a askers) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
+func (a *askers) Push(x any)        { *a = append(*a, x.(*asker)) }
+func (a *askers) Pop() any          { panic("nobody leaves") }
+
+// divide lets keys ask for 20 s, and returns what passed in all.
+func divide(rate, burst int64, keys ...*asker) (total int) {
+	r, all, state := rand.New(rand.NewPCG(7, 0)), askers{}, algo.State{}
+	for _, k := range keys {
+		k.next += r.ExpFloat64() / k.rate
+		all = append(all, k)
+	}
+	heap.Init(&all)
+	for all[0].next < 20 {
+		k := all[0]
+		limit := algo.Limit{Algorithm: algo.FairShare, Count: rate, Period: 1_000_000, Burst: burst, Weight: max(1, k.weight)}
+		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: uint64(slices.Index(keys, k) + 1)}}
+		k.asked++
+		if algo.Allow(steps, algo.Instant{Now: int64(k.next * 1e6)}) {
+			k.given++
+			total++
+			k.first = k.first || k.asked == 1
+			state = steps[0].State
+		}
+		k.next += r.ExpFloat64() / k.rate
+		heap.Fix(&all, 0)
+	}
+	return total
+}
+
+// jain is Jain's index of what keys were given, compared with fair parts: 1 is fair.
+func jain(total int, keys []*asker) float64 {
+	left, open := float64(total), slices.Clone(keys)
+	slices.SortFunc(open, func(a, b *asker) int { return a.asked - b.asked })
+	var sum, squares float64
+	for i, k := range open { // who asks for less than an equal part of what is left gets what it asks for
+		fair := min(float64(k.asked), left/float64(len(open)-i))
+		left -= fair
+		x := float64(k.given) / fair
+		sum, squares = sum+x, squares+x*x
+	}
+	return sum * sum / float64(len(open)) / squares
+}
+
+func several(n int, rate func(i int) float64) (all []*asker) {
+	for i := range n {
+		all = append(all, &asker{rate: rate(i)})
+	}
+	return all
+}
+
+// TestFairUnderFlood: one key floods and five ask for too much. Those that ask for little get it, and one that comes later
+// passes at once.
+func TestFairUnderFlood(t *testing.T) {
+	late := &asker{rate: 100, next: 10}
+	good := several(10, func(int) float64 { return 20 })
+	all := slices.Concat([]*asker{{rate: 20_000}, late}, several(5, func(int) float64 { return 300 }), good)
+	total := divide(1000, 200, all...)
+	denied, asked := 0, 0
+	for _, k := range good {
+		denied, asked = denied+k.asked-k.given, asked+k.asked
+	}
+	if total < 19_990 || total > 20_200 || jain(total, all) < 0.99 || denied*1000 > asked || !late.first {
+		t.Errorf("%d passed of 20000 to 20200, Jain %.4f, %d of %d denied of the others; the late key's first passed: %t", total, jain(total, all), denied, asked, late.first)
+	}
+}
+
+// TestFairAmongMany: 60 keys ask for much, 20 for little.
+func TestFairAmongMany(t *testing.T) {
+	good := several(20, func(int) float64 { return 5 })
+	all := append(several(60, func(i int) float64 { return 50 + 40*float64(i) }), good...)
+	total := divide(1000, 200, all...)
+	denied, asked, first := 0, 0, 0
+	for _, k := range good {
+		denied, asked = denied+k.asked-k.given, asked+k.asked
+		if k.first {
+			first++
+		}
+	}
+	if total < 19_990 || jain(total, all) < 0.99 || denied*100 > 8*asked || first < 20 {
+		t.Errorf("%d passed, Jain %.4f, %d of %d denied, %d of 20 first requests passed", total, jain(total, all), denied, asked, first)
+	}
+}
+
+// TestFairByWeight: of two keys that both want all, one of weight 3 gets three times as much.
+func TestFairByWeight(t *testing.T) {
+	three, one := &asker{rate: 5000, weight: 3}, &asker{rate: 5000}
+	if divide(1000, 200, three, one); three.given < 14_500 || three.given > 15_600 {
+		t.Errorf("%d and %d", three.given, one.given)
+	}
+}
+
+// TestFairAlone: a key that is alone has the whole rate.
+func TestFairAlone(t *testing.T) {
+	if total := divide(1000, 200, &asker{rate: 2000}); total < 19_990 {
+		t.Errorf("%d", total)
+	}
+}

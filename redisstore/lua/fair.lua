@@ -1,0 +1,223 @@
+-- Fair shares: engine/algo/fair.go. whole and part are what is missing from the bucket of all keys: whole tokens, and a part of a
+-- token in units of 1/period token. owners is the keys that have parts of it, the one that was charged last first: 8 bytes that
+-- stand for the key, 4 that are its parts. total is the parts of all, also of keys that have left the list.
+
+--- locals
+local rate, period, burst, weight, own_key, owners, total
+local whole, part, clock, behind, own, own_at, level
+
+--- read
+prior = prior or call('GET', key)
+absent = not prior
+if not absent then
+  if type(prior) == 'string' and #prior >= 40 and #prior % 12 == 4 and byte(prior) == FORMAT then
+    _, clock, whole, part, rate, period, total = unpack('>Bi8I7I7I6I7I4', prior)
+    owners = string.sub(prior, 41)
+  else
+    absent, err = true, state_error(prior)
+  end
+end
+
+--- args
+local own_rate, own_period
+cost, own_rate, own_period, burst, weight, own_key, at = unpack('>I7I6I7I6Bc8', arg, at)
+rate, period = own_rate, own_period
+
+--- owner
+-- own is the parts of the request's key, and own_at where it is in the list.
+own, own_at = 0, string.find(owners, own_key, 1, true)
+while own_at and own_at % 12 ~= 1 do own_at = string.find(owners, own_key, own_at + 1, true) end
+if own_at then own = unpack('>I4', owners, own_at + 8) end
+
+--- level
+-- What is missing in 1/256 units, rounded up.
+local q, r = muldiv(part, 256, period)
+level = 256 * whole + q
+if r > 0 then level = level + 1 end
+
+--- settle
+whole, part, clock, behind, shifted, owners, total = 0, 0, now, 0, nil, '', 0
+--@read
+if not absent then
+  local elapsed = now - clock
+  if elapsed >= 0 then
+    clock = now
+    if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
+      whole, part = 0, 0
+    else
+      local q, r = muldiv(elapsed, rate, period)
+      whole, part = whole - q, part - r
+      if part < 0 then whole, part = whole - 1, part + period end
+      if whole < 0 then whole, part = 0, 0 end
+    end
+  elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
+    -- The clock was set back farther than a refill takes: the state moves to now.
+    clock = now
+    --@encode
+    shifted, shifted_ttl = value, span(rate, period, whole, part)
+  else
+    behind = -elapsed
+  end
+  if whole == 0 and part == 0 then owners, total = '', 0 end
+end
+--@owner
+
+--- wait
+wait, delay = 0, 0
+if cost * (weight + 1) > weight * burst then
+  wait = NEVER
+elseif cost > 0 then
+  -- The most that may be missing: what leaves the cost, and keeps the key within its share.
+  local most, most_part = burst - cost, 0
+  if own > 0 or cost > 1 then
+    local of = own > 0 and total or 1
+    local fair, rest = muldiv(of, (weight * (burst - cost) - cost) * 256 + 1, own + weight * of)
+    if rest == 0 then fair = fair - 1 end
+    rest = fair % 256
+    local fair_part = muldiv(rest, period, 256)
+    fair = (fair - rest) / 256
+    if fair < most then most, most_part = fair, fair_part end
+  end
+  local over, over_part = whole - most, part - most_part
+  if over_part < 0 then over, over_part = over - 1, over_part + period end
+  if over > 0 or over == 0 and over_part > 0 then wait = span(rate, period, over, over_part) + behind end
+end
+
+--- room
+room = burst - whole
+if part > 0 then room = room - 1 end
+if room < 0 then room = 0 end
+if room > 0 then
+  --@level
+  local held, least = 0, 1
+  if own > 0 then held, least = muldiv(own, level, total), 0 end
+  local most = weight * (256 * burst - level) - held
+  local of = 256 * (weight + 1)
+  most = (most - most % of) / of
+  if most < least then most = least end
+  if most < room then room = most end
+end
+
+--- spare
+room = 2 * burst - whole
+if part > 0 then room = room - 1 end
+if room < 0 then room = 0 end
+
+--- shrink
+-- All parts become smaller by the same factor. Keys without a part leave.
+total = (total - total % 256) / 256
+local kept = {}
+for i = 1, #owners, 12 do
+  local parts = unpack('>I4', owners, i + 8)
+  if parts >= 256 then kept[#kept + 1] = string.sub(owners, i, i + 7) .. pack('>I4', (parts - parts % 256) / 256) end
+end
+owners = table.concat(kept)
+
+--- charge
+--@level
+local more = 1048576
+if level == 0 then owners, total = '', 0 end
+while total > 0 do
+  local q, r = muldiv(256 * units, total, level)
+  if r > 0 then q = q + 1 end
+  if q < 4294967296 - total then
+    more = q
+    break
+  end
+  --@shrink
+end
+--@owner
+if own_at then owners = string.sub(owners, 1, own_at - 1) .. string.sub(owners, own_at + 12) end
+own, own_at, total = own + more, 1, total + more
+owners = own_key .. pack('>I4', own) .. string.sub(owners, 1, 3060)
+whole, after = whole + units, behind
+
+--- returned
+-- Takes from the key its part of what was given back: level was missing before. Without anything missing resettle clears all.
+local before = level
+--@level
+if own_at and level > 0 then
+  local less = muldiv(before - level, total, before)
+  if less > own then less = own end
+  own, total = own - less, total - less
+  owners = string.sub(owners, 1, own_at - 1) .. (own > 0 and own_key .. pack('>I4', own) or '') .. string.sub(owners, own_at + 12)
+  if own == 0 then own_at = nil end
+end
+
+--- give
+--@level
+whole = whole - units
+if whole < 0 then whole, part = 0, 0 end
+--@returned
+
+--- give_held
+local left = held_ends - clock
+if left > 0 then
+  --@level
+  -- The least of the units, and of what is still missing of the charge.
+  local back, back_part = muldiv(held_ends - taken, rate, period)
+  local refilled, refilled_part = muldiv(math.max(0, clock - taken), rate, period)
+  back, back_part = back - refilled, back_part - refilled_part
+  if back_part < 0 then back, back_part = back - 1, back_part + period end
+  if back < 0 then back, back_part = 0, 0 end
+  if back >= units then back, back_part = units, 0 end
+  local waiting, waiting_part = whole - burst, part
+  local later = span(rate, period, whole, part) - left
+  if later <= 0 then
+    waiting, waiting_part = 0, 0
+  else
+    local q, r = muldiv(later, rate, period)
+    r = r + rate - 1
+    local rest = r % period
+    q = q + (r - rest) / period
+    if q < waiting or q == waiting and rest < waiting_part then waiting, waiting_part = q, rest end
+  end
+  local free, free_part = units - waiting, -waiting_part
+  if free_part < 0 then free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
+  whole, part = whole - back, part - back_part
+  if part < 0 then whole, part = whole - 1, part + period end
+  if whole < 0 then whole, part = 0, 0 end
+  --@returned
+end
+
+--- resettle
+if whole == 0 and part == 0 then clock, behind, owners, total = now, 0, '', 0 end
+-- Less is missing now, so the clock may now be farther behind than a refill takes.
+if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
+  clock, behind = now, 0
+end
+--@owner
+
+--- report
+--@room
+remaining, reset = room, 0
+if whole > 0 or part > 0 then reset = span(rate, period, whole, part) + behind end
+
+--- encode
+value = pack('>Bi8I7I7I6I7I4', FORMAT, clock, whole, part, rate, period, total) .. owners
+
+--- store
+if shifted then
+  value, ttl = shifted, shifted_ttl
+else
+  ttl = reset
+  --@encode
+end
+--@write_key
+
+--- suspend
+suspended = { rate, period, burst, weight, own_key, owners, total, whole, part, clock, behind, own, own_at }
+
+--- resume
+rate, period, burst, weight, own_key, owners, total = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
+whole, part, clock, behind, own, own_at = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+
+--- continues
+-- The next operation on the bucket works on the same state, which is written after the last of them.
+continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 10, 28) == string.sub(arg, 10, 28)
+
+--- ttl
+--@read
+if not absent then ttl = span(rate, period, whole, part) + clock - now end

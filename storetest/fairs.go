@@ -1,0 +1,85 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+var (
+	divided       = headgate.FairShare(headgate.PerSecond(10), headgate.Burst(20))
+	dividedThrice = headgate.FairShare(headgate.PerSecond(10), headgate.Burst(20), headgate.Weight(3))
+)
+
+// by is a step of another key.
+func (s step) by(key string) step {
+	s.key = key
+	return s
+}
+
+var fairs = []scenario{
+	{
+		name: "fair shares", why: "all keys together pass as one bucket does; a key with units outstanding has no more of them than are left",
+		steps: []step{
+			take(divided, 1, yes(10, 0)).as(engine.OpPeek),
+			take(divided, 11, no(10, never, 0)),
+			take(divided, 10, yes(0, second)),
+			take(divided, 1, no(0, 100*ms, second)),
+			take(divided, 1, yes(4, 1100*ms)).by("bob"),
+			take(divided, 5, no(4, 183204*time.Microsecond, 1100*ms)).by("bob"),
+			take(divided, 9, want{allowed: true, reset: 1500 * ms, granted: 4}).as(engine.OpAtMost).by("bob"),
+			take(divided, 1, no(0, 419922*time.Microsecond, 1500*ms)),
+			take(divided, 3, no(2, 100*ms, 1500*ms)).by("carol"),
+			take(divided, 2, yes(0, 1700*ms)).by("carol"),
+			take(divided, 4, yes(3, 1300*ms)).of(5).by("bob"),
+			take(divided, 3, yes(0, 1600*ms)).by("dave"),
+			take(divided, 1, want{allowed: true, remaining: 1, reset: 1700 * ms}).by("erin"),
+			take(divided, 10, yes(0, second)).in(1700 * ms).by("dave"),
+			take(divided, 1, yes(4, 1100*ms)),
+		},
+	},
+	{
+		name: "fair shares of the last units", why: "one unit of a key that has none outstanding passes as long as it is there",
+		steps: []step{
+			take(divided, 10, yes(0, second)),
+			take(divided, 5, yes(0, 1500*ms)).by("bob"),
+			take(divided, 2, yes(0, 1700*ms)).by("carol"),
+			take(divided, 1, yes(0, 1800*ms)).by("dave"),
+			take(divided, 2, no(1, 200*ms, 1800*ms)).by("erin"),
+			take(divided, 1, yes(0, 1900*ms)).by("erin"),
+			take(divided, 1, yes(0, 2*second)).by("frank"),
+			take(divided, 1, no(0, 100*ms, 2*second)).by("gina"),
+		},
+	},
+	{
+		name: "fair shares of a lone key", why: "a lone key has the whole rate, and half of the burst",
+		steps: []step{
+			take(divided, 1, yes(9, 100*ms)),
+			take(divided, 9, yes(0, second)),
+			take(divided, 1, yes(0, second)).in(100 * ms),
+			take(divided, 1, yes(0, second)).in(100 * ms),
+			take(divided, 1, no(0, time.Microsecond, 900*ms+time.Microsecond)).in(100*ms - time.Microsecond),
+		},
+	},
+	{
+		name: "fair shares by weight", why: "a key of weight 3 can have three times what is left",
+		steps: []step{
+			take(dividedThrice, 15, yes(0, 1500*ms)),
+			take(dividedThrice, 1, no(0, 100*ms, 1500*ms)),
+			take(divided, 1, no(0, 600*ms, 1500*ms)),
+			take(dividedThrice, 1, yes(0, 1500*ms)).in(100 * ms),
+			take(divided, 1, yes(1, 1600*ms)).by("bob"),
+		},
+	},
+	{
+		name: "fair shares and reservations", why: "what comes back is the key's that had it, and what was used beyond is charged",
+		steps: []step{
+			take(divided, 4, yes(6, 400*ms)),
+			take(divided, 2, yes(6, 600*ms)).reserve(0).by("bob"),
+			take(divided, 1, want{allowed: true, remaining: 7, reset: 500 * ms, granted: settledNow}).of(2).as(engine.OpSettle),
+			take(divided, 1, yes(6, 600*ms)).reserve(0).by("bob"),
+			take(divided, 25, want{allowed: true, reset: 3 * second, granted: settledNow}).of(4).as(engine.OpSettle),
+		},
+	},
+}
