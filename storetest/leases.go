@@ -107,6 +107,8 @@ func runLeaseLengths(t *testing.T, o Options) {
 		{0, engine.OpRelease, briefly, "long", 0, true, 0, 10 * second},
 		{-time.Hour, engine.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
 		{second, engine.OpPeek, fiveHeld, "", 5, false, 9 * second, 9 * second},
+		{0, engine.OpRenew, fiveHeld, "other", 0, true, 0, 10 * second},
+		{-500 * ms, engine.OpPeek, fiveHeld, "", 5, false, 10 * second, 10 * second},
 	} {
 		clock.Advance(s.after)
 		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))

@@ -152,6 +152,17 @@ var reservations = []scenario{
 		},
 	},
 	{
+		name: "commit what was reserved", why: "it settles the reservation although nothing changes: a cancel after it gives nothing back",
+		steps: []step{
+			take(roomy, 8, yes(2, 8*second)).reserve(0),
+			settle(1, 8, yes(2, 8*second)),
+			again(1, 0, yes(2, 8*second)),
+			take(minutes, 8, yes(2, time.Minute)).reserve(0),
+			settle(4, 8, yes(2, time.Minute)),
+			again(4, 0, yes(2, time.Minute)),
+		},
+	},
+	{
 		name: "commit more", why: "more than was reserved is charged in full, one capacity beyond the limit at most; callers wait until it has left",
 		steps: []step{
 			take(roomy, 4, yes(6, 4*second)).reserve(0),

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -57,6 +58,14 @@ var warmups = []scenario{
 	{
 		name: "cooling after a quarter of its time", why: "it then cools by what refills in all the time since it was full",
 		steps: append(acquires(0, guavaPrices[:5]...), acquires(1500*ms+time.Microsecond, 875*ms, 625*ms, 500*ms)...),
+	},
+	{
+		name: "no cooling is put off by a give", why: "only an admitted take keeps a limit warm: a full bucket has nothing to take back",
+		steps: slices.Concat(
+			acquires(0, guavaPrices[:5]...),
+			[]step{take(warming, 1, yes(1, 0)).as(engine.OpGive).in(time.Second)},
+			acquires(500*ms+time.Microsecond, 875*ms, 625*ms, 500*ms),
+		),
 	},
 	{
 		name: "warm-up together", why: "units cost the same together and one by one",

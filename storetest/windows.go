@@ -192,6 +192,15 @@ var clocks = []scenario{
 		},
 	},
 	{
+		name: "set back under a weighted window", why: "requests are decided at the start of the newest segment, where the oldest one still counts in full",
+		steps: []step{
+			take(sliding(headgate.PerMinute(6)), 6, yes(0, 2*time.Minute)),
+			take(sliding(headgate.PerMinute(6)), 2, yes(1, 90*second)).in(90 * second),
+			take(sliding(headgate.PerMinute(6)), 1, no(0, 40*second, 130*second)).in(-40 * second),
+			take(sliding(headgate.PerMinute(6)), 1, yes(0, 90*second)).in(40 * second),
+		},
+	},
+	{
 		name: "set back under a log", why: "if the clock goes back by less than the window, callers wait for the last charge",
 		steps: []step{take(perMinute, 3, yes(0, time.Minute)), take(perMinute, 1, no(0, 61*second, 61*second)).in(-second)},
 	},

@@ -41,7 +41,7 @@ func (s *logs) report(l *Limit, t Instant, o *Outcome) {
 	l.reportWindows(o, func(w Window) (left, _ int64) { return s.roomIn(t, w), reset })
 }
 
-func (s *logs) ttl(_ *Limit, t Instant) int64 { return s.reset(t, s.Span) }
+func (s *logs) ttl(l *Limit, t Instant) int64 { return s.reset(t, s.Span) }
 
 func (s *logs) append(to []byte) []byte { return s.history.append(integers(to, s.Span, s.Ahead)) }
 

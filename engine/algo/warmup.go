@@ -201,7 +201,7 @@ func (w *Warmth) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 }
 
 // give returns the last n units. A full bucket has none to take back.
-func (w *Warmth) give(l *Limit, _ Instant, n, _ int64) {
+func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
 	if w.Missing.isZero() {
 		return
 	}

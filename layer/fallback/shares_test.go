@@ -38,6 +38,30 @@ func TestSharesBeginEmpty(t *testing.T) {
 	})
 }
 
+// The number of processes is the largest that was heard in two minutes, so that a share
+// grows only when processes have been away for a while, and not at the turn of a minute.
+func TestProcessesCountForTwoMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 4, fallback.Config{})
+		end(t, all[1:])
+		defer end(t, all[:1])
+		limit := headgate.FixedWindow(headgate.PerMinute(40))
+		for _, c := range []struct {
+			after time.Duration
+			key   string
+			share int64
+		}{{time.Minute, "in the next minute", 10}, {2 * time.Minute, "two minutes later", 40}} {
+			s.set(nil, false)
+			time.Sleep(c.after)
+			s.set(headgate.ErrStoreUnavailable, false)
+			if passed, _ := allow(t, all[:1], c.key, limit); passed != c.share {
+				t.Errorf("%s: %d units of 40 passed in an outage, want %d", c.key, passed, c.share)
+			}
+		}
+	})
+}
+
 // In an outage every window of a limit has its share and its bound (known bug 56: 5/3s and
 // 50/1h let 90 pass in an hour and stated 5).
 func TestEveryWindowHasItsShare(t *testing.T) {
