@@ -193,12 +193,9 @@ func (o *Op) Counted(i int) (space, key string) {
 	return space, o.Charges[i].Limit.Counts(space, key)
 }
 
-// Whose returns a number for the key of the charge at place i, for limits that divide their units among keys; 0 for
-// others. All processes have the same. Nobody finds a key with the number of another one.
+// Whose returns a number for the key of the charge at place i, for limits that divide their units among keys. All processes
+// have the same. Nobody finds a key with the number of another one.
 func (o *Op) Whose(i int) uint64 {
-	if !o.Charges[i].Limit.Algorithm().Divides() {
-		return 0
-	}
 	_, key := o.Subject(i)
 	sum := sha256.Sum256([]byte(key))
 	return binary.BigEndian.Uint64(sum[:])
@@ -355,10 +352,10 @@ func (o *Op) most() int64 {
 // Every store handles an operation in the same way: it makes the steps, fills in the
 // states, decides, and reads the outcome from the steps ([Outcome.Fill]).
 
-// Step returns the step of the operation's charge at place i, without a state.
+// Step returns the step of the operation's charge at place i, without a state. [algo.Step].Whose is the store's to set.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Whose: o.Whose(i), Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
 	switch o.Kind {
 	case OpReserve:
 		s.Holder = o.ID

@@ -21,6 +21,8 @@ type scope struct {
 	name uint32
 	// share counts the keys of the name space, if they are bounded; nil otherwise.
 	share *share
+	// pool is the key that all keys count under, if the limit divides its units among them.
+	pool string
 	// stale is set once the scope is dropped.
 	stale atomic.Bool
 
@@ -137,6 +139,9 @@ func (cs *scopes) register(r scopeKey) *scope {
 	}
 	r.space = strings.Clone(r.space)
 	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id, share: cs.shares[r.space]}
+	if r.limit.Algorithm().Divides() {
+		c.pool = r.limit.Counts(r.space, "")
+	}
 	if n := len(cs.free); n > 0 {
 		c.id, cs.free = cs.free[n-1], cs.free[:n-1]
 	} else {

@@ -133,15 +133,23 @@ func creates(k engine.Kind) bool {
 func (t *transaction) locate() {
 	for i := range t.op.Charges {
 		c := &t.op.Charges[i]
-		space, key := t.op.Counted(i)
-		hash := t.store.secret.hash(key)
-		p := place{key: hash, shard: t.store.shard(hash), slot: nowhere}
+		space, key := t.op.Subject(i)
+		p, step := place{key: t.store.secret.hash(key), slot: nowhere}, t.op.Step(i)
 		if !c.Limit.Algorithm().Constant() {
 			p.scope = t.store.scopes.of(space, c.Limit)
 		}
+		if c.Limit.Algorithm().Divides() {
+			step.Whose = p.key.lo
+			counted := p.scope.pool
+			if engine.HashTag(key) != key {
+				counted = c.Limit.Counts(space, key)
+			}
+			p.key = t.store.secret.hash(counted)
+		}
+		p.shard = t.store.shard(p.key)
 		// All limits of one key are in one shard, so most operations take one lock.
 		t.places = append(t.places, p)
-		t.steps = append(t.steps, t.op.Step(i))
+		t.steps = append(t.steps, step)
 		if !slices.Contains(t.locked, p.shard) {
 			t.locked = append(t.locked, p.shard)
 		}

@@ -53,15 +53,7 @@ func register(algorithm string, d drawing) bool {
 // randomSets draws the sets of limits of a case. Under Changes there are three,
 // alike in algorithms and names.
 func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
-	algorithms := []string{algorithm}
-	if opts.All {
-		for range 1 + r.IntN(2) {
-			algorithms = append(algorithms, pick(r, Algorithms))
-		}
-		if opts.Lists && r.IntN(2) == 0 {
-			algorithms = append(algorithms, model.Concurrency)
-		}
-	}
+	algorithms := together(r, algorithm, opts)
 	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
 	n := 1
 	if opts.Changes || drawings[algorithm].keys != nil {
@@ -99,6 +91,20 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 		}
 	}
 	return sets
+}
+
+// together returns the algorithms of a set's limits.
+func together(r *rand.Rand, algorithm string, opts Options) []string {
+	algorithms := []string{algorithm}
+	if opts.All {
+		for range 1 + r.IntN(2) {
+			algorithms = append(algorithms, pick(r, Algorithms))
+		}
+		if opts.Lists && r.IntN(2) == 0 {
+			algorithms = append(algorithms, model.Concurrency)
+		}
+	}
+	return algorithms
 }
 
 // changed keeps some of the old numbers, so that each also changes alone. It mostly keeps

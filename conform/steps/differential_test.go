@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -30,6 +31,22 @@ func TestDifferential(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSharesDifferential: many keys of fair-share limits, and so many charges that parts become smaller.
+func TestSharesDifferential(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			clock := headgatetest.NewClock()
+			store, err := memstore.New(memstore.Config{Clock: clock.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			differential.RunShares(t, store, clock, *differential.Seed+seed, 300)
+		})
 	}
 }
 

@@ -57,10 +57,16 @@ const (
 	partsShift = 8
 )
 
-// level returns the grains that are missing, rounded up.
-func (f *fair) level() int64 {
-	whole, rest := f.bucket.Missing.over(f.bucket.Period)
-	return whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
+// measure sets the level: the grains that are missing, rounded up.
+func (f *fair) measure() {
+	m := f.bucket.Missing
+	if m.hi == 0 && m.lo < 1<<55 {
+		p := uint64(f.bucket.Period)
+		f.level = int64((m.lo*grains + p - 1) / p)
+		return
+	}
+	whole, rest := m.over(f.bucket.Period)
+	f.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
 }
 
 // own returns how many parts the request's key has.
@@ -89,74 +95,79 @@ func (f *fair) pull(l *Limit, t Instant)                        { f.bucket.pull(
 
 func (f *fair) settle(l *Limit, t Instant) {
 	f.bucket.settle(l, t)
-	if f.bucket.Missing.isZero() {
-		f.parts = nil
-	}
+	f.measure()
 }
 
-// deepest returns the largest amount that may be missing for a cost to pass: what leaves the cost in the bucket, and keeps the key's
-// part with the cost at or below weight times what is then left. With D grains missing of B, a key with s of S parts, a
-// cost of m and the weight w that is ⌊s·D/S⌋ + m ≤ w·(B − D − m). One unit passes a key without parts as long as it is there.
-func (f *fair) deepest(l *Limit, cost int64) uint128 {
-	depth, own, total := product(l.Burst-cost, f.bucket.Period), f.own(), int64(1)
-	if own == 0 && cost == 1 {
-		return depth
+// grainsOf returns how many grains of what is missing are the request's key's, rounded down.
+func (f *fair) grainsOf(own int64) int64 {
+	if own == 0 {
+		return 0
 	}
-	left := l.Weight*(l.Burst-cost)*grains - cost*grains
-	if left < 0 {
-		return uint128{}
+	held, _ := product(own, f.level).over(f.parts.total)
+	return held
+}
+
+// wait lets a cost pass that is in the bucket, and that keeps the key's part with the cost at or below weight times what is then
+// left. With D grains missing of B, a key with s of S parts, a cost of m and the weight w that is ⌊s·D/S⌋ + m ≤ w·(B − D − m).
+// One unit passes a key without parts as long as it is there.
+func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
+	if cost > l.mostOfOne() {
+		return Never, 0
 	}
+	own, depth := f.own(), product(l.Burst-cost, f.bucket.Period)
+	fits := !depth.less(f.bucket.Missing)
+	if own == 0 && cost == 1 || f.grainsOf(own)+cost*grains <= l.Weight*((l.Burst-cost)*grains-f.level) {
+		if fits {
+			return 0, 0
+		}
+	} else if fair := f.fairDepth(l, own, cost); fair.less(depth) {
+		depth = fair
+	}
+	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
+}
+
+// fairDepth returns the largest amount that may be missing for the cost to be within the key's share.
+func (f *fair) fairDepth(l *Limit, own, cost int64) uint128 {
+	total, left := int64(1), l.Weight*(l.Burst-cost)*grains-cost*grains
 	if own > 0 {
 		total = f.parts.total
 	}
 	level, _ := product(total, left+1).minus(uint128{lo: 1}).over(own + l.Weight*total)
 	rest, _ := product(level%grains, f.bucket.Period).over(grains)
-	if fair := product(level/grains, f.bucket.Period).plus(uint128{lo: uint64(rest)}); fair.less(depth) {
-		return fair
-	}
-	return depth
-}
-
-func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
-	if cost > l.mostOfOne() {
-		return Never, 0
-	}
-	return f.bucket.Missing.minus(f.deepest(l, cost)).ceilOver(f.bucket.Count), 0
+	return product(level/grains, f.bucket.Period).plus(uint128{lo: uint64(rest)})
 }
 
 // mostOfOne returns how many units one key can have while no other has any.
 func (l *Limit) mostOfOne() int64 { return l.Weight * l.Burst / (l.Weight + 1) }
 
-func (f *fair) room(l *Limit, t Instant) int64 {
-	room, own, level := f.bucket.room(l, t), f.own(), f.level()
-	if room == 0 {
+func (f *fair) room(l *Limit, _ Instant) int64 {
+	if f.level > (l.Burst-1)*grains {
 		return 0
 	}
-	least := int64(1)
-	if own > 0 {
-		own, _ = product(own, level).over(f.parts.total)
-		least = 0
+	own, least := f.own(), int64(0)
+	if own == 0 {
+		least = 1
 	}
-	most := l.Weight*(l.Burst*grains-level) - own
-	return min(room, max(least, most/(grains*(l.Weight+1))))
+	most := l.Weight*(l.Burst*grains-f.level) - f.grainsOf(own)
+	return max(least, most/(grains*(l.Weight+1)))
 }
 
 func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
-	level, m := f.level(), cost*grains
-	p := f.parts
-	if p == nil || level == 0 {
+	m, p := cost*grains, f.parts
+	if p == nil || f.level == 0 {
 		p = &parts{}
 		f.parts = p
 	}
 	more := int64(firstParts)
 	for p.total > 0 {
-		if n := product(m, p.total).ceilOver(level); n < mostParts-p.total {
+		if n := product(m, p.total).ceilOver(f.level); n < mostParts-p.total {
 			more = n
 			break
 		}
 		p.shift()
 	}
 	f.add(more)
+	f.level += m
 	return f.bucket.charge(l, t, cost, 0)
 }
 
@@ -192,11 +203,12 @@ func (f *fair) give(l *Limit, t Instant, n, taken int64) {
 
 // returned takes from the request's key the part of what was given back.
 func (f *fair) returned(give func()) {
-	before := f.level()
+	before := f.level
 	give()
-	i, after := f.find(), f.level()
+	f.measure()
+	i, after := f.find(), f.level
 	if i < 0 || after == 0 {
-		return // without anything missing the next settle clears the parts
+		return // without anything missing nobody has a part
 	}
 	p := f.parts
 	less, _ := product(before-after, p.total).over(before)

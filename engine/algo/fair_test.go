@@ -26,8 +26,9 @@ func (a askers) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
 func (a *askers) Push(x any)        { *a = append(*a, x.(*asker)) }
 func (a *askers) Pop() any          { panic("nobody leaves") }
 
-// divide lets keys ask for 20 s, and returns what passed in all.
-func divide(rate, burst int64, keys ...*asker) (total int) {
+// divide lets keys ask for 20 s, and returns what passed in all. Each state that it passes is one that a store can keep.
+func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
+	t.Helper()
 	r, all, state := rand.New(rand.NewPCG(7, 0)), askers{}, algo.State{}
 	for _, k := range keys {
 		k.next += r.ExpFloat64() / k.rate
@@ -44,6 +45,9 @@ func divide(rate, burst int64, keys ...*asker) (total int) {
 			total++
 			k.first = k.first || k.asked == 1
 			state = steps[0].State
+			if _, err := algo.DecodeState(state.Append(nil)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		k.next += r.ExpFloat64() / k.rate
 		heap.Fix(&all, 0)
@@ -78,7 +82,7 @@ func TestFairUnderFlood(t *testing.T) {
 	late := &asker{rate: 100, next: 10}
 	good := several(10, func(int) float64 { return 20 })
 	all := slices.Concat([]*asker{{rate: 20_000}, late}, several(5, func(int) float64 { return 300 }), good)
-	total := divide(1000, 200, all...)
+	total := divide(t, 1000, 200, all...)
 	denied, asked := 0, 0
 	for _, k := range good {
 		denied, asked = denied+k.asked-k.given, asked+k.asked
@@ -92,7 +96,7 @@ func TestFairUnderFlood(t *testing.T) {
 func TestFairAmongMany(t *testing.T) {
 	good := several(20, func(int) float64 { return 5 })
 	all := append(several(60, func(i int) float64 { return 50 + 40*float64(i) }), good...)
-	total := divide(1000, 200, all...)
+	total := divide(t, 1000, 200, all...)
 	denied, asked, first := 0, 0, 0
 	for _, k := range good {
 		denied, asked = denied+k.asked-k.given, asked+k.asked
@@ -108,14 +112,14 @@ func TestFairAmongMany(t *testing.T) {
 // TestFairByWeight: of two keys that both want all, one of weight 3 gets three times as much.
 func TestFairByWeight(t *testing.T) {
 	three, one := &asker{rate: 5000, weight: 3}, &asker{rate: 5000}
-	if divide(1000, 200, three, one); three.given < 14_500 || three.given > 15_600 {
+	if divide(t, 1000, 200, three, one); three.given < 14_500 || three.given > 15_600 {
 		t.Errorf("%d and %d", three.given, one.given)
 	}
 }
 
 // TestFairAlone: a key that is alone has the whole rate.
 func TestFairAlone(t *testing.T) {
-	if total := divide(1000, 200, &asker{rate: 2000}); total < 19_990 {
+	if total := divide(t, 1000, 200, &asker{rate: 2000}); total < 19_990 {
 		t.Errorf("%d", total)
 	}
 }

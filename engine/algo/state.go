@@ -20,9 +20,10 @@ type State struct {
 	log       logs
 	warmth    warming
 	permits   permits
-	// parts and whose are of a fair-share limit, which has a bucket too: which keys have which part of what is
-	// missing, and which key asks.
+	// parts, level and whose are of a fair-share limit, which has a bucket too: which keys have which part of what is
+	// missing, how much that is, and which key asks.
 	parts *parts
+	level int64
 	whose uint64
 }
 

@@ -41,7 +41,7 @@ func (u uint128) over(d int64) (quotient, rest int64) {
 		if q > uint64(Never) {
 			return Never, 0
 		}
-		return int64(q), int64(u.lo % uint64(d))
+		return int64(q), int64(u.lo - q*uint64(d))
 	}
 	if u.hi >= uint64(d) {
 		return Never, 0

@@ -1,9 +1,14 @@
 -- Fair shares: engine/algo/fair.go. whole and part are what is missing from the bucket of all keys: whole tokens, and a part of a
--- token in units of 1/period token. owners is the keys that have parts of it, the one that was charged last first: 8 bytes that
--- stand for the key, 4 that are its parts. total is the parts of all, also of keys that have left the list.
+-- token in units of 1/period token. image is the stored state: after 40 bytes come the keys that have parts of it, the one that was
+-- charged last first: 8 bytes that stand for the key, 4 that are its parts. packed is set while its first 40 bytes are those of the
+-- locals. total is the parts of all, also of keys that have left the list.
+
+--- functions
+
+local NO_OWNERS = string.rep(' ', 40)
 
 --- locals
-local rate, period, burst, weight, own_key, owners, total
+local rate, period, burst, weight, own_key, image, packed, total
 local whole, part, clock, behind, own, own_at, level
 
 --- read
@@ -12,7 +17,7 @@ absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior >= 40 and #prior % 12 == 4 and byte(prior) == FORMAT then
     _, clock, whole, part, rate, period, total = unpack('>Bi8I7I7I6I7I4', prior)
-    owners = string.sub(prior, 41)
+    image = prior
   else
     absent, err = true, state_error(prior)
   end
@@ -25,9 +30,9 @@ rate, period = own_rate, own_period
 
 --- owner
 -- own is the parts of the request's key, and own_at where it is in the list.
-own, own_at = 0, string.find(owners, own_key, 1, true)
-while own_at and own_at % 12 ~= 1 do own_at = string.find(owners, own_key, own_at + 1, true) end
-if own_at then own = unpack('>I4', owners, own_at + 8) end
+own, own_at = 0, string.find(image, own_key, 41, true)
+while own_at and own_at % 12 ~= 5 do own_at = string.find(image, own_key, own_at + 1, true) end
+if own_at then own = unpack('>I4', image, own_at + 8) end
 
 --- level
 -- What is missing in 1/256 units, rounded up.
@@ -36,7 +41,7 @@ level = 256 * whole + q
 if r > 0 then level = level + 1 end
 
 --- settle
-whole, part, clock, behind, shifted, owners, total = 0, 0, now, 0, nil, '', 0
+whole, part, clock, behind, shifted, image, packed, total = 0, 0, now, 0, nil, NO_OWNERS, false, 0
 --@read
 if not absent then
   local elapsed = now - clock
@@ -58,7 +63,7 @@ if not absent then
   else
     behind = -elapsed
   end
-  if whole == 0 and part == 0 then owners, total = '', 0 end
+  if whole == 0 and part == 0 then image, total = NO_OWNERS, 0 end
 end
 --@owner
 
@@ -84,18 +89,14 @@ elseif cost > 0 then
 end
 
 --- room
-room = burst - whole
-if part > 0 then room = room - 1 end
-if room < 0 then room = 0 end
-if room > 0 then
+room = 0
+if whole + (part > 0 and 1 or 0) < burst then
   --@level
   local held, least = 0, 1
   if own > 0 then held, least = muldiv(own, level, total), 0 end
-  local most = weight * (256 * burst - level) - held
-  local of = 256 * (weight + 1)
-  most = (most - most % of) / of
-  if most < least then most = least end
-  if most < room then room = most end
+  local most, of = weight * (256 * burst - level) - held, 256 * (weight + 1)
+  room = (most - most % of) / of
+  if room < least then room = least end
 end
 
 --- spare
@@ -106,17 +107,17 @@ if room < 0 then room = 0 end
 --- shrink
 -- All parts become smaller by the same factor. Keys without a part leave.
 total = (total - total % 256) / 256
-local kept = {}
-for i = 1, #owners, 12 do
-  local parts = unpack('>I4', owners, i + 8)
-  if parts >= 256 then kept[#kept + 1] = string.sub(owners, i, i + 7) .. pack('>I4', (parts - parts % 256) / 256) end
+local kept = { NO_OWNERS }
+for i = 41, #image, 12 do
+  local parts = unpack('>I4', image, i + 8)
+  if parts >= 256 then kept[#kept + 1] = string.sub(image, i, i + 7) .. pack('>I4', (parts - parts % 256) / 256) end
 end
-owners = table.concat(kept)
+image = table.concat(kept)
 
 --- charge
 --@level
-local more = 1048576
-if level == 0 then owners, total = '', 0 end
+local more, shrunk = 1048576, false
+if level == 0 then image, total, shrunk = NO_OWNERS, 0, true end
 while total > 0 do
   local q, r = muldiv(256 * units, total, level)
   if r > 0 then q = q + 1 end
@@ -124,23 +125,32 @@ while total > 0 do
     more = q
     break
   end
+  shrunk = true
   --@shrink
 end
---@owner
-if own_at then owners = string.sub(owners, 1, own_at - 1) .. string.sub(owners, own_at + 12) end
-own, own_at, total = own + more, 1, total + more
-owners = own_key .. pack('>I4', own) .. string.sub(owners, 1, 3060)
-whole, after = whole + units, behind
+if shrunk then
+  --@owner
+end
+own, total, whole, after = own + more, total + more, whole + units, behind
+-- One string instead of several: copies are what costs most where there are many keys.
+local head = pack('>Bi8I7I7I6I7I4c8I4', FORMAT, clock, whole, part, rate, period, total, own_key, own)
+if own_at then
+  image = head .. string.sub(image, 41, own_at - 1) .. string.sub(image, own_at + 12)
+else
+  image = head .. string.sub(image, 41, 3100)
+end
+own_at, packed = 41, true
 
 --- returned
 -- Takes from the key its part of what was given back: level was missing before. Without anything missing resettle clears all.
 local before = level
+packed = false
 --@level
 if own_at and level > 0 then
   local less = muldiv(before - level, total, before)
   if less > own then less = own end
   own, total = own - less, total - less
-  owners = string.sub(owners, 1, own_at - 1) .. (own > 0 and own_key .. pack('>I4', own) or '') .. string.sub(owners, own_at + 12)
+  image = string.sub(image, 1, own_at - 1) .. (own > 0 and own_key .. pack('>I4', own) or '') .. string.sub(image, own_at + 12)
   if own == 0 then own_at = nil end
 end
 
@@ -183,10 +193,10 @@ if left > 0 then
 end
 
 --- resettle
-if whole == 0 and part == 0 then clock, behind, owners, total = now, 0, '', 0 end
+if whole == 0 and part == 0 then clock, behind, image, packed, total = now, 0, NO_OWNERS, false, 0 end
 -- Less is missing now, so the clock may now be farther behind than a refill takes.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
-  clock, behind = now, 0
+  clock, behind, packed = now, 0, false
 end
 --@owner
 
@@ -196,7 +206,10 @@ remaining, reset = room, 0
 if whole > 0 or part > 0 then reset = span(rate, period, whole, part) + behind end
 
 --- encode
-value = pack('>Bi8I7I7I6I7I4', FORMAT, clock, whole, part, rate, period, total) .. owners
+if not packed then
+  image, packed = pack('>Bi8I7I7I6I7I4', FORMAT, clock, whole, part, rate, period, total) .. string.sub(image, 41), true
+end
+value = image
 
 --- store
 if shifted then
@@ -208,11 +221,11 @@ end
 --@write_key
 
 --- suspend
-suspended = { rate, period, burst, weight, own_key, owners, total, whole, part, clock, behind, own, own_at }
+suspended = { rate, period, burst, weight, own_key, image, packed, total, whole, part, clock, behind, own, own_at }
 
 --- resume
-rate, period, burst, weight, own_key, owners, total = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-whole, part, clock, behind, own, own_at = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+rate, period, burst, weight, own_key, image, packed, total = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
+whole, part, clock, behind, own, own_at = suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
 
 --- continues
 -- The next operation on the bucket works on the same state, which is written after the last of them.

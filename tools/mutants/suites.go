@@ -10,13 +10,13 @@ type suite struct{ pkg, tests string }
 // conformance is what runs for a kind of mutants after the tests of the packages
 // that they are planted in; the quick ones come first.
 var conformance = map[string][]suite{
-	"steps": {{"conform/memory", "TestMemstore"}, {"conform/steps", "TestDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
+	"steps": {{"conform/memory", "TestMemstore"}, {"conform/steps", "TestDifferential|TestSharesDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
 	// Decisions in Redis.
 	"redis": {
 		{"conform/lua", "TestScripts$/^redis$"},
 		{"conform/redis", "TestStore$/^redis$/./^storetest$|TestDueBehindUnreadable"},
 		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
-		{"conform/lua", "TestKeysLiveLongEnough|TestWideStates|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL"},
+		{"conform/lua", "TestShare|TestKeysLiveLongEnough|TestWideStates|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL"},
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},

@@ -1,0 +1,53 @@
+package differential
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/model"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+)
+
+// RunShares sends calls of many operations on fair-share limits to a store, by more keys than a limit tells apart and
+// of two counters in turn, and compares each answer with the model's. So long a run makes parts smaller many times.
+func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64, calls int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 5))
+	space, subject := fmt.Sprintf("shares-%d", seed), model.New()
+	burst := []int64{20, 300, 2000}[seed%3]
+	for call := range calls {
+		clock.Advance(time.Duration(r.Int64N(400)) * time.Microsecond) // in which nearly as much refills as the calls ask for
+		now := clock.Now().UnixMicro()
+		ops, wants := make([]engine.Op, 40), make([]model.Answer, 40)
+		for i := range ops {
+			pool := r.IntN(2)
+			key := fmt.Sprintf("{%d}%d", pool, r.IntN([]int{4, 1000, 1000, 1000}[r.IntN(4)]))
+			weight, cost := 1+r.Int64N(3), 1+r.Int64N(3)
+			kind := []engine.Kind{engine.OpAllow, engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpAtMost, engine.OpGive}[r.IntN(6)]
+			limit := headgate.FairShare(headgate.Per(1000, 10*time.Millisecond), headgate.Burst(burst), headgate.Weight(int(weight)))
+			ops[i] = engine.Single(kind, key, limit, cost)
+			ops[i].Space = space
+			names := map[engine.Kind]string{engine.OpAllow: model.Take, engine.OpPeek: model.Peek, engine.OpAtMost: model.AtMost, engine.OpGive: model.Give}
+			wants[i] = subject.Apply([]model.Limit{{
+				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, Weight: weight,
+			}}, names[kind], cost, now)
+		}
+		results := make([]engine.Result, len(ops))
+		store.Do(context.Background(), ops, results)
+		for i := range results {
+			d, want := &results[i].Outcome, &wants[i]
+			wait := want.RetryAfterUS == nil && d.RetryAfter == headgate.Never || want.RetryAfterUS != nil && d.RetryAfter.Microseconds() == *want.RetryAfterUS
+			same := d.Allowed == want.Allowed && d.Remaining == want.Remaining && wait && d.ResetAfter.Microseconds() == want.ResetAfterUS &&
+				(want.Granted == nil || *want.Granted == d.Granted)
+			if results[i].Err != nil || !same {
+				t.Fatalf("seed %d, call %d, operation %d: %s %d of %s by %s:\n got %+v, %v\nwant %+v", seed, call, i, ops[i].Kind, ops[i].Charges[0].Cost,
+					ops[i].Charges[0].Limit, ops[i].Key, d, results[i].Err, want)
+			}
+		}
+	}
+}

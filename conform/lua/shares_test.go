@@ -1,0 +1,57 @@
+package lua
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/differential"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// TestSharesDifferential: many keys of fair-share limits, in calls of many operations.
+func TestSharesDifferential(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	for seed := range uint64(6) {
+		clock := headgatetest.NewClock()
+		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: fmt.Sprint(seed), Clock: clock.Now})
+		differential.RunShares(t, store, clock, *differential.Seed+seed, 300)
+	}
+}
+
+// TestShareInItsPlace: the bytes of a key that stand across two other keys are not its part.
+func TestShareInItsPlace(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	clock := headgatetest.NewClock()
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
+	op, results := engine.Single(engine.OpPeek, "ann", headgate.FairShare(headgate.PerSecond(10), headgate.Burst(20)), 1), make([]engine.Result, 1)
+	op.Space = "s"
+	own := sha256.Sum256([]byte("ann"))
+	var state bytes.Buffer
+	write := func(v any) { _ = binary.Write(&state, binary.BigEndian, v) }
+	state.WriteByte(2)
+	write(clock.Now().UnixMicro())
+	state.Write([]byte{0, 0, 0, 0, 0, 0, 10}) // 10 tokens are missing
+	state.Write(make([]byte, 7))
+	state.Write([]byte{0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0x86, 0xa0}[:6])
+	state.Write([]byte{0, 0, 0, 0, 1, 0x86, 0xa0}) // of 1 in 100 ms
+	write(uint32(3 << 20))
+	for range 2 { // each pair of keys has those of ann across its middle
+		state.Write(append(make([]byte, 8), own[:4]...))
+		state.Write(append(append([]byte{}, own[4:8]...), 0, 16, 0, 0, 0, 16, 0, 0))
+	}
+	s.Text("set", store.Keys(&op)[0], state.String(), "px", "60000")
+	if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || results[0].Outcome.Remaining != 5 {
+		t.Errorf("%+v; want 5 remaining of 10 for a key without a part", results[0])
+	}
+}
