@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// recorder is a ResponseWriter that notes the status and counts the body's bytes.
+// recorder is a ResponseWriter that records the status and counts the bytes of the body.
 type recorder struct {
 	writer http.ResponseWriter
 	status int // 0 until written
@@ -16,8 +16,7 @@ type recorder struct {
 
 func (r *recorder) Header() http.Header { return r.writer.Header() }
 
-// WriteHeader notes the first final status. Those from 100 to 199 come before it, except
-// 101, which is final.
+// WriteHeader records the first final status. Statuses 100 to 199 are interim, except 101, which is final.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		r.status = status
@@ -31,7 +30,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteString saves the copy of the text where the server's writer can.
+// WriteString avoids a copy of the text if the server's writer supports it.
 func (r *recorder) WriteString(s string) (int, error) {
 	n, err := io.WriteString(r.writer, s)
 	r.wrote(int64(n))

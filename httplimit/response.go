@@ -41,21 +41,19 @@ func OnlyStatus(statuses ...int) Rule {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
 }
 
-// ExceptStatus counts all requests but those that were answered with one of these
-// statuses, such as 304.
+// ExceptStatus counts all requests except those answered with one of these statuses, such as 304.
 func ExceptStatus(statuses ...int) Rule {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(!slices.Contains(statuses, o.Status)) }
 }
 
-// OnlyFailures counts requests that were answered 400 to 499, such as wrong passwords.
-// It does not count failures of the server itself, from 500.
+// OnlyFailures counts requests answered with 400 to 499, such as wrong passwords. It does not count failures of the
+// server itself (500 and above).
 func OnlyFailures(_ *http.Request, o Response) int64 {
 	return o.chargedIf(o.Status >= 400 && o.Status < 500)
 }
 
-// BytesWritten charges each byte of the answer's body as one unit. A limit of bytes is
-// charged when the answer ends: put a limit of requests beside it, or charge an estimate
-// before with [WithCost].
+// BytesWritten charges one unit for each byte of the answer's body. Because the charge comes when the answer ends,
+// also set a limit of requests, or charge an estimate first with [WithCost].
 func BytesWritten(_ *http.Request, o Response) int64 { return o.Bytes }
 
 func (o *Response) chargedIf(counts bool) int64 {
@@ -65,29 +63,28 @@ func (o *Response) chargedIf(counts bool) int64 {
 	return 0
 }
 
-// settleWithin bounds how long an answer can be held up by a store that hangs.
+// settleWithin bounds how long a hanging store can delay an answer.
 const settleWithin = time.Second
 
-// settling returns the context in which the charge of a request is corrected, also after its own
-// has ended.
+// settling returns a context for correcting the charge of a request. It outlives the request's own context.
 func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 }
 
-// Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does
-// nothing, and the bytes of a response need not be counted.
+// Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does nothing, and the bytes of a
+// response need not be counted.
 func (m *Middleware) Settles() bool { return m.finalCost != nil }
 
-// Settle corrects the charge of a request that was served. It asks the store for up to a
-// second, also where the request's context has ended. If the store does not answer, the
-// first charge remains; an observer of the limiter sees the error.
+// Settle corrects the charge of a served request. The call to the store takes up to a second, even if the request's
+// context has ended. If the store does not answer, the first charge remains; an observer of the limiter sees the
+// error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if !m.Settles() || c.settle == nil || !c.Decision.Allowed {
 		return
 	}
 	o.Charged = c.Units
 	if r.Method == http.MethodHead {
-		o.Bytes = 0 // the server drops what the handler wrote
+		o.Bytes = 0 // the server drops the body
 	}
 	ctx, cancel := settling(r.Context())
 	defer cancel()
@@ -97,10 +94,10 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	}
 }
 
-// SettleAtEnd is [Middleware.Settle] for frameworks in which outer handlers can still make
-// the answer after the middleware has returned. It settles when the request's context ends,
-// which net/http does after the last handler, with the response that was last given to note,
-// or else with the first. Without such a context it settles at once.
+// SettleAtEnd is [Middleware.Settle] for frameworks in which outer handlers can still write the answer after the
+// middleware has returned. It settles when the request's context ends, which net/http does after the last handler,
+// with the last response passed to note, or with first if there was none. If the context never ends, it settles at
+// once.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)
@@ -112,7 +109,7 @@ func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (no
 	return func(o Response) { last.Store(&o) }
 }
 
-// serveAndSettle runs the handler and settles, also where the handler panics.
+// serveAndSettle runs the handler and settles, even if the handler panics.
 func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next http.Handler, c *Charge) {
 	recorder := &recorder{writer: w}
 	returned := false
