@@ -1,6 +1,5 @@
-// Package policy reads limits that people write: the policies file in YAML, and the
-// limit of a JSON request. It is strict: an unknown field is an error with its
-// position, and never ignored.
+// Package policy reads limits written by people: the policies file in YAML, and the limit of a JSON request. It is
+// strict: an unknown field is an error with its position.
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
 //	options.go       the fields by name, for engine.Build and for overrides
