@@ -95,9 +95,9 @@ func (s *Store) fill(l *lane, c *call) context.Context {
 	return ctx
 }
 
-// longestCall is the deadline of a call if one of its callers has none. A call with a
-// deadline can be read by the goroutine that makes it. Without one it can be stopped only
-// if other goroutines read for it, and on Redis each answer would pass through two more.
+// longestCall is the deadline of a call if one of its callers has none. With a deadline, the goroutine that makes a
+// call can also read its answer. Without one, a call can be stopped only if other goroutines read for it, and on
+// Redis each answer would pass through two more.
 const longestCall = time.Minute
 
 // deadline returns the context of a call. It ends a while after the latest deadline of the waiters, and at the latest

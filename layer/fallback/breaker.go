@@ -33,7 +33,7 @@ type breaker struct {
 	away    *atomic.Int32 // counts open breakers
 	// back is called when the store answers after a failure. It must not block.
 	back func()
-	// repay tells the store what it is owed, before it decides again.
+	// repay sends the store the operations owed to it, before it decides again.
 	repay func(life context.Context)
 	// probe tests the store.
 	probe func(ctx context.Context) error

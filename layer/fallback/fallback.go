@@ -169,7 +169,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// hold reports whether an operation is about a permit, or about a reservation that was made before.
+// hold reports whether an operation is about a permit, or about an existing reservation.
 func hold(ops []engine.Op) bool {
 	for i := range ops {
 		if k := ops[i].Kind; k >= engine.OpAcquire && k <= engine.OpRelease || k == engine.OpSettle || k == engine.OpReserve && hasPermits(&ops[i]) {

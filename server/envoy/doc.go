@@ -1,5 +1,5 @@
-// Package envoy decides requests of Envoy's rate limit service by the configuration files
-// of envoyproxy/ratelimit. It knows the messages of the service, and no connection.
+// Package envoy decides requests of Envoy's rate limit service with the configuration files of envoyproxy/ratelimit.
+// It handles the messages of the service, not connections.
 //
 //	load.go       directory and files → Config
 //	yaml.go       one file → a tree of values
@@ -20,6 +20,6 @@
 //	environment.go, environment_table.go  the variables of envoyproxy/ratelimit
 //	service.go    Service: all of these, with a configuration that can be replaced
 //
-// By default the answers are those of envoyproxy/ratelimit; docs/design/envoy.md lists the
-// differences, with reasons.
+// By default the answers are the same as envoyproxy/ratelimit's; docs/design/envoy.md lists the differences, with
+// reasons.
 package envoy

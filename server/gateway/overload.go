@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// acquire takes a permit of an upstream that bounds its requests, before anything is charged. If too many are in flight
-// there, the request has its answer.
+// acquire takes a permit of an upstream that bounds its requests, before anything is charged. If too many are in
+// flight there, it answers the request.
 func (e *exchange) acquire(w http.ResponseWriter) bool {
 	l := e.upstream.limiter.Load()
-	if l == nil { // nothing bounds them
+	if l == nil { // no bound
 		return true
 	}
 	var ok bool
@@ -31,7 +31,7 @@ func (e *exchange) release(o adaptive.Outcome) {
 	e.permit = nil
 }
 
-// ended notes how the upstream answered a request that has a permit.
+// ended records how the upstream answered a request with a permit.
 func (e *exchange) ended(status int) {
 	e.permit.Answered()
 	if e.outcome = adaptive.Done; httplimit.Overloaded(status) {
@@ -39,7 +39,7 @@ func (e *exchange) ended(status int) {
 	}
 }
 
-// bound gives the upstream the limiter of its settings, and keeps the one that it has with the same settings.
+// bound sets the upstream's limiter to match its settings, and keeps the current one if the settings are the same.
 func (u *upstream) bound() {
 	now := u.InFlight
 	if before := u.settings.Swap(now); before != nil && now != nil && before.Min == now.Min && before.Max == now.Max && before.Latency == now.Latency {

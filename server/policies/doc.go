@@ -1,10 +1,9 @@
-// Package policies keeps the policies of a running server: those of its file, and the
-// changes that operators make on top of it.
+// Package policies manages the policies of a running server: those of its file, and the operators' changes on top of
+// it.
 //
-// The file is the base. A change replaces some fields of a policy, or the limit of one
-// key, until it is cleared or expires. The file and all changes are built into one set
-// and put in force at once; if that fails, the last set stays. What keys have spent is
-// kept (rule 10 in docs/design/rules.md).
+// The file is the base. A change replaces some fields of a policy, or the limit of one key, until it is cleared or
+// expires. The file and all changes are built into one set and activated at once; if that fails, the last set stays
+// active. Spent units are kept (rule 10 in docs/design/rules.md).
 //
 //	manager.go     file and changes → the set in force
 //	reload.go      the file has changed

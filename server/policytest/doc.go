@@ -1,5 +1,5 @@
-// Package policytest runs test cases for a policies file: requests at given times, and the
-// answers that they must get. Time is virtual, and the store is in memory.
+// Package policytest runs test cases for a policies file: requests at given times with expected answers. Time is
+// virtual, and the store is in memory.
 //
 //	file.go     the YAML of a test file → tests
 //	check.go    what a step may have
