@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Access is what the caller may do.
+// Access is the rights of the caller.
 type Access struct {
 	Administers bool   `json:"administers"`
 	HashedKeys  bool   `json:"hashed_keys"`
 	Version     string `json:"version"`
-	// Program is true if a Go program answers that limits by itself, without a server.
+	// Program is true if the answer comes from a Go program with its own limits, not from a server.
 	Program bool `json:"program,omitempty"`
 }
 
-// Action is what an operator did.
+// Action is an action of an operator.
 type Action struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
@@ -23,13 +23,13 @@ type Action struct {
 
 	Author string `json:"author,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Fields and Expires are those of a change, Units those that were given back.
+	// Fields and Expires belong to a change, Units to a give.
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
 	Units   *int64          `json:"units,omitempty"`
 }
 
-// History is the last actions, the latest first.
+// History is the last actions, latest first.
 type History struct {
 	Actions []Action `json:"actions"`
 }

@@ -84,8 +84,8 @@ func New(options Options, decide Decide) *Service {
 	return &Service{options: options, decide: decide}
 }
 
-// Load replaces the configuration. Rules that stay keep their statistics, and counters
-// their counts. If the files have an error, the last configuration stays in force.
+// Load replaces the configuration. Existing rules keep their statistics, and counters their counts. If the files are
+// invalid, the last configuration stays active.
 func (s *Service) Load(files []File) (*Config, error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
