@@ -128,12 +128,11 @@ type Op struct {
 	// Lenient accepts the store's answer even while the store is known to have lost data: see package fallback.
 	// Stores ignore it.
 	Lenient bool
-	// Shadow says that the answer decides nothing: it is asked for beside one that does.
-	// Observers leave it out of what was decided. Stores ignore it.
+	// Shadow marks an operation whose answer decides nothing, because it accompanies one that does. Observers do not
+	// count it among decisions. Stores ignore it.
 	Shadow bool
-	// Settled is for OpAllow: the caller may settle what is charged, as after OpReserve
-	// ([Outcome.Reservation]). The store decides the operation as without it. No layer may
-	// decide it from units of its own.
+	// Settled is for OpAllow: the caller may settle the charge, as after OpReserve ([Outcome.Reservation]). It does
+	// not change the store's decision. Layers must not decide the operation from units of their own.
 	Settled bool
 	// Replicas makes a store with replicas answer a charge only when they have it. A store in memory has none, and
 	// ignores it. Layers must not decide the operation from units of their own.

@@ -17,7 +17,7 @@ const (
 // and how long to wait for them. If fewer have it by then, the operation has [ErrNotReplicated]. The zero Replicas
 // does not wait.
 type Replicas struct {
-	// Count is how many replicas: 0 to [MaxReplicas].
+	// Count is the number of replicas: 0 to [MaxReplicas].
 	Count uint8
 	// WithinMillis is the longest wait in milliseconds: 1 to 10000.
 	WithinMillis uint16

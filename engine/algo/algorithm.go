@@ -97,13 +97,13 @@ type properties struct {
 	holds bool
 	// delays: the limit does not prevent a reservation from waiting for its units.
 	delays bool
-	// repeatable: once one unit was denied, none passes before the wait is over unless
-	// units are given back. So the denial can be repeated without the store.
+	// repeatable: once one unit was denied, none passes before the wait is over unless units are given back, so the
+	// denial can be repeated without the store.
 	repeatable bool
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable bool
-	// keepsTimes: each unit is kept with its own time. So any span has at most the units of
-	// the limit, units can be entered at a later time, and all windows have one newest unit.
+	// keepsTimes: each unit is stored with its own time. So any span has at most the units of the limit, units can be
+	// entered at a later time, and all windows have the same newest unit.
 	keepsTimes bool
 	// countsHits: there is one count, which can go beyond the limit, as Envoy counts hits.
 	countsHits bool

@@ -1,9 +1,9 @@
 // Package algo has the arithmetic of every limit: pure steps from (state, limit, now,
 // cost) to (state, outcome).
 //
-// Nothing here reads a clock, takes a lock or does I/O, and no float takes part.
-// Instants and spans are whole microseconds; counts are whole units. The same steps exist
-// as Lua inside Redis. Tests compare both with a model that uses big integers.
+// Nothing here reads a clock, takes a lock, does I/O or uses floats. Instants and spans are whole microseconds;
+// counts are whole units. The same steps exist as Lua inside Redis. Tests compare both with a model that uses big
+// integers.
 //
 // The files and what they contain:
 //
@@ -25,8 +25,7 @@
 //	constant.go     deny and unlimited
 //	uint128.go      amounts beyond 64 bits
 //
-// "rule N" and "known bug N" in comments stand in docs/design/rules.md and
-// docs/design/known-bugs.md.
+// "rule N" and "known bug N" in comments refer to docs/design/rules.md and docs/design/known-bugs.md.
 //
 // Use this package to write a store. To limit requests, use the root package.
 package algo
