@@ -22,8 +22,8 @@ func (s *Store) slotOf(op *engine.Op, i int) uint16 {
 	return s.shards.slot(subject)
 }
 
-// spansSlots reports whether an operation's limits are on several slots of a
-// Cluster, or the key of a settlement is on another one than they are.
+// spansSlots reports whether an operation's limits are on several slots of a Cluster, or the key of its settlement is
+// on another slot.
 func (s *Store) spansSlots(op *engine.Op) bool {
 	if !s.conn.Cluster() {
 		return false
@@ -40,8 +40,8 @@ func (s *Store) spansSlots(op *engine.Op) bool {
 	return false
 }
 
-// apart returns the error of charges on several slots that have to be decided in one step: of the first that is
-// not on the slot of those before it.
+// apart returns the error for charges on several slots that must be decided in one step, about the first charge on
+// another slot than those before it.
 func (s *Store) apart(op *engine.Op) error {
 	for i := range op.Charges {
 		if s.slotOf(op, i) != s.slotOf(op, 0) {
