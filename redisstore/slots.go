@@ -99,13 +99,13 @@ func slotOfSubject(subject string) uint16 {
 // MaxShards is the largest number of shards.
 const MaxShards = 1024
 
-// shards are hash tags that all subjects share. The slots are cut into as many
-// equal parts, and each part has one tag whose slot is in it. A subject has the tag
-// of the part that its own slot is in. Keys with one tag share a script call.
+// shards are hash tags that all subjects share. The slots are divided into that many equal ranges, and each range has
+// one tag that hashes into it. A subject uses the tag of the range that contains its own slot. Keys with the same tag
+// share a script call.
 type shards []string
 
-// newShards returns n hash tags: for each part, the smallest number whose slot is
-// in it. With 0 tags every subject is its own hash tag.
+// newShards returns n hash tags: for each range, the smallest number that hashes into it. With n = 0 every subject is
+// its own hash tag.
 func newShards(n int) shards {
 	tags := make(shards, n)
 	for missing, number := n, 0; missing > 0; number++ {

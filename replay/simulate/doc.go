@@ -1,9 +1,8 @@
-// Package simulate decides the requests of an access log as a server would have, at the
-// times in the log.
+// Package simulate decides the requests of an access log as a server would have decided them, at the times in the
+// log.
 //
-// The requests go through the routes and the service of a server, over a memory store
-// whose clock shows the time of the log. So the answers are those of the server, and there
-// is no second arithmetic.
+// The requests go through a server's routes and service, with a memory store whose clock follows the log. So the
+// answers are the ones the server would have given; the arithmetic of limits is not duplicated here.
 //
 //	needs.go         what the routes of a file need of a log
 //	simulate.go      Simulation: one request → its answer
