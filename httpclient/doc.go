@@ -7,7 +7,7 @@
 // a transport that waits for a policy of this program instead.
 //
 //	transport.go  the transport and its options
-//	scope.go      what the requests to one host know together
+//	scope.go      the state shared by the requests to one host
 //	quota.go      when the next request fits into one limit
 //	headers.go    the rate-limit headers, all forms
 //	retry.go      which requests are sent again, and when

@@ -12,9 +12,9 @@
 //
 //	httplimit.go  the middleware
 //	options.go    its options
-//	response.go    what a request costs in the end: failures only, bytes written
+//	response.go    the final cost of a request: only failures, bytes written
 //	recorder.go   the ResponseWriter that counts them
-//	key.go        what a request is counted under
+//	key.go        the key of a request
 //	client.go     the address of a client behind proxies
 //	headers.go    rate-limit headers
 //	denied.go     the answer to a denied request

@@ -143,7 +143,7 @@ func Join(keys ...Key) Key {
 	}
 }
 
-// Or counts by the first key that the request has, such as the user, or else the address.
+// Or uses the first of the keys that the request has, such as the user or else the address.
 func Or(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {

@@ -65,7 +65,7 @@ type (
 	readerFrom struct{ r *recorder }
 )
 
-// Flush sends what is written; the status, too.
+// Flush sends everything that is written, including the status.
 func (f flusher) Flush() { _ = f.FlushError() }
 
 // FlushError is for [http.ResponseController].
@@ -74,7 +74,7 @@ func (f flusher) FlushError() error {
 	return http.NewResponseController(f.r.writer).Flush()
 }
 
-// Hijack hands the connection to the handler.
+// Hijack gives the handler control of the connection.
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffer, err := http.NewResponseController(h.r.writer).Hijack()
 	if err == nil && h.r.status == 0 {
@@ -90,9 +90,8 @@ func (f readerFrom) ReadFrom(from io.Reader) (int64, error) {
 	return n, err
 }
 
-// like returns the recorder with the parts that w has, and no others: handlers ask for
-// them by type assertion. (Push of HTTP/2, which browsers have dropped, is reached by
-// Unwrap.)
+// like returns the recorder with exactly the optional interfaces that w implements, because handlers use type
+// assertions to find them. (HTTP/2 Push, which browsers no longer support, is available through Unwrap.)
 func (r *recorder) like(w http.ResponseWriter) http.ResponseWriter {
 	_, flushes := w.(http.Flusher)
 	_, hijacks := w.(http.Hijacker)

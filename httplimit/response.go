@@ -8,35 +8,32 @@ import (
 	"time"
 )
 
-// Response is what a handler answered.
+// Response is the answer of a handler.
 type Response struct {
-	// Status is the status of the answer: 200 if the handler wrote none, 101 if it took
-	// the connection over, 500 if it panicked before it wrote one. An answer that a handler
-	// outside of the middleware writes is seen by the adapters to gin, echo and fiber only.
+	// Status is the status of the answer: 200 if the handler wrote none, 101 if it hijacked the connection, 500 if it
+	// panicked before writing one. Answers written by handlers outside of the middleware are visible only with the
+	// adapters for gin, echo and fiber.
 	Status int
-	// Bytes is how many bytes of the body were sent, headers not included: 0 for a HEAD.
-	// Bytes on a connection that the handler took over are not counted.
+	// Bytes is the number of body bytes sent, without headers: 0 for a HEAD. Bytes on a hijacked connection are not
+	// counted.
 	Bytes int64
-	// Charged is what the request was charged before its handler ran. If the policies of a
-	// route have costs of their own, it is that of the first, and of several charges the highest.
+	// Charged is the cost charged before the handler ran. If the policies of a route have different costs, it is that
+	// of the first one; with several charges, it is the highest.
 	Charged int64
 }
 
-// Rule says what a request costs in the end, in units: 0 or more. If that is less than
-// what was charged, the difference is given back. If it is more, the difference is
-// charged, or, where the limit has less, all that the limit has; with
-// [headgate.AllowDebt] a token bucket can owe the rest.
+// Rule returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
+// is given back. If it is higher, the difference is charged, or everything that the limit has left if that is less.
+// With [headgate.AllowDebt] a token bucket can owe the rest.
 //
-// With the routes of a policies file the units are those of each limit of the route:
-// limits with a cost of their own are corrected to the same final cost. A rule that returns
-// Response.Charged changes none of them.
+// With the routes of a policies file the final cost applies to each limit of the route: limits with their own cost
+// are corrected to the same final cost. If a rule returns Response.Charged, nothing is corrected.
 //
-// Units come back only to the window that they were charged to, and to a bucket only as far
-// as refill has not replaced them. More units are charged at the time of the answer.
+// Units are given back only to the window to which they were charged, and to a bucket only as far as it has not
+// refilled them. Additional units are charged at the time of the answer.
 type Rule func(r *http.Request, o Response) int64
 
-// OnlyStatus counts requests that were answered with one of these statuses, and no
-// others.
+// OnlyStatus counts only requests that were answered with one of these statuses.
 func OnlyStatus(statuses ...int) Rule {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
 }

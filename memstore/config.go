@@ -32,8 +32,7 @@ const (
 
 // Config configures a store. The zero Config has the defaults.
 type Config struct {
-	// MaxKeys bounds the stored keys: 1 to 2^31. Each limit of a key counts as one. 0
-	// means DefaultMaxKeys.
+	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one. 0 means DefaultMaxKeys.
 	MaxKeys int
 	// MaxKeysOf bounds the number of keys in some name spaces, each 1 to 2^31, so that they cannot fill the store for
 	// the others. A new key beyond a bound is ErrFull, even if the store evicts.

@@ -32,7 +32,7 @@ func (o *expiring) first() int64 {
 	return o.horizon
 }
 
-// note records that the state at a place expires at an instant.
+// note records that the state at an index expires at an instant.
 func (o *expiring) note(place int, at int64) {
 	if at >= o.horizon {
 		return
@@ -51,7 +51,7 @@ func (o *expiring) note(place int, at int64) {
 	}
 }
 
-// note is expiring.note, and publishes the result to readers without the lock.
+// note is expiring.note, and publishes the result for readers without the lock.
 func (h *shard) note(place int, at int64) {
 	if at < h.expiring.horizon {
 		h.expiring.note(place, at)

@@ -150,7 +150,7 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 // through a table. In the shard they would rarely be in the cache.
 var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
-// bySteps decides an operation on the state at a place with the steps of package algo.
+// bySteps decides an operation on the state at an index with the steps of package algo.
 func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *scope, now algo.Instant) {
 	steps := oneStep.Get().(*[1]algo.Step)
 	step := &steps[0]

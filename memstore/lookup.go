@@ -23,7 +23,7 @@ func (cs *scopes) of(space string, limit engine.Limit) *scope {
 	return c
 }
 
-// index spreads limits over the cached scopes.
+// index distributes limits over the cached scopes.
 func index(space string, l *algo.Limit) uint64 {
 	h := uint64(l.Count)*0x9e3779b97f4a7c15 ^ uint64(l.Period)*0xbf58476d1ce4e5b9 ^ uint64(l.Burst)*0x94d049bb133111eb
 	h += uint64(l.Algorithm) + uint64(len(space))<<8
@@ -35,7 +35,7 @@ func (cs *scopes) get(id uint32) *scope {
 	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
 }
 
-// find returns the place of a key's state under the scope's name, or nowhere.
+// find returns the index of a key's state under the scope's name, or nowhere.
 func (h *shard) find(cs *scopes, key hash, c *scope) int {
 	t := &h.table
 	if len(t.slots) == 0 {

@@ -16,14 +16,14 @@
 //
 //	memstore.go  operations → results; the clock
 //	bound.go     a limit that was looked up: key and cost → answer
-//	ahead.go     many operations in one call; cache lines that are fetched ahead
+//	ahead.go     many operations in one call; prefetches cache lines
 //	fast.go      a known key with one limit and a state of two words; a busy denied key
 //	             needs no lock
 //	slow.go      everything else: several limits, new keys, larger states
 //	lookup.go    key → hash → shard → slot
 //	shard.go     the states under one lock; table.go, where they are
-//	scope.go     what many states share: name space and limit
-//	expiry.go    which state expires next; evict.go, which goes when the store is full
+//	scope.go     the shared part of many states: namespace and limit
+//	expiry.go    the next state to expire; evict.go the next to drop when the store is full
 //	save.go      all states → a snapshot; restore.go, back
 //
 // Lock order: shards by index, then the scopes. No shard's lock is held while the whole store is searched for room.

@@ -37,7 +37,7 @@ type box struct {
 	expires int64
 }
 
-// nowhere is the place of a key without a state.
+// nowhere is the index of a key without a state.
 const nowhere = -1
 
 func (h *shard) start(index int) {
@@ -55,7 +55,7 @@ func (h *shard) clear() {
 	h.publish()
 }
 
-// load returns the state at a place.
+// load returns the state at an index.
 func (h *shard) load(cs *scopes, i int) algo.State {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -64,7 +64,7 @@ func (h *shard) load(cs *scopes, i int) algo.State {
 	return s.state.State(cs.get(s.number()).limit.Numbers())
 }
 
-// expires returns the instant from which the state at a place counts no more.
+// expires returns the time from which the state at an index no longer counts.
 func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -123,7 +123,7 @@ func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.I
 	h.note(i, expires)
 }
 
-// remove drops the state at a place.
+// remove drops the state at an index.
 func (h *shard) remove(cs *scopes, i int) {
 	s := &h.table.slots[i]
 	c := cs.get(s.number())

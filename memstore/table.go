@@ -50,7 +50,7 @@ func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*full
 // sized returns the number of slots of a table for this many keys.
 func sized(keys int) int { return max(leastSlots, int(float64(keys)/freshTenths*10)+1) }
 
-// add takes a place for a key. The table must not be crowded.
+// add takes a slot for a key. The table must not be crowded.
 func (t *table) add(hi uint64, mark uint8) int {
 	i := t.home(hi)
 	for t.marks[i] >= full {
@@ -66,8 +66,7 @@ func (t *table) add(hi uint64, mark uint8) int {
 	return i
 }
 
-// drop frees a place. If an empty slot follows, it and the dropped slots before it become
-// empty again.
+// drop frees a slot. If an empty slot follows, it and the dropped slots before it become empty again.
 func (t *table) drop(i int) {
 	t.slots[i] = slot{}
 	t.used--

@@ -74,8 +74,8 @@ type Opened struct {
 	Prefetch *prefetch.Store
 	// Fallback is the layer that answers while Redis is away, or nil.
 	Fallback *fallback.Store
-	// Away is why a Redis that may be away was not asked; nil if it has answered. Then
-	// there are no Warnings: Redis.Check has them when it is back.
+	// Away is the reason why Redis was not contacted, or did not answer, at start; nil if it answered. If it is set,
+	// there are no Warnings: Redis.Check returns them once it is back.
 	Away error
 	// Warnings lists settings of the Redis server that put counters at risk.
 	Warnings []string
@@ -180,7 +180,7 @@ func (o *Options) memory() (*memstore.Store, error) {
 // probability of 99.5 %.
 const clusterMarkers = 16
 
-// A Cluster has this many slots, grouped into this many lanes, each of which can be away on its own.
+// A Cluster has this many slots, grouped into this many lanes, each of which can be away independently.
 const (
 	slots        = 1 << 14
 	clusterLanes = 64

@@ -26,7 +26,7 @@ var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true
 // both kinds, because no verb applies to both.
 func holds(limit headgate.Limit) bool { return limit.Algorithm().Holds() }
 
-// takes reports whether units of the limit are taken.
+// takes reports whether the limit is charged by taking units.
 func takes(limit headgate.Limit) bool {
 	return !holds(limit) && limit.Rates() != nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// maxClasses bounds the classes of one policy.
+// maxClasses is the maximum number of classes of one policy.
 const maxClasses = 8
 
 // Class is a class of requests of a policy. The units that it leaves are for the classes before it.

@@ -73,12 +73,12 @@ type PartSummary struct {
 	Value  string `json:"value"`
 }
 
-// LimitSummary is one limit that a request is charged on.
+// LimitSummary is one limit on which a request is charged.
 type LimitSummary struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
 	Cost   int64  `json:"cost"`
-	// Class is the class that the limit is lowered for; omitted for a policy without classes.
+	// Class is the class for which the limit is lowered; omitted for a policy without classes.
 	Class    string `json:"class,omitempty"`
 	Override bool   `json:"override"`
 	Shadow   bool   `json:"shadow"`

@@ -90,7 +90,7 @@ func (c *Config) chargesByPolicy() map[string][]*route.Charge {
 	return by
 }
 
-// charged returns the policies that a request of a policy is charged on.
+// charged returns the policies on which a request of a policy is charged.
 func (c *Config) charged(name string) map[string]bool {
 	all := map[string]bool{name: true}
 	p, ok := c.Policies.Get(name)

@@ -14,7 +14,7 @@ import (
 // Policy is one or several limits under a name, with the settings of its answers.
 type Policy struct {
 	Name string
-	// Failure is the answer when the decision is not known.
+	// Failure is the answer when there is no decision.
 	Failure Failure
 	// Headers is the form of the rate-limit headers.
 	Headers Headers
@@ -105,7 +105,7 @@ const (
 	HeadersOff        Headers = "off"
 )
 
-// Charge is one limit that a request is charged on.
+// Charge is one limit on which a request is charged.
 type Charge struct {
 	engine.Charge
 	// Policy is the name of the policy that the limit belongs to, and Owner that policy.

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// class reads the class of a route's requests, which a policy of the route must have.
+// class reads the class of a route's requests. A policy of the route must have that class.
 func (c *routeClass) class(r *routeReader) (route.Class, error) {
 	switch h := c.header; {
 	case h != nil && (h.Header == nil || !route.IsToken(*h.Header)):

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// set builds the policies: first the settings of each, then the limits, because all can
-// name a policy that comes later, then the overrides. It reports each error once.
+// set builds the policies: first the settings of each, then the limits, because they can refer to policies that come
+// later, then the overrides. It reports each error once.
 func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},

@@ -25,7 +25,7 @@
 // Other files:
 //
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
-//	replicas.go     waits until replicas have what was charged
+//	replicas.go     waits until replicas have the charge
 //	slots.go        slots and hash tags of a Cluster
 //	format.go       the format marker, which all processes must agree on;
 //	                format_watch.go reads it again while the store is in use,
@@ -34,6 +34,6 @@
 //	split.go        operations whose limits are on several slots;
 //	                split_concurrency.go, permits on several slots;
 //	                split_undo.go gives back what a denied request has charged
-//	coordinator.go  what processes share besides limits
+//	coordinator.go  state other than limits that processes share
 //	errors.go       the classes of errors
 package redisstore

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// template is what a script does with its operations. Each has a file in lua/.
+// template is the kind of processing that a script does. Each has a file in lua/.
 type template uint8
 
 const (

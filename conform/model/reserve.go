@@ -173,8 +173,8 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	return wait, delay
 }
 
-// Settle ends a reservation of which used units were used of each limit; of a permit, none. A report leaves it open
-// for another term, and the units it reports stay used.
+// Settle ends a reservation. used has the units used of each limit, which is ignored for a permit. A report leaves
+// the reservation open for another term, and the units it reports stay used.
 func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64) (a Answer, settled bool) {
 	settled = !r.settled && (atUS < r.endsUS) == (stage != Overdue)
 	r.settled = r.settled || settled && stage != Report

@@ -2,7 +2,7 @@
 // newly deny or allow, over the last minute and hour, in bounded memory: at most 24 MiB, regardless of the number of
 // keys. Each count has bounds. It also keeps the last decisions of recently seen keys, in 8 MiB more.
 //
-//	topkeys.go  what is counted, and the report
+//	topkeys.go  the tracker, and the report
 //	stream.go   how many of the events are counted
 //	window.go   the last minute and hour as spans of time
 //	sketch.go   the highest counts of one span

@@ -7,11 +7,11 @@
 //	request.go   bodies and queries
 //	client.go    the client
 //	key.go       keys in bodies
-//	standing.go  how a key stands under limits
+//	standing.go  the state of a key under its limits
 //	top.go       counts and decisions of keys
 //	policy.go    policies, and changes of them
-//	server.go    the server: how it stands, settings, history
-//	second.go    what happened in a second
+//	server.go    the server: state, settings, history
+//	second.go    the decisions of one second
 package adminapi
 
 import (

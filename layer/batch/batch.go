@@ -18,8 +18,8 @@
 // flight, so that operations without replicas never wait for them.
 //
 //	batch.go   the caller's side
-//	lane.go    which operations share calls
-//	queue.go   the waiting operations, and which leave next
+//	lane.go    the operations that share calls
+//	queue.go   the waiting operations, and their order
 //	send.go    one call for many operations
 package batch
 
@@ -216,8 +216,7 @@ func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []en
 	s.wait(ctx, w, results)
 }
 
-// line puts a waiter into the queue. If a call has become free in the meantime, the
-// waiter leaves at once.
+// line queues a waiter. If a call has become free in the meantime, the waiter is sent at once.
 func (s *Store) line(w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@
 // process when the denial reaches the age of [Config.MaxStale]. The decision's mode is [engine.Cached], and it has
 // the age of the denial.
 //
-//	denycache.go  a call → what is known here, and what goes to the store
+//	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
 //	config.go     the settings and the counts
 package denycache

@@ -67,7 +67,7 @@ func (b *breaker) failed(err error, inPart bool) {
 	}
 }
 
-// run tests the store whenever the breaker has opened, until life ends.
+// run probes the store whenever the breaker has opened, until life ends.
 func (b *breaker) run(life context.Context) {
 	for {
 		select {

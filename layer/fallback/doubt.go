@@ -180,7 +180,7 @@ func (s *Store) doubts(op *engine.Op) bool {
 	return false
 }
 
-// doubtsAll reports whether no limit of the operation has recovered.
+// doubtsAll reports whether none of the operation's limits has recovered.
 func (s *Store) doubtsAll(op *engine.Op) bool {
 	wanted := s.unrecovered(op)
 	for i := range op.Charges {

@@ -27,14 +27,14 @@
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
 //	doubt.go      operations on a store that has lost data
-//	remember.go   what keys have left
+//	remember.go   remembers the remaining units of keys
 //	permits.go    permits of concurrency limits that shares gave
 //	settle.go     reservations that shares gave
-//	owed.go       what the store is told once it answers
-//	lanes.go      parts of a store that can be away one by one
-//	breaker.go    whether a part is used
-//	processes.go  how many processes there are
-//	markers.go    whether the store has lost data
+//	owed.go       updates to send to the store once it answers
+//	lanes.go      parts of a store that can be away independently
+//	breaker.go    decides whether to use a part
+//	processes.go  counts the processes
+//	markers.go    detects that the store has lost data
 //	config.go     the settings
 package fallback
 
@@ -206,7 +206,7 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// ask lets the store decide, and answers what it does not.
+// ask sends the operations to the store, and answers those that the store does not.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	ended := ctx.Err() != nil
 	s.store.Do(ctx, ops, results)

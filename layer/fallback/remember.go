@@ -79,7 +79,7 @@ func unpacked(units uint64) int64 { return int64(units >> 5 << (units & 31)) }
 // entry for such a key is too low until its limit would have recovered.
 const spared = 8
 
-// untouched reports whether so little is spent that it is not remembered.
+// untouched reports whether so few units are spent that they are not remembered.
 func untouched(s *engine.Standing) bool { return (s.Limit-s.Remaining)*spared <= s.Limit }
 
 // remember stores the remaining units of an operation's keys from an answer of the store.

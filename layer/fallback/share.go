@@ -145,7 +145,7 @@ func tighter(a, b *engine.Standing) bool {
 	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.ResetAfter > b.ResetAfter
 }
 
-// alone decides an operation on the counters of this process.
+// alone decides an operation with the counters of this process.
 func (s *Store) alone(op *engine.Op) engine.Result {
 	var results [1]engine.Result
 	s.own.Do(context.Background(), []engine.Op{*op}, results[:])
@@ -178,10 +178,9 @@ func couldPass(op *engine.Op) bool {
 	return true
 }
 
-// begin lowers a share that nothing has been charged to. It was empty when the process
-// started, and has refilled since then; and where the store's last answer about the key is
-// remembered, it is no more than 1/n of what was left. So neither restarts nor many short
-// outages hand out units twice.
+// begin lowers a share that was not charged yet. The share was empty when the process started, and has refilled since
+// then. If the store's last answer about the key is remembered, the share is at most 1/n of the units left then. So
+// neither restarts nor many short outages grant units twice.
 func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
 	if a := share.Algorithm(); a.Holds() || a.Constant() {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
-// advance is one request that takes units ahead in addition to its own.
+// advance is one request that prefetches units in addition to its own.
 type advance struct {
 	record  *record
 	limit   engine.Limit

@@ -1,11 +1,10 @@
-// Package prefetch takes units of hot keys ahead, so that most decisions on them need no
-// request to the store.
+// Package prefetch takes units of hot keys from the store in advance, so that most decisions on them need no request
+// to the store.
 //
-// A process with many requests for one key takes a share of the remaining units, at most
-// one (2·N)-th for N processes, and spends that share locally for a short time,
-// [Config.Life]. Near the limit the shares shrink to nothing, every decision goes to the
-// store, and decisions are exact. Unspent units go back at half their life, and when the
-// store is closed. Units of a process that dies stay spent.
+// A process with many requests for one key takes a share of the remaining units, at most one (2·N)-th for N
+// processes, and spends that share locally for a short time, [Config.Life]. Near the limit the shares shrink to
+// nothing, every decision goes to the store, and decisions are exact. Unspent units are given back at half their
+// life, and when the store is closed. Units of a process that dies stay spent.
 //
 // The price is a bound, stated in every decision. Units of a window are spent in the window (or the segment of a
 // sliding window) in which they were taken, or not at all, and a log enters them when they die: no window exceeds its
@@ -16,14 +15,14 @@
 // Only named limits are prefetched: those in [Config.Limits] in every name space, those in [Config.Spaces] in one.
 // Every other operation goes to the store unchanged. [Store.SetSpaces] replaces the latter while the store is in use.
 //
-//	prefetch.go  a request → spent from held units, taken ahead, or sent to the store
-//	advance.go   the operation that takes units ahead
-//	limits.go    which limits are prefetched
-//	spaces.go    the change of these limits
+//	prefetch.go  a request → spent from held units, prefetched, or sent to the store
+//	advance.go   the operation that prefetches units
+//	limits.go    the limits to prefetch
+//	spaces.go    changing these limits
 //	hold.go      the units held of one key
 //	table.go     the known keys, bounded
-//	members.go   how many processes there are
-//	return.go    the units that go back
+//	members.go   counts the processes
+//	return.go    returning units
 package prefetch
 
 import (
@@ -160,8 +159,8 @@ func (s *Store) Unwrap() engine.Store { return s.store }
 type Stats struct {
 	// Spent is the number of held units spent locally, Asked the number of operations sent to the wrapped store.
 	Spent, Asked int64
-	// Taken is the number of units taken ahead, Returned the number of them given back, and Lost the number that
-	// could not be.
+	// Taken is the number of units prefetched, Returned the number of them given back, and Lost the number that could
+	// not be given back.
 	Taken, Returned, Lost int64
 	// Members is the number of processes; 0 means unknown.
 	Members int
@@ -191,7 +190,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	s.many(ctx, ops, results)
 }
 
-// take spends held units, takes some ahead, or forwards the operation.
+// take spends held units, prefetches some, or forwards the operation.
 func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	for ctx.Err() == nil {
 		spent, own, waits := s.spend(ctx, &ops[0], &results[0])
@@ -199,7 +198,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 			return
 		}
 		if waits != nil {
-			select { // another caller is taking units ahead
+			select { // another caller is prefetching
 			case <-waits:
 			case <-ctx.Done():
 			}
@@ -216,7 +215,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 	s.ask(ctx, ops, results)
 }
 
-// spend spends held units on an operation. If there are too few, it returns the request that takes units ahead: the
+// spend spends held units on an operation. If there are too few, it returns the request that prefetches units: the
 // caller's own, another caller's that it can wait for, or none.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, &r.Outcome)
@@ -244,7 +243,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.store.Do(ctx, ops, results)
 }
 
-// Close gives the held units back and closes the store behind. It is idempotent.
+// Close gives the held units back and closes the wrapped store. It is idempotent.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil

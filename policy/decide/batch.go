@@ -90,7 +90,7 @@ func (b *Batch) Refuse(r *Request, err error) {
 // Do decides the operations.
 func (b *Batch) Do(ctx context.Context) { Do(ctx, b.rules.Limiter, b.Ops, b.Room()) }
 
-// Room returns Results with the length of Ops.
+// Room returns Results, resized to the length of Ops.
 func (b *Batch) Room() []headgate.Result {
 	if cap(b.Results) < len(b.Ops) {
 		b.Results = make([]headgate.Result, len(b.Ops))

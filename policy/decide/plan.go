@@ -180,7 +180,7 @@ func mark(op *engine.Op, f policy.Failure) {
 	op.Local, op.Lenient = f == policy.Local, f == policy.Allow
 }
 
-// own returns where and how an inline limit is charged.
+// own returns the namespace and the failure mode of an inline limit.
 func (b *Batch) own(o *Own) Own {
 	if o == nil {
 		return Own{Space: Inline, Failure: b.rules.Failure}

@@ -18,7 +18,7 @@ type Request struct {
 	// OpCount. OpCount counts if a single fixed window is charged. Otherwise it acts as OpAllow, or as OpPeek for one
 	// unit if its cost is 0.
 	Kind engine.Kind
-	// Policy is the name of a policy. If it is empty, Limit or Limits applies.
+	// Policy is the name of a policy. If it is empty, Limit or Limits is used.
 	Policy string
 	// Limit is an inline limit. If Policy is set too, it applies only if the policy is not in the file.
 	Limit headgate.Limit

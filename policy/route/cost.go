@@ -7,7 +7,7 @@ import (
 
 // Cost is the cost of a request. The zero value means each policy's own cost.
 type Cost struct {
-	// Set is true if Units is the cost.
+	// Set reports that Units is the cost.
 	Set   bool
 	Units int64
 	// Header is the header with the cost, or "".

@@ -23,7 +23,7 @@ type Request struct {
 	Header http.Header
 	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
-	// Size is the length of the body in bytes, and -1 if it is not known.
+	// Size is the length of the body in bytes, or -1 if unknown.
 	Size int64
 }
 

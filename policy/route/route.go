@@ -12,7 +12,7 @@ import (
 
 // Route maps matching requests to the policies that they are charged on.
 type Route struct {
-	// Match has the conditions of a request. All of them must hold.
+	// Match has the conditions on a request, all of which must hold.
 	Match Conditions
 	// Charges are the charges of a request, all or nothing.
 	Charges []Charge

@@ -38,7 +38,7 @@ type Match struct {
 	Index int
 	// Items are the charges of the route for the request, or nil if the request lacks a part of a key.
 	Items []Item
-	// Class is the class of the request, "" for none.
+	// Class is the class of the request, or "".
 	Class string
 	// NoKey names the part of a key that the request lacks: the request is denied, and nothing is charged. It is nil
 	// if no part is missing.

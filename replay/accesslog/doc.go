@@ -12,8 +12,8 @@
 //	stamp.go     times in the formats that logs use
 //	detect.go    detects the format of a file
 //	lines.go     a file as lines: plain, gzip or Zstandard
-//	order.go     the requests of one file in order; whole seconds are spread
 //	order.go     sorts the requests of one file; spreads whole seconds
+//	file.go      one file as requests
 //	log.go       several files as one log
 //
 // Lines that are not requests are counted, and the first few are kept for the report. They never stop the reading.

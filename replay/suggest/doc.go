@@ -3,7 +3,7 @@
 // It builds a profile of each key, finds the outliers, and looks for limits that refuse the outliers the most without
 // affecting the other keys. It decides what a limit refuses with the same steps as the stores.
 //
-//	result.go     what is found
+//	result.go     the results
 //	run.go        a log → its keys → limits
 //	profile.go    the most requests of each key in any second, minute, hour and day
 //	classify.go   outliers and shared addresses
@@ -12,11 +12,11 @@
 //	notes.go      the assumptions behind the suggestions
 //	numbers.go    round numbers
 //	burst.go      the burst that a key needs at a rate
-//	compared.go   limits that are compared
-//	choose.go     the limits that are suggested
+//	compared.go   the limits to compare
+//	choose.go     the choice of limits
 //	protect.go    limits for a stated protection
-//	effect.go     what the limits refuse together
-//	reasons.go    why, in words
+//	effect.go     the effect of all limits together
+//	reasons.go    the reasons, in words
 //	parallel.go   keys on all cores
 //	file.go       the policies file
 package suggest

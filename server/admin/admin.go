@@ -2,14 +2,14 @@
 // Package adminapi has the calls and their types.
 //
 //	admin.go     the calls
-//	guard.go     which calls are refused: users, Host, Origin
+//	guard.go     access control: users, Host, Origin
 //	policies.go  policies, and changes of them
 //	explain.go   the state of a key under each limit
 //	hashed.go    keys that are counted under their hash
 //	keys.go      top keys, limited keys, give, reset
-//	shadows.go   what shadows would change
-//	settings.go  the configuration, the log level, what a caller may do
-//	snapshot.go  what happens in each second, and the stream of it
+//	shadows.go   the effect of shadows
+//	settings.go  the configuration, the log level, a caller's rights
+//	snapshot.go  the snapshot of each second, and the stream of snapshots
 //	timeline.go  the last decisions of a key
 //	history.go   the last actions of operators
 //	problem.go   errors

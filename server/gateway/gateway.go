@@ -8,8 +8,8 @@
 //	headers.go   headers that no route sees and no upstream gets
 //	overload.go  how many requests an upstream has at the same time
 //	path.go      paths that would leave the path of an upstream
-//	forward.go   what the upstream gets
-//	answer.go    what the client gets: the upstream's answer, or a problem
+//	forward.go   the request to the upstream
+//	answer.go    the answer to the client: the upstream's, or a problem
 //	grpc.go      refusals in the words of gRPC
 //	server.go    the server of HTTP, and the transport to the upstreams
 //	body.go      bodies of slow clients

@@ -3,12 +3,12 @@
 // compares it with the handler.
 //
 //	handler.go   routes
-//	verbs.go     what each path reads and answers
+//	verbs.go     the request and answer of each path
 //	body.go      bytes → body, within bounds
 //	decode.go    body → requests
 //	charges.go   the charges of a request
 //	encode.go    decisions → body
-//	authorize.go  what proxies ask before they pass a request on
+//	authorize.go  authorization requests from proxies
 //	problem.go   errors as RFC 9457 problems
 //	plain.go     plain bodies and decisions, without encoding/json
 package httpapi

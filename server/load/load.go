@@ -3,7 +3,7 @@
 //
 //	load.go      a run: callers, progress, report
 //	caller.go    one caller
-//	target.go    what gets the requests; resp.go, http.go and store.go are the kinds
+//	target.go    the target of the requests; resp.go, http.go and store.go its kinds
 //	accuracy.go  comparison with the exact steps
 package load
 

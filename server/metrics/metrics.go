@@ -4,10 +4,10 @@
 //
 //	metrics.go    the registry, and the answer to a scrape
 //	decisions.go  decisions by policy, outcome, mode and front end
-//	store.go      calls of the store, and what its layers count
+//	store.go      calls of the store, and the counts of its layers
 //	listen.go     connections and bytes
 //	secrets.go    wrong secrets
-//	gateway.go    what a gateway passes on, by upstream
+//	gateway.go    the requests of a gateway, by upstream
 //	envoy.go      the names of envoyproxy/ratelimit
 package metrics
 

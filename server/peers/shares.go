@@ -6,7 +6,7 @@
 // without an address, on a Unix socket.
 //
 //	shares.go    how much each peer holds of a bound
-//	conns.go     the connections of a listener, and which has been idle the longest
+//	conns.go     the connections of a listener, ordered by idle time
 //	addr.go      addresses of peers
 package peers
 
@@ -59,7 +59,7 @@ func NewShares(most int, r Rule) *Shares {
 	return &Shares{most: most, each: r.of(most), exempt: r.Exempt, by: map[netip.Addr]int{}}
 }
 
-// Place is a place held by a peer. The zero Place is none.
+// Place is a slot held by a peer. The zero Place is no slot.
 type Place struct {
 	of   *Shares
 	peer netip.Addr // the zero Addr if the peer has no share limit

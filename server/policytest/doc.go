@@ -2,8 +2,8 @@
 // virtual, and the store is in memory.
 //
 //	file.go     the YAML of a test file → tests
-//	check.go    what a step may have
+//	check.go    the fields that a step may have
 //	request.go  an HTTP request as text → the request that routes see
 //	run.go      tests → differences
-//	compare.go  an answer beside the expected one
+//	compare.go  compares an answer with the expected one
 package policytest

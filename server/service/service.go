@@ -3,9 +3,9 @@
 //
 //	service.go   a batch of requests → the store → responses
 //	errors.go    the classes of errors
-//	permit.go    what a front end or its user may not ask
-//	observe.go   what observers see of each call
-//	replies.go   what clients are answered while the store is away
+//	permit.go    the rights of a front end and its user
+//	observe.go   observers of calls
+//	replies.go   answers to clients while the store is away
 //	sign.go      reservations as signed text
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers

@@ -1,10 +1,10 @@
 // Package tracing creates a span for each sampled request and sends the spans to an OpenTelemetry collector over
 // OTLP.
 //
-//	tracing.go   the tracer, and which requests are sampled
+//	tracing.go   the tracer, and sampling
 //	request.go   spans of HTTP and gRPC requests, in the trace of the client
 //	proxy.go     spans of requests that the gateway passes on
-//	decision.go  what spans say about decisions; spans of RESP requests
+//	decision.go  decisions in spans; spans of RESP requests
 //	export.go    the exporter, and the log of its outages
 //	config.go    the collector's address and headers
 //

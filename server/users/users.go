@@ -10,7 +10,7 @@
 // Two hashes allow a secret to be rotated. The user default is for clients without a secret; if the file has none,
 // such clients are refused.
 //
-//	users.go   users and what they may do
+//	users.go   users and their rights
 //	file.go    the file
 //	tokens.go  files with the tokens of operators
 package users

@@ -230,7 +230,7 @@ export interface History {
   actions: Action[];
 }
 
-/** Config is the settings of the process, the policies in force without their overrides, and the routes. */
+/** Config is the settings of the process, the active policies without their overrides, and the routes. */
 export interface Config {
   settings: unknown;
   generation: number;
@@ -249,12 +249,12 @@ export interface Level {
   level: string;
 }
 
-/** PastSeconds are those before a stream of events, at most 300, the latest last. */
+/** PastSeconds are the seconds before a stream of events, at most 300, the latest last. */
 export interface PastSeconds {
   seconds: Second[];
 }
 
-/** Snapshot is the latest second, and how the server stands. */
+/** Snapshot is the latest second, and the state of the server. */
 export interface Snapshot extends Second {
   modes: Record<string, number>;
   store: Store;
@@ -274,7 +274,7 @@ export interface Store {
   /** AwayFor is how long it has been away, in ms. */
   away_ms: number;
   outages: number;
-  /** Unknown is how many decisions were not known since the server started. */
+  /** Unknown is the number of requests without a decision since the server started. */
   unknown: number;
   /** Losses is how often the store came back without its data. */
   losses: number;
@@ -284,22 +284,22 @@ export interface Store {
 
 /** Processes are the servers that share the store. */
 export interface Processes {
-  /** Count is the number of processes whose shares are equal to this one's while the store is away; 0 is not known. */
+  /** Count is the number of processes with equal shares while the store is away; 0 means unknown. */
   count: number;
-  /** Members are the names of processes that beat, at most 100, and Own is that of this one. Both are empty where the store is the memory of this process. */
+  /** Members are the names of the processes in the group, at most 100, and Own is the name of this one. Both are empty if the store is in the memory of this process. */
   members: string[];
   own: string;
-  /** Leases are the units that this process has taken ahead; nil if it takes none. */
+  /** Leases counts the units prefetched by this process, or is nil if it prefetches none. */
   leases: Leases | null;
 }
 
-/** Leases are units that were taken ahead, since the server started. */
+/** Leases counts prefetched units since the server started. */
 export interface Leases {
   taken: number;
   spent: number;
   returned: number;
   lost: number;
-  /** Processes is how many processes share the units; 0 is not known, and then none are taken. */
+  /** Processes is the number of processes that share the units. 0 means unknown, and then none are prefetched. */
   processes: number;
 }
 
