@@ -28,7 +28,7 @@ type Charge struct {
 // AllowTogether charges every policy its own key and cost, or nothing at all: 1 to [engine.MaxCharges] limits. It is
 // one atomic step, except on a Cluster, where each slot is charged in turn ("split"). Decision.Binding names the
 // policy whose limit denied, and Decision.Limits has the answer of each limit. A concurrency limit is an error; use
-// [Limiter.ReserveTogether]. The errors are those of [Limiter.Allow], with the index of the charge.
+// [Limiter.ReserveTogether]. It returns the same errors as [Limiter.Allow], with the index of the charge.
 func (l *Limiter) AllowTogether(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpAllow, charges)
 	return answer.decision, answer.err

@@ -30,8 +30,8 @@ type Permit struct {
 
 // Acquire takes n units of the policy's concurrency limits and holds them for the lease time, which [Permit.Renew]
 // and [Permit.Hold] extend. On a denial the permit is nil. RetryAfter is then the time until enough permits expire; a
-// release may free units earlier. The errors are those of [Limiter.Allow]. With [ErrNotReplicated] the units are
-// given back.
+// release may free units earlier. It returns the same errors as [Limiter.Allow]. With [ErrNotReplicated] the units
+// are given back.
 func (p *Policy) Acquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)

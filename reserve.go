@@ -28,8 +28,8 @@ const longestReserve = 36525 * 24 * time.Hour
 // deadline of ctx. A token bucket reserves at most 281474976710655 units ahead.
 //
 // On a denial the reservation is nil, and Decision.RetryAfter is the time after which the same call passes. A
-// Decision.Delay above 0 is the delay of a reservation that would have ended after the deadline. The errors are those
-// of [Limiter.Allow].
+// Decision.Delay above 0 is the delay of a reservation that would have ended after the deadline. Reserve returns the
+// same errors as [Limiter.Allow].
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
@@ -137,8 +137,8 @@ func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) 
 // pacer gives back only before the end of the delay.
 //
 // A reservation is settled once: later calls of Cancel and Commit change nothing, in any process. It can be settled
-// while its units count, and for at least 5 minutes after its delay. The errors are those of [Limiter.Allow]; after
-// an error the call can be repeated.
+// while its units count, and for at least 5 minutes after its delay. Cancel returns the same errors as
+// [Limiter.Allow]; after an error the call can be repeated.
 func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0) }
 
 // Commit settles the reservation with the number of units used: 0 or more. If fewer than reserved were used, it gives
@@ -150,7 +150,7 @@ func (r *Reservation) Commit(ctx context.Context, used int64) error {
 }
 
 // CommitEach is Commit with a separate number of used units for each charge, in the order of the reserved list. The
-// number of a permit is ignored. The error is an [*InputError] if the count of numbers differs from that of the
+// number of a permit is ignored. The error is an [*InputError] if the count of numbers differs from the number of
 // charges.
 func (r *Reservation) CommitEach(ctx context.Context, used ...int64) error {
 	if len(used) != r.held.Items() {

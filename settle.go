@@ -49,7 +49,7 @@ func (l *Limiter) Charged(ops []engine.Op, results []Result) *Charged {
 // final is more, it charges the difference even beyond the limit, like [Reservation.Commit]; a limit whose first
 // charge was 0 is charged only as far as it has room. Each limit is corrected separately, so that one without room
 // does not keep the others uncharged. Settle takes effect once: later calls change only limits whose first charge was
-// 0. The errors are those of [Limiter.Allow].
+// 0. It returns the same errors as [Limiter.Allow].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {

@@ -30,7 +30,7 @@ const (
 	Off Style = "off"
 )
 
-// Limit is one limit in the headers. Its numbers are those of the binding window.
+// Limit is one limit in the headers. Its numbers are from the binding window.
 type Limit struct {
 	// Name is the name of the policy, or of the limit within it.
 	Name string

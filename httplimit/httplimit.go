@@ -62,7 +62,7 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 }
 
 // Decide decides a request and writes no answer. Under a pacer it returns at the slot of an allowed request; if the
-// request's context ends earlier, it gives the slot back. The error is that of [headgate.Policy.AllowN], or
+// request's context ends earlier, it gives the slot back. It returns the same errors as [headgate.Policy.AllowN], or
 // [ErrNoKey].
 func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 	err = m.decide(&c, r)

@@ -74,8 +74,8 @@ type Opened struct {
 	Prefetch *prefetch.Store
 	// Fallback is the layer that answers while Redis is away, or nil.
 	Fallback *fallback.Store
-	// Away is the reason why Redis was not contacted, or did not answer, at start; nil if it answered. If it is set,
-	// there are no Warnings: Redis.Check returns them once it is back.
+	// Away is the error if Redis was away when the store was opened ([Options.StartAway]), or nil. If it is set,
+	// Warnings is empty: Redis.Check returns the warnings once Redis is back.
 	Away error
 	// Warnings lists settings of the Redis server that put counters at risk.
 	Warnings []string

@@ -13,8 +13,8 @@ const (
 	allPages = math.MaxInt
 )
 
-// pages runs a script that answers a cursor and a page, such as scan.lua, from the first page to the last, at most
-// most of them, and passes each page to each. It ends early if each returns false or an error.
+// pages runs a script that returns a cursor and a page, such as scan.lua, and passes each page to each: from the
+// first page to the last, but no more than most. It stops early if each returns false or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
 	return s.cursor(most, func(cursor string) (Reply, error) {
 		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)

@@ -2,7 +2,7 @@
 //
 //	app.Use(fiberadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are those of package httplimit. Their functions get a net/http request with the
+// The keys, options and answers are the same as in package httplimit. Their functions get a net/http request with the
 // method, URL, host, headers and address of fiber's, without its body. A route parameter, such as :id, is
 // [httplimit.ByPathValue]("id") if the middleware is on that route.
 package fiberadapter

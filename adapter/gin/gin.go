@@ -2,7 +2,7 @@
 //
 //	router.Use(ginadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are those of package httplimit. A route parameter, such as :id, is
+// The keys, options and answers are the same as in package httplimit. A route parameter, such as :id, is
 // [httplimit.ByPathValue]("id").
 package ginadapter
 

@@ -134,8 +134,9 @@ func translateValue(value any) redisstore.Reply {
 	}
 }
 
-// translate converts errors to those of [redisstore.Conn]: an error reply, after which the command has not run,
-// becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have run.
+// translate converts errors to the ones that [redisstore.Conn] specifies: an error reply, after which the command has
+// not run, becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have
+// run.
 func translate(err error) error {
 	if server, ok := errors.AsType[redis.Error](err); ok {
 		return &redisstore.ServerError{Text: server.Error()}

@@ -4,7 +4,7 @@
 //	prometheus.MustRegister(observer)
 //	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 //
-// The metrics are those of the server's /metrics, without the label frontend:
+// The metrics are the same as on the server's /metrics, without the label frontend:
 //
 //	headgate_decisions_total{policy, outcome, mode}
 //	headgate_shadow_decisions_total{policy, outcome}

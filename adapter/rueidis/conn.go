@@ -124,8 +124,9 @@ func mapOf(m *rueidis.RedisMessage) map[string]rueidis.RedisMessage {
 	return found
 }
 
-// translate converts errors to those of [redisstore.Conn]: an error reply, after which the command has not run,
-// becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have run.
+// translate converts errors to the ones that [redisstore.Conn] specifies: an error reply, after which the command has
+// not run, becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have
+// run.
 func translate(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil

@@ -50,7 +50,7 @@ func (s *Step) Each(limits []Limit) []int64 {
 	return each(limits, s.N)
 }
 
-// Answer is a decision. Limit, Remaining and ResetAfterUS are those of the binding limit (rule 5).
+// Answer is a decision. Limit, Remaining and ResetAfterUS belong to the binding limit (rule 5).
 type Answer struct {
 	Allowed      bool   `json:"allowed"`
 	Limit        int64  `json:"limit"`

@@ -34,7 +34,7 @@ func init() {
 	}
 }
 
-// Generate makes one case with a number of steps. With All, algorithm is that of the first limit, and the others are
+// Generate makes one case with a number of steps. With All, algorithm is the first limit's, and the others are
 // random. Equal seeds make equal cases.
 func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Case {
 	g := newGenerator(r, algorithm, opts)

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// Read returns the content of a file of at most most bytes. The error for a longer one names the file and the bound.
+// Read returns the content of a file, which may have up to most bytes. The error for a longer one names the file and
+// the bound.
 func Read(path string, most int) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

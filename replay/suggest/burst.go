@@ -30,7 +30,7 @@ func neededBurst(times []int64, rate headgate.Rate) int64 {
 	return (highest + period - 1) / period
 }
 
-// neededBursts returns the smallest burst that is enough for a share of some keys, at a rate.
+// neededBursts returns the smallest burst that is enough for all but a share of some keys, at a rate.
 func neededBursts(g *series.Groups, keys []int, rate headgate.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Try returns the active configuration, and the configuration after a change, without making it. The error is that of
-// [Manager.Change].
+// Try returns the active configuration, and the configuration after a change, without making it. It returns the same
+// errors as [Manager.Change].
 func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
 	now := m.config.Now()
 	if c.Author == "" {
