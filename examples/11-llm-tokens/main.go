@@ -1,6 +1,6 @@
-// A proxy in front of a language model. Each user has a budget of tokens per hour. The tokens that a call uses are known
-// only after it, so the proxy reserves the maximum before, and concurrent calls cannot spend the same budget twice. After
-// the call it commits the tokens that were used, and the rest is returned.
+// A proxy in front of a language model. Each user has a budget of tokens per hour. The tokens that a call uses are
+// known only after it, so the proxy reserves the maximum before, and concurrent calls cannot spend the same budget
+// twice. After the call it commits the tokens that were used, and the rest is returned.
 package main
 
 import (
