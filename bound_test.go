@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A policy in memory decides by what was looked up when it was made, unless an observer
-// has to see each operation. Both ways give the same decisions and errors.
+// A policy in memory decides on its bound limit, unless an observer must see each operation. Both paths give the same
+// decisions and errors.
 func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 6))
@@ -44,8 +44,7 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 	})
 }
 
-// A policy of a closed limiter or for a caller that has left decides nothing, even where
-// it has looked up everything.
+// A bound policy decides nothing if the limiter is closed or the caller's context has ended.
 func TestBoundPolicyHasItsErrors(t *testing.T) {
 	l := headgate.New()
 	p := l.Policy("p", headgate.TokenBucket(headgate.PerSecond(10)))

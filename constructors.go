@@ -7,10 +7,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Limit is how much is allowed: an immutable, comparable value, safe to share and to
-// reuse. A limit that could not be built carries the reason: [engine.Limit.Err] returns
-// it, and every verb that uses the limit returns it too. Neither such a limit nor the
-// zero Limit ever allows a request.
+// Limit is a rule: an algorithm and its numbers. It is an immutable, comparable value, safe to share and reuse. An
+// invalid limit carries its error: [engine.Limit.Err] returns it, and so does every verb that uses the limit. An
+// invalid limit and the zero Limit deny every request.
 type Limit = engine.Limit
 
 // ParseLimit reads a limit from text such as "100/s burst 200" or "sliding-log 5/1m
@@ -30,14 +29,14 @@ func TokenBucket(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.TokenBucket, []Rate{rate}, options...)
 }
 
-// GCRA is [TokenBucket] under the name of the generic cell rate algorithm, which stores
-// one instant and computes the same function of time. Burst counts all units that pass at
-// once: a burst tolerance of 15 extra units is Burst(16).
+// GCRA is [TokenBucket] under the name of the generic cell rate algorithm, which stores one instant and computes the
+// same function of time. Burst is the total number of units that pass at once: a burst tolerance of 15 extra units is
+// Burst(16).
 func GCRA(rate Rate, options ...LimitOption) Limit { return TokenBucket(rate, options...) }
 
-// LeakyBucket is [TokenBucket] described the other way round: a bucket of capacity
-// [Burst] that leaks at the rate. Each unit raises its level, which is Limit − Remaining
-// of a [Decision]. The leaky bucket that delays callers in a queue is [Pacer].
+// LeakyBucket is [TokenBucket] seen from the other side: a bucket of capacity [Burst] that leaks at the rate. Each
+// unit raises its level, which is Limit − Remaining of a [Decision]. For the leaky bucket that queues and delays
+// callers use [Pacer].
 func LeakyBucket(rate Rate, options ...LimitOption) Limit { return TokenBucket(rate, options...) }
 
 // Funnel is [LeakyBucket] with its capacity as an argument: Funnel(15, Per(30,
@@ -58,11 +57,10 @@ func Pacer(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.Pacer, []Rate{rate}, options...)
 }
 
-// WarmUp returns a token bucket that starts slowly, for a backend with cold caches: the
-// first token takes three times as long to refill as the rate says, and each later one
-// less, until the limit is warm. At the rate allowed that takes the time over. A warm
-// limit that is full for over a quarter of that time cools: by what would have been
-// refilled since it was full.
+// WarmUp returns a token bucket that starts slowly, for a backend with cold caches. A cold limit takes three times as
+// long as the rate says to refill the first token, and less for each later one, until it is warm. At the allowed
+// rate, warming up takes the time over. A warm limit that has been full for more than a quarter of that time cools
+// down by the number of tokens that it would have refilled since it was full.
 //
 // With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the
 // sequence of Guava's RateLimiter. It takes [Burst] (by default 1), [NextPays] and [Named].
@@ -70,19 +68,19 @@ func WarmUp(rate Rate, over time.Duration, options ...LimitOption) Limit {
 	return engine.Build(algo.WarmUp, []Rate{rate}, append([]LimitOption{{Field: "warm_up", Span: over}}, options...)...)
 }
 
-// FairShare returns a token bucket for all keys of a policy together, whose units are divided among them: while the keys
-// ask for more than the rate, each gets an equal part of it, or what it asks for if that is less. What one leaves is for
-// the others, so a lone key has the whole rate. Nobody has to list the keys.
+// FairShare returns one token bucket for all keys of a policy and divides it fairly among them. While the keys ask for
+// more than the rate, each gets an equal part, or as much as it asks for if that is less. The rest goes to the other
+// keys, so a lone key gets the whole rate. The keys need not be known in advance.
 //
-// With 1000 a second, one key that asks for 20000 a second, and nine for 50 each, the nine get all and the one 550. A key
-// that is there alone can have half of the [Burst] (by default the rate's count, 10 to 68719476736) at once, so that the first
-// request of another one passes. It also takes [Weight] and [Named].
+// With 1000 a second, one key that asks for 20000 a second and nine keys that ask for 50 each, the nine get all they
+// ask for and the one gets 550. A lone key can have half of the [Burst] at once, so that the first request of another
+// key passes. The burst is 10 to 68719476736 units, by default the rate's count. It also takes [Weight] and [Named].
 func FairShare(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.FairShare, []Rate{rate}, options...)
 }
 
-// FixedWindow returns a limit of count units in each window of the period. A window
-// starts with the first request, or as [Align] says.
+// FixedWindow returns a limit of count units in each window of the period. A window starts with the first request,
+// unless [Align] sets another start.
 //
 // A span as long as the period can overlap two windows: it admits at most 2·count.
 // FixedWindow takes [Align], [CountDenied] and [Named].
@@ -90,9 +88,9 @@ func FixedWindow(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.FixedWindow, []Rate{rate}, options...)
 }
 
-// SlidingWindow returns a limit that counts the last period in segments aligned to the
-// clock. How much any span of one period admits depends on the variant: weighted (the
-// default) less than 2·count, [Strict] at most count, [Lenient] up to 2·count.
+// SlidingWindow returns a limit that counts the last period in segments aligned to the clock. The variant determines
+// how many units a span of one period can admit: weighted (the default) less than 2·count, [Strict] at most count,
+// [Lenient] up to 2·count.
 //
 // It takes [Segments] or [SegmentLength], a variant, [And] for more windows over the same
 // segments, [CountDenied] and [Named].
@@ -100,9 +98,9 @@ func SlidingWindow(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.SlidingWindow, []Rate{rate}, options...)
 }
 
-// SlidingLog returns a limit that remembers each unit with its time: every span of the
-// period admits at most count units, exactly. Memory grows with the units, so a count
-// above 100 000 is an error; use SlidingWindow with Strict instead.
+// SlidingLog returns a limit that records the time of each unit: every span of the period admits at most count units,
+// without approximation. Memory grows with the units, so a count above 100 000 is an error; use SlidingWindow with
+// Strict instead.
 //
 // It takes [And] for more windows over the same log, [CountDenied] and [Named].
 func SlidingLog(rate Rate, options ...LimitOption) Limit {

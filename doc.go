@@ -1,9 +1,8 @@
 // Package headgate decides, for any key, whether a request may pass now.
 //
-// A [Limit] says how much: [TokenBucket] (also [GCRA], [LeakyBucket], [Funnel]), [Pacer],
-// [FixedWindow], [SlidingWindow], [SlidingLog], [Concurrency]. A [Policy] is one or
-// several limits under a name. A [Limiter] decides, in memory or in a store that several
-// processes share, and returns a [Decision]:
+// A [Limit] sets how many units are allowed: [TokenBucket] (also [GCRA], [LeakyBucket], [Funnel]), [Pacer],
+// [FixedWindow], [SlidingWindow], [SlidingLog], [Concurrency]. A [Policy] is one or several limits under a name. A
+// [Limiter] decides, in memory or in a store shared by several processes, and returns a [Decision]:
 //
 //	limiter := headgate.New()
 //	api := limiter.Policy("api", headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(200)))
@@ -14,19 +13,17 @@
 // Unnamed limits of the same algorithm and grid share a counter on a key, unless they
 // belong to different policies: see [Limit].
 //
-// # What is promised
+// # Guarantees
 //
-// All arithmetic is in whole microseconds and whole units, without floats. Each decision
-// carries its [Promise]: how it was found, and by how many units at most it can exceed
-// the limit. The store's clock decides, and setting that clock back gives no caller more
-// units. A denial is a decision; an error means that the decision is not known.
+// All arithmetic is in whole microseconds and whole units, without floats. Each decision carries its [Promise]: how
+// it was made, and by how many units it can exceed the limit at most. The store's clock decides. Setting that clock
+// back gives no caller extra units. A denial is a decision; an error means that the decision is not known.
 // [Decision.Err] turns a denial into an error for callers that prefer one.
 //
 // # Deadlines
 //
-// Every verb respects the deadline of its context. A call without a deadline ends too: in
-// memory at once, and on Redis when the client gives up its connection, which
-// headgate/adapter/rueidis does after 5 s without an answer.
+// Every verb respects the deadline of its context. A call without a deadline still returns: immediately in memory,
+// and on Redis when the client gives up its connection (headgate/adapter/rueidis does after 5 s without an answer).
 //
 // # The packages
 //

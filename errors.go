@@ -32,8 +32,8 @@ var (
 	ErrPermitLost = errors.New("headgate: permit lost")
 )
 
-// InputError says which field of a limit or request is not accepted, its value, and which
-// values are. Nothing was changed. It matches [ErrInvalid].
+// InputError names a field of a limit or request that is not accepted, its value, and the accepted values. Nothing
+// was changed. It matches [ErrInvalid].
 type InputError = engine.InputError
 
 // DeniedError is a denial as an error, for callers that write `if err := …; err != nil`.
@@ -61,7 +61,7 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("headgate: denied by %q: %s: %s", name, d.Binding.amount(), when)
 }
 
-// amount says how much the limit allows: "5/1m", "5 at once", or "nothing".
+// amount formats what the limit allows: "5/1m", "5 at once", or "nothing".
 func (b *Binding) amount() string {
 	switch {
 	case b.Rate == Rate{}:

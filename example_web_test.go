@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// An HTTP server that limits each address. Behind a proxy, name its address: ByIP(proxy).
+// An HTTP server that limits each address. If it runs behind a proxy, pass the proxy's address: ByIP(proxy).
 func Example_perIP() {
 	limiter := headgate.New()
 	defer limiter.Close()

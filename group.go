@@ -7,13 +7,13 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// group is the limits of a request: all of them, or the first that has room.
+// group is the limits of a request. All of them are charged, or only the first that has room.
 type group struct {
 	limits    []Limit
 	firstPays bool
 }
 
-// charges appends the charges of a request for so many units.
+// charges appends the charges of a request for the given units.
 func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 	for i, limit := range g.limits {
 		c := engine.Charge{Limit: limit, Cost: units}
@@ -25,16 +25,15 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 	return to
 }
 
-// First returns the policy with other rules: the first of its limits that has room pays, in one atomic step,
-// and the others are not charged. A request is denied if no limit has room, with the shortest of their waits.
-// [Decision.Paid] names the limit that paid. What a reservation or [Policy.Charge] settles belongs to it.
+// First returns a copy of the policy that charges only the first of its limits that has room, in one atomic step. A
+// request is denied if no limit has room; its RetryAfter is the shortest of their waits. [Decision.Paid] names the
+// limit that paid. A reservation or [Policy.Charge] settles on that limit.
 //
-// AtMost and Give do not say which limit they mean and are errors, as are concurrency limits and limits that count
-// denials. On a Cluster the limits of a key are on one slot anyway; in a list of charges with other keys, put the same text in
-// braces into all of them.
+// AtMost and Give are errors, because they do not say which limit they mean. So are concurrency limits and limits
+// that count denials. On a Cluster, all limits of a key are on one slot. In a list of charges with other keys, put
+// the same text in braces into all keys.
 //
-// With 1000 a month included and 50 credits that do not refill, the request after the thousandth of a month costs
-// a credit.
+// With 1000 requests a month and 50 credits that do not refill, request 1001 of a month costs a credit.
 func (p *Policy) First() *Policy {
 	first := *p
 	first.firstPays, first.bound = true, nil
@@ -42,11 +41,12 @@ func (p *Policy) First() *Policy {
 	return &first
 }
 
-// Leaving returns the policy for a class of requests that leaves a percentage of every limit, 0 to 99, to the other requests: ⌈percent
-// of each capacity⌉ units must remain after it. Both policies count the same units, and the bound of each limit stays
-// as it is. A decision under the returned policy says what remains for the class.
+// Leaving returns the policy for a class of requests that leaves a percentage of every limit, 0 to 99, to other
+// requests: after such a request, ⌈percent of each capacity⌉ units must remain. Both policies count the same units,
+// and the bound of each limit does not change. Remaining, in decisions of the returned policy, is the number of units
+// left for the class.
 //
-// It is an error of every verb if a limit has no unit left for the class, and on pacers and with NextPays ([Policy.Err]).
+// Every verb returns an error if a limit has no unit left for the class, is a pacer, or has NextPays ([Policy.Err]).
 //
 // With 100 a second and a burst of 200, a policy that leaves 10 % is denied while fewer than 20 units would remain.
 func (p *Policy) Leaving(percent int) *Policy {

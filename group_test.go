@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// Under a flood of 20 times its rate by a lower class, a class at 0.9 of the limit is denied nothing, and the limit is
-// used whole. This is the case of docs/classes.md.
+// When a lower class floods a class with 20 times the rate, the class gets 0.9 of the limit without a denial, and the
+// limit is fully used. This is the case of docs/classes.md.
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
 	interactive := l.Policy("api", headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(200)))
@@ -39,13 +39,13 @@ func TestLeavingUnderAFlood(t *testing.T) {
 	if denied != 0 {
 		t.Errorf("%d requests of the first class were denied", denied)
 	}
-	// Of 200 and 100 a second for 20 s, at most the 20 units that are left are not used.
+	// Of 200 and 100 a second for 20 s, at most the 20 reserved units stay unused.
 	if admitted := int64(200 + 100*20); passed < admitted-20 || passed > admitted {
 		t.Errorf("%d passed, want %d, less up to 20", passed, admitted)
 	}
 }
 
-// A class is denied while fewer units would remain than it leaves, in every algorithm and window.
+// A class is denied if fewer units would remain than it must leave, in every algorithm and window.
 func TestLeaving(t *testing.T) {
 	for name, limit := range map[string]headgate.Limit{
 		"bucket":  headgate.TokenBucket(headgate.PerHour(10)),

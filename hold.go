@@ -10,26 +10,24 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// The first waiting caller of a key asks the store again after a pause, which doubles from
-// the shortest to the longest with each denial. A release in this process ends the pause.
+// The first waiting caller of a key calls the store again after a pause, which doubles with each denial from the
+// shortest to the longest. A release in this process ends the pause.
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// Hold waits until n units of the policy's concurrency limits are free, acquires them, and
-// renews them in the background as [Permit.Hold] does. Run the work that needs the units
-// under the returned context: it is cancelled, with the cause [ErrPermitLost], as soon as
-// the units are lost or may be lost. End with [Permit.Release]. When ctx ends, the units
-// are no longer renewed.
+// Hold waits until n units of the policy's concurrency limits are free, acquires them, and renews them in the
+// background as [Permit.Hold] does. Run the work that needs the units under the returned context: it is cancelled,
+// with the cause [ErrPermitLost], as soon as the units are lost or may be lost. Call [Permit.Release] at the end.
+// When ctx ends, the units are no longer renewed.
 //
-// Within a process the callers of one key under the same limits are served in the order in
-// which they came, and only the first asks the store: when a permit expires, after a pause of
-// at most one second, and at once when this process releases units. Processes have no order
-// among each other.
+// Within a process, callers of one key under the same limits are served in order of arrival. Only the first calls the
+// store: when a permit expires, after a pause of at most one second, and immediately when this process releases
+// units. There is no order among processes.
 //
-// The error is ctx's own if it ends before units are free. It matches [ErrDenied] if n
-// units can never be held. Other errors are those of [Limiter.Allow].
+// The error is ctx's own if it ends before units are free. It matches [ErrDenied] if n exceeds the limit. Other
+// errors are the same as from [Limiter.Allow].
 func (p *Policy) Hold(ctx context.Context, key string, n int64) (context.Context, *Permit, error) {
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
 	w, err := p.limiter.lines.join(ctx, p.line(permit.key))
@@ -44,7 +42,7 @@ func (p *Policy) Hold(ctx context.Context, key string, n int64) (context.Context
 	return permit.Hold(ctx), permit, nil
 }
 
-// await asks until the units are acquired. Its caller is the first of the line.
+// await calls the store until the units are acquired. Its caller is the first of the line.
 func (p *Permit) await(ctx context.Context) error {
 	freed, leave := p.policy.limiter.lines.freed(subject{p.policy.space, p.key})
 	defer leave()
@@ -69,7 +67,7 @@ func (p *Permit) await(ctx context.Context) error {
 	}
 }
 
-// pause waits, until units are released in this process at the latest.
+// pause waits, or returns early if this process releases units.
 func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Duration) (woken bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -89,5 +87,5 @@ func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Dur
 func (p *Permit) giveUp(ctx context.Context) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
-	_ = p.Release(own) // where that fails, the units are free after the lease time
+	_ = p.Release(own) // if that fails, the units are free after the lease time
 }

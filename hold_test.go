@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Callers hold units one after another, in the order in which they came, each as soon as
-// the one before releases; the store is asked little more than once for each.
+// Callers hold units one after another, in order of arrival, each as soon as the previous one releases. The store
+// gets little more than one call per caller.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
@@ -57,8 +57,8 @@ func TestHoldInOrder(t *testing.T) {
 	})
 }
 
-// A caller that waits for another process gets the units when they expire there, and a
-// holder whose units are lost is told.
+// A caller that waits for another process gets the units when they expire there, and a holder that loses its units
+// learns of it.
 func TestHoldAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
@@ -150,7 +150,7 @@ func TestHoldEnds(t *testing.T) {
 	})
 }
 
-// The callers that wait for one key are bounded: one more is an error, and the others pass.
+// The number of callers that wait for one key is bounded: one more gets an error, and the others pass.
 func TestWaitingIsBounded(t *testing.T) {
 	defer headgate.SetMaxWaiting(3)()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,7 +206,7 @@ func (u unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// A caller that gets an error in place of a permit holds nothing.
+// A caller that gets an error instead of a permit holds nothing.
 func TestPermitsThatAreNotReplicatedAreGivenUp(t *testing.T) {
 	_, store := onMemory(t)
 	p := headgate.New(headgate.WithStore(unconfirmed{store})).Policy("jobs", headgate.Concurrency(3))

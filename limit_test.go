@@ -14,8 +14,8 @@ import (
 
 const years100 = 36525 * 24 * time.Hour
 
-// A limit that cannot be kept is an error when it is built. The error names the field,
-// the value and what is accepted (known bugs 6, 8, 13, 14).
+// An invalid limit is an error when it is built. The error names the field, the value and the accepted values
+// (known bugs 6, 8, 13, 14).
 func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 	second := headgate.PerSecond(1)
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 	}
 }
 
-// The largest numbers that are promised are accepted.
+// The largest documented numbers are accepted.
 func TestLargestNumbersAreAccepted(t *testing.T) {
 	const most = 1<<48 - 1
 	for _, l := range []headgate.Limit{
@@ -135,7 +135,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 	}
 }
 
-// The errors of texts that people write at first (known bug 54 among them).
+// The errors for texts that people try first (known bug 54 among them).
 func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"sliding_window 5/m":                `algorithm is "sliding_window"; accepted: a rate such as "100/s", one of token-bucket, pacer,`,

@@ -11,33 +11,32 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limiter decides whether requests may pass. It is safe for use by many goroutines, and
-// every verb respects the deadline of its context.
+// Limiter decides whether requests may pass. It is safe for use by many goroutines. Every verb respects the deadline
+// of its context.
 type Limiter struct {
 	store    engine.Store
-	made     bool // New made the store, so Close closes it
+	made     bool // New created the store, so Close closes it
 	space    string
 	observer func(ctx context.Context, op *engine.Op, result *Result)
-	replicas engine.Replicas // of operations that name none
+	replicas engine.Replicas // for operations that do not set it
 	oneStep  bool            // lists that need several steps are errors
-	invalid  error           // of an option
+	invalid  error           // error of an option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
-	inMemory bool          // the store is an engine.Binder: no caller can leave while it decides
-	lines    lines         // of the callers that wait
-	turns    turns         // of the callers that reserve
-	seats    seats         // of the callers that have reserved
-	watch    sync.Once     // begins to watch the terms of reservations
+	inMemory bool          // the store is an engine.Binder, which decides without blocking, so no caller leaves meanwhile
+	lines    lines         // callers that wait
+	turns    turns         // callers that reserve
+	seats    seats         // callers with a reserved slot
+	watch    sync.Once     // starts watching the terms of reservations
 	watching sync.WaitGroup
 }
 
 // Option is an option of [New].
 type Option func(*Limiter)
 
-// WithStore makes the limiter decide in a given store, such as one on Redis. The caller
-// keeps the store and closes it after the limiter. By default a limiter makes its own
-// store in memory, for a million keys. A nil store is an error of every verb: it never
-// decides in memory instead.
+// WithStore makes the limiter use the given store, such as one on Redis. The caller closes it after the limiter. By
+// default a limiter creates its own store in memory, for a million keys. With a nil store every verb returns an
+// error; the limiter does not fall back to memory.
 func WithStore(store engine.Store) Option {
 	return func(l *Limiter) {
 		if l.store = store; store == nil {
@@ -46,10 +45,10 @@ func WithStore(store engine.Store) Option {
 	}
 }
 
-// noStore is what a limiter has that was given a nil store.
+// noStore is the store of a limiter that was given a nil store.
 type noStore struct{}
 
-// Do refuses every operation.
+// Do sets an error for every operation.
 func (noStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
 		if results[i].Err == nil {
@@ -60,31 +59,28 @@ func (noStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (noStore) Close() error { return nil }
 
-// WithSpace puts the limiter's keys into a name space of their own, so that programs on
-// one store do not share counters. Then only limiters with the same name space share a
-// policy's counters. By default ad-hoc limits are in "headgate", and the policy NAME is
-// in "policy:NAME", the same as in servers.
+// WithSpace puts the limiter's keys into a separate name space, so that programs on one store do not share counters.
+// Only limiters with the same name space then share a policy's counters. By default ad-hoc limits are in "headgate"
+// and the policy NAME is in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
-// WithAtomic makes a list of charges whose keys are on several slots of a Redis Cluster an error, in the place
-// of deciding it slot by slot ([engine.Split]). Keys with the same text in braces meet on one slot, such as
-// "{acme}:ann" and "{acme}:bob". Other stores decide every list in one step.
+// WithAtomic rejects a list of charges whose keys are on several slots of a Redis Cluster, instead of deciding it
+// slot by slot ([engine.Split]). Keys with the same text in braces are on one slot, such as "{acme}:ann" and
+// "{acme}:bob". Other stores decide every list in one step.
 func WithAtomic() Option { return func(l *Limiter) { l.oneStep = true } }
 
-// WithReplicas makes the limiter answer a charge as allowed only when this many replicas of
-// the Redis have it: 1 to [engine.MaxReplicas], within a time of 1 ms to
-// [engine.MaxReplicaWait]. If fewer have it by then, the error is [ErrNotReplicated], and the
-// charge stays. Waiting does not make a failover lossless: a replica can be promoted that is
-// not among those that have the charge. A store in memory has no replicas and ignores this.
-// Values out of range are an error of every verb.
+// WithReplicas makes the limiter allow a charge only when this many replicas of the Redis have it: 1 to
+// [engine.MaxReplicas], within a time of 1 ms to [engine.MaxReplicaWait]. If fewer have it by then, the error is
+// [ErrNotReplicated], and the charge stays. Waiting does not make a failover lossless, because a replica without the
+// charge can be promoted. A store in memory has no replicas and ignores this option. Values out of range are an error
+// of every verb.
 func WithReplicas(replicas int, within time.Duration) Option {
 	return func(l *Limiter) { l.replicas, l.invalid = engine.NewReplicas(replicas, within) }
 }
 
-// WithObserver sets a function that is called after each decided operation, in the
-// goroutine of the caller: it must be fast, and safe for concurrent calls. The operation,
-// the result and the bytes of their strings are valid during the call only. Fields of the
-// result that the kind of operation does not answer are zero.
+// WithObserver sets a function that is called after each decided operation, in the caller's goroutine. It must be
+// fast and safe for concurrent calls. The operation, the result and the bytes of their strings are valid only during
+// the call. Result fields that do not apply to the kind of operation are zero.
 func WithObserver(observer func(ctx context.Context, op *engine.Op, result *Result)) Option {
 	return func(l *Limiter) { l.observer = observer }
 }
@@ -103,8 +99,8 @@ func New(options ...Option) *Limiter {
 	return l
 }
 
-// Close closes the limiter: later calls return [ErrClosed]. It closes the store that New
-// made, and never a store that the caller made. Close is idempotent.
+// Close closes the limiter: later calls return [ErrClosed]. It closes a store that New created, but not a store
+// passed by the caller. Close is idempotent.
 func (l *Limiter) Close() error {
 	if l.closed.Swap(true) {
 		return nil
@@ -117,14 +113,12 @@ func (l *Limiter) Close() error {
 	return l.store.Close()
 }
 
-// Allow charges the key one unit of the limit. With several limits it charges one unit of
-// each, or nothing at all; unnamed limits are then called 1, 2, … by their place. Unnamed
-// limits of one algorithm share a counter on a key; use a [Policy] to keep limits of
-// different purposes apart.
+// Allow charges the key one unit of the limit. With several limits it charges one unit of each, or nothing at all;
+// unnamed limits are then named 1, 2, … by position. Unnamed limits of one algorithm share a counter on a key. Use a
+// [Policy] to separate limits for different purposes.
 //
-// A denial is a Decision, not an error. The error is an [*InputError] where the limit or
-// the key is invalid, the context's own error, [ErrStoreUnavailable] where the decision
-// is not known, [ErrNotReplicated], or [ErrClosed].
+// A denial is a Decision, not an error. The error is an [*InputError] if the limit or the key is invalid, the
+// context's own error, [ErrStoreUnavailable] if the decision is not known, [ErrNotReplicated], or [ErrClosed].
 func (l *Limiter) Allow(ctx context.Context, key string, limits ...Limit) (d Decision, err error) {
 	if len(limits) > 1 {
 		limits = placed(limits)
@@ -133,7 +127,7 @@ func (l *Limiter) Allow(ctx context.Context, key string, limits ...Limit) (d Dec
 	return d, err
 }
 
-// adHoc is the name space of limits that belong to no policy.
+// adHoc returns the name space of limits without a policy.
 func (l *Limiter) adHoc() string {
 	if l.space == "" {
 		return engine.DefaultSpace
@@ -141,7 +135,7 @@ func (l *Limiter) adHoc() string {
 	return l.space
 }
 
-// placed names each unnamed limit after its place, from 1.
+// placed names each unnamed limit by its position, from 1.
 func placed(limits []Limit) []Limit {
 	named := make([]Limit, len(limits))
 	for i, limit := range limits {
@@ -163,9 +157,8 @@ func (l *Limiter) check(op *engine.Op, ops int) error {
 	return op.Check()
 }
 
-// InSpace returns the name space that stands for another one in this limiter: below its
-// own, if [WithSpace] gave it one, and otherwise the same. It is for operations of
-// [Limiter.Do].
+// InSpace returns the name space that this limiter uses for space: prefixed with its own if [WithSpace] set one,
+// otherwise unchanged. It is for operations of [Limiter.Do].
 func (l *Limiter) InSpace(space string) string {
 	if l.space == "" {
 		return space
@@ -173,7 +166,7 @@ func (l *Limiter) InSpace(space string) string {
 	return l.space + ":" + space
 }
 
-// call is the memory of one operation, reused so that a decision allocates nothing.
+// call is the memory for one operation. It is reused so that a decision allocates nothing.
 type call struct {
 	op      [1]engine.Op
 	charges []engine.Charge
@@ -193,9 +186,8 @@ func (c *call) free() {
 	calls.Put(c)
 }
 
-// decide runs an operation on one key, with the same charge on each limit. It fills in d,
-// which is zero and stays so with an error, instead of returning it: to copy a decision
-// costs a tenth of making one in memory.
+// decide runs an operation on one key, with the same charge on each limit. It fills in d instead of returning it,
+// because copying a decision costs a tenth of making one in memory. d must be zero; an error leaves it so.
 func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, of group, units int64) error {
 	c := calls.Get().(*call)
 	defer c.free()
@@ -208,8 +200,7 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, pol
 	return nil
 }
 
-// ask runs an operation in the call's memory. It writes only the fields that another call
-// can have changed.
+// ask runs an operation in the call's memory. It writes only the fields that an earlier use can have changed.
 func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Result {
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID, op.Replicas = kind, space, key, id, l.replicas
@@ -220,7 +211,7 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	}
 	op.Charges = c.charges
 	if kind > engine.OpGive || l.observer != nil {
-		*r = engine.Result{} // an earlier call's answer, which the store does not overwrite in full
+		*r = engine.Result{} // clears an earlier answer that the store would overwrite only in part
 	}
 	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
@@ -252,19 +243,18 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 
 // Result is the answer to one of several requests.
 type Result struct {
-	// Decision is the answer, valid where Err is nil.
+	// Decision is the answer. It is valid if Err is nil.
 	Decision Decision
-	// Found is set by a reset, an expiry, a release and a settle: whether there was
-	// anything to find, or to settle.
+	// Found is set by a reset, an expiry, a release and a settle: it reports whether there was anything to find or
+	// settle.
 	Found bool
-	// Dropped is set by a settle: the most units of one limit that were used and could not be charged.
+	// Dropped is set by a settle: the number of used units that could not be charged, of the limit with the most.
 	Dropped int64
-	// TTL is set by an expiry: the time until the counter equals an untouched one.
+	// TTL is set by an expiry: the time until the counter is full again.
 	TTL time.Duration
-	// Reservation is set by a reserve that is allowed, and by an allow that is
-	// ([engine.Op].Settled).
+	// Reservation is set by an allowed reserve, and by an allowed allow with Settled ([engine.Op].Settled).
 	Reservation *Reservation
-	// Err is set where the request was not decided. [Limiter.Allow] lists the errors.
+	// Err is set if the request was not decided. [Limiter.Allow] lists the errors.
 	Err error
 }
 
@@ -280,10 +270,9 @@ type batch struct{ results []engine.Result }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and
-// has its own result. It is for servers, and for operations that no other verb offers.
-// With more operations, every result has an error. The results are written into memory,
-// which may be nil. Do writes the limiter's name space into operations that have none.
+// Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and has its own result. It is for
+// servers, and for operations that have no verb of their own. With more operations, every result has an error. The
+// results are written into memory, which may be nil. Do sets the limiter's name space in operations that have none.
 func (l *Limiter) Do(ctx context.Context, ops []engine.Op, memory []Result) []Result {
 	results := slices.Grow(memory[:0], len(ops))[:len(ops)]
 	b := batches.Get().(*batch)

@@ -68,7 +68,7 @@ func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 	}
 	d, err = l.AllowAll(ctx, l.Policy("", five).For("k", 4), l.Policy("", hour).For("other", 1))
 	check("all of two keys", d, err, true, 4, 0)
-	// Two unnamed limits of one algorithm are called by their place.
+	// Two unnamed limits of one algorithm are named by position.
 	second := headgate.TokenBucket(headgate.PerSecond(9))
 	d, err = l.Allow(ctx, "places", second, headgate.TokenBucket(headgate.PerMinute(3)))
 	check("by place", d, err, true, 1, 2)
@@ -175,8 +175,7 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	}
 }
 
-// TestNilStore: a limiter that was given a nil store refuses, and decides nothing in
-// memory.
+// TestNilStore: a limiter with a nil store returns errors, and decides nothing in memory.
 func TestNilStore(t *testing.T) {
 	d, err := headgate.New(headgate.WithStore(nil)).Allow(context.Background(), "k", five)
 	if d.Allowed || !errors.Is(err, headgate.ErrInvalid) {
@@ -184,8 +183,7 @@ func TestNilStore(t *testing.T) {
 	}
 }
 
-// TestBindingPolicy: a decision names the policy whose limit it is of, and so does the
-// error of a denial.
+// TestBindingPolicy: a decision and the error of a denial name the policy of the binding limit.
 func TestBindingPolicy(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
@@ -258,8 +256,8 @@ func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *headgate.Result) 
 	*o = append(*o, *r)
 }
 
-// Known bug 48: a result's fields that its kind does not answer are zero, whatever
-// earlier calls left in the same memory.
+// Known bug 48: result fields that do not apply to the kind of operation are zero, whatever earlier calls left in the
+// same memory.
 func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	var seen recorded
 	l, _ := newLimiter(t, headgate.WithObserver(seen.Observe))
@@ -294,8 +292,8 @@ func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	}
 }
 
-// Known bug 42: a permit is renewed and released under the key that it was acquired for,
-// even after the caller has overwritten that key's bytes.
+// Known bug 42: a permit is renewed and released under the key that it was acquired for, even if the caller has
+// overwritten that key's bytes.
 func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	l, _ := newLimiter(t)
 	limit := headgate.Concurrency(1)
@@ -383,12 +381,12 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// TestDirections: dependencies point down. The contract imports nothing of ours, stores
-// import the contract alone, layers also the store in memory (an outage is counted in one),
-// and the API imports the contract, its default store and the queues of its callers.
+// TestDirections: dependencies point down. The contract imports no package of the project, stores import only the
+// contract, layers also the memory store (they count in one during an outage), and the API imports the contract, its
+// default store and the queues.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
-	// What a directory may import of ours, itself and what is below it included.
+	// The project's packages that a directory may import, with their subpackages.
 	allowed := map[string][]string{
 		"":           {"/engine", "/memstore", "/internal/queue"},
 		"engine":     {"/engine/algo"},

@@ -12,19 +12,19 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// maxWaiting is how many callers of one process may wait for one key.
+// maxWaiting is the number of callers of one process that may wait for one key.
 var maxWaiting = 100_000
 
-// errWaiting is the error of a caller that finds maxWaiting others.
+// errWaiting is the error of a caller that finds maxWaiting others waiting.
 func errWaiting() error {
 	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
 }
 
-// subject is what units are counted under.
+// subject identifies a counter: a name space and a key.
 type subject struct{ space, key string }
 
-// lineName is what callers of one line have in common. Callers under other limits, or under
-// other numbers of the same limits, pass at other times (known bug 62).
+// lineName identifies a line of waiting callers. Callers under other limits, or other numbers of the same limits,
+// pass at other times and form other lines (known bug 62).
 type lineName struct {
 	subject
 
@@ -43,34 +43,33 @@ func (g group) listed() unique.Handle[limitList] {
 	return unique.Make(list)
 }
 
-// line returns the name of the line in which callers wait for units of a key.
+// line returns the name of the line of callers that wait for units of a key.
 func (p *Policy) line(key string) lineName { return lineName{subject{p.space, key}, p.listed} }
 
-// owned returns the name in memory of its own: that of the caller ends with its call.
+// owned returns the name with a copy of its key, because the caller's bytes are valid only during its call.
 func (n lineName) owned() lineName {
 	n.key = strings.Clone(n.key)
 	return n
 }
 
-// lines are the callers of Wait and Hold that wait for a key. The first of each line alone
-// asks the store.
+// lines are the callers of Wait and Hold that wait for a key. Only the first of each line calls the store.
 type lines struct {
 	queue.Set[lineName, line, struct{}]
 
-	// pausing has the callers of Hold that are the first of their lines.
+	// pausing has the callers of Hold that are first in their lines.
 	pausing queue.Set[subject, struct{}, struct{}]
 }
 
-// line is what the callers of one line know.
+// line is the state shared by the callers of one line.
 type line struct {
-	// last is the last answer of the store, at an instant. The first caller writes it.
+	// last is the store's last answer, received at the instant at. The first caller writes it.
 	last Decision
 	at   time.Time
-	// next is when the first caller can pass at the earliest.
+	// next is the earliest instant at which the first caller can pass.
 	next atomic.Pointer[chance]
 }
 
-// chance is an instant before which nothing passes, as a decision had it.
+// chance is an instant before which nothing passes, with the decision that gave it.
 type chance struct {
 	at       time.Time
 	decision Decision
@@ -111,18 +110,18 @@ func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 	}
 }
 
-// leave takes the caller out of its line. The next one is then the first.
+// leave removes the caller from its line. The next caller is then first.
 func (w *waiter) leave() {
 	w.lines.Do(w.name, func(q *queue.Queue[line, struct{}]) { q.Leave(w.Waiter) })
 }
 
-// freed returns a channel that gets an element when this process releases units of a subject,
-// under whatever limits, until leave.
+// freed returns a channel that receives when this process releases units of a subject, under any limits, until leave
+// is called.
 func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 	var w *queue.Waiter[struct{}]
 	l.pausing.Do(name, func(q *queue.Queue[struct{}, struct{}]) { w = q.Add(struct{}{}) })
 	select {
-	case <-w.Ready(): // as the first: nothing was released
+	case <-w.Ready(): // ready because it is first in the queue, not because of a release
 	default:
 	}
 	return w.Ready(), func() {
@@ -130,16 +129,15 @@ func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 	}
 }
 
-// until says when the first caller can pass.
+// until records when the first caller can pass.
 func (w *waiter) until(wait time.Duration, d *Decision) {
 	w.line.next.Store(&chance{at: time.Now().Add(wait), decision: *d})
 }
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
-// wait returns how long no request for n units can pass after the last answer, if that
-// says so: of one limit alone whose reset tells it. So a caller that becomes the first
-// does not ask the store in vain.
+// wait returns how long no request for n units can pass after the last answer. It returns 0 if the answer does not
+// tell, or if there are several limits. It saves a new first caller a call that the store would deny.
 func (l *line) wait(limits []Limit, n int64) time.Duration {
 	d := &l.last
 	if len(limits) != 1 || !d.Allowed || d.Remaining >= n {

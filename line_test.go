@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// Callers that wait under other limits, or under other numbers of one limit, do not wait for
-// one another, whatever the line before them waits for.
+// Callers that wait under other limits, or under other numbers of one limit, do not wait for each other.
 func TestWaitersOfOtherLimitsPass(t *testing.T) {
 	for name, c := range map[string]struct{ waits, passes headgate.Limit }{
 		"another limit":   {headgate.FixedWindow(headgate.PerHour(1)), headgate.SlidingLog(headgate.PerHour(1000))},
@@ -55,7 +54,7 @@ func TestWaitersOfOtherLimitsPass(t *testing.T) {
 	}
 }
 
-// Under several limits it is the same: the list of them is the line's.
+// The same holds for several limits: their list identifies the line.
 func TestWaitersUnderSeveralLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
@@ -91,8 +90,8 @@ func TestWaitersUnderSeveralLimits(t *testing.T) {
 	})
 }
 
-// A permit that is released wakes the callers that wait for units of its key under any numbers:
-// the limit was raised while they waited.
+// A released permit wakes callers that wait for units of its key under any numbers, such as after the limit was
+// raised.
 func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
@@ -134,9 +133,8 @@ func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
 	})
 }
 
-// Many callers of one key leave together, and callers of other keys pass
-// meanwhile. Each leaves its line, its turn or its slot in constant time: see
-// internal/queue.
+// Many callers of one key leave together, while callers of other keys pass. Each leaves its line, turn or slot in
+// constant time: see internal/queue.
 func TestManyWaitersLeave(t *testing.T) {
 	for name, limit := range map[string]headgate.Limit{
 		"line":  headgate.FixedWindow(headgate.PerDay(1)),

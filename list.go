@@ -9,25 +9,26 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Charge is one charge of a request that has several: each has a policy, a key and a cost of its own.
-// Two charges of one policy and key are one, of both costs.
+// Charge is one charge of a request with several: it has its own policy, key and cost. Two charges of one policy and
+// key are added up.
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy
-	// Key is what the charge is counted under.
+	// Key is the key that the charge is counted under.
 	Key string
-	// Units is the cost: 0 or more. With 0 the policy takes part in the answer and is not charged.
+	// Units is the cost: 0 or more. With 0 the policy is part of the answer but is not charged.
 	Units int64
-	// Ceiling is for [Limiter.ReserveTogether] on policies with a term ([Policy.SettleWithin]): the most that
-	// the reservation may charge in the end, Units or more. A commit or report above it is an error, and
-	// changes nothing. 0 is no ceiling. [Reservation.Pending] says what open reservations can still charge.
+	// Ceiling is for [Limiter.ReserveTogether] on policies with a term ([Policy.SettleWithin]): the most units, at
+	// least Units, that the reservation may finally charge. A commit or report above it is an error and changes
+	// nothing. 0 means no ceiling. [Reservation.Pending] returns the number of units that open reservations can still
+	// charge.
 	Ceiling int64
 }
 
-// AllowTogether charges every policy its own key and cost, or nothing at all: 1 to [engine.MaxCharges] limits,
-// in one atomic step, on a Cluster on each slot in turn ("split"). Decision.Binding names the policy whose
-// limit denied, and Decision.Limits has the answer of each limit. A concurrency limit is an error: reserve
-// it with the others. The errors are those of [Limiter.Allow], with the place of the charge.
+// AllowTogether charges every policy its own key and cost, or nothing at all: 1 to [engine.MaxCharges] limits. It is
+// one atomic step, except on a Cluster, where each slot is charged in turn ("split"). Decision.Binding names the
+// policy whose limit denied, and Decision.Limits has the answer of each limit. A concurrency limit is an error; use
+// [Limiter.ReserveTogether]. It returns the same errors as [Limiter.Allow], with the index of the charge.
 func (l *Limiter) AllowTogether(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpAllow, charges)
 	return answer.decision, answer.err
@@ -39,20 +40,20 @@ func (l *Limiter) PeekTogether(ctx context.Context, charges ...Charge) (Decision
 	return answer.decision, answer.err
 }
 
-// ReserveTogether charges as [Limiter.AllowTogether] does, and returns a reservation with which the caller says in
-// the end what it used of each charge ([Reservation.CommitEach]). Of a concurrency limit it takes a
-// permit, which the settlement releases and which is lost after the lease time unless [Reservation.Renew]
-// is called. Where all limits are token buckets and pacers it also reserves units that come later, as
-// [Policy.Reserve] does. On a denial the reservation is nil.
+// ReserveTogether charges like [Limiter.AllowTogether], and returns a reservation that the caller settles with the
+// units used by each charge ([Reservation.CommitEach]). For a concurrency limit it takes a permit. The settlement
+// releases the permit, which expires after the lease time unless [Reservation.Renew] is called. If all limits are
+// token buckets and pacers, it also reserves units that refill later, like [Policy.Reserve]. On a denial the
+// reservation is nil.
 //
-// Of 60 requests, 10 000 tokens a minute and five calls at once, a call with an estimate of 4000 tokens
-// that used 1500 leaves 59 requests, 8500 tokens and five permits.
+// With limits of 60 requests and 10 000 tokens a minute and five concurrent calls, a call that estimated 4000 tokens
+// and used 1500 leaves 59 requests, 8500 tokens and five permits.
 func (l *Limiter) ReserveTogether(ctx context.Context, charges ...Charge) (*Reservation, Decision, error) {
 	answer := l.list(ctx, engine.OpReserve, charges)
 	return answer.reservation, answer.decision, answer.err
 }
 
-// list decides the charges together.
+// list decides the charges in one operation.
 func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) (a reserved) {
 	c := calls.Get().(*call)
 	defer c.freeList()
@@ -76,7 +77,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	return a
 }
 
-// freeList clears all that only lists set.
+// freeList clears the fields that only lists set.
 func (c *call) freeList() {
 	clear(c.op[0].Charges)
 	clear(c.charges)
@@ -85,7 +86,7 @@ func (c *call) freeList() {
 	calls.Put(c)
 }
 
-// gather makes one operation of the charges: those of one counter are one charge.
+// gather makes one operation of the charges and adds up the charges of each counter.
 func (l *Limiter) gather(c *call, charges []Charge) error {
 	op := &c.op[0]
 	op.Charges = c.charges[:0]
@@ -130,7 +131,7 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 	return nil
 }
 
-// checkItem checks what a charge would otherwise take from the charges before it.
+// checkItem checks the fields that could otherwise be taken over from an earlier charge.
 func (l *Limiter) checkItem(i int, c *Charge) error {
 	input := &InputError{}
 	switch {
@@ -150,8 +151,8 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 	return &engine.ItemError{Item: i, Err: input}
 }
 
-// Renew extends the permits of the reservation by their lease times: call it at a third of the shortest.
-// It reports false if one is lost, and then extends none. A reservation with a term begins it again
+// Renew extends the reservation's permits by their lease times. Call it every third of the shortest. It reports
+// false, and extends none, if a permit is lost. It restarts the term of a reservation that has one
 // ([Reservation.Report]). Without permits and term it does nothing.
 func (r *Reservation) Renew(ctx context.Context) (held bool, err error) {
 	if open, err := r.Report(ctx, 0); err != nil || !open {

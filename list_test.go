@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// llm is the policies of a language model: requests and tokens of a user, and calls at once of an organisation.
+// llm has the policies of a language model: requests and tokens of a user, and concurrent calls of an organisation.
 type llm struct {
 	*headgate.Limiter
 
@@ -47,7 +47,7 @@ func (m llm) left(t *testing.T, p *headgate.Policy, key string, want int64) {
 	}
 }
 
-// One call of a language model: reserved, renewed and settled once, by what each charge used.
+// One call of a language model is reserved, renewed and settled once, with the units used by each charge.
 func TestReserveTogether(t *testing.T) {
 	l, clock := onClock(t)
 	m, ctx := newLLM(l), context.Background()
@@ -77,7 +77,7 @@ func TestReserveTogether(t *testing.T) {
 	}
 }
 
-// A refused call charges nothing, and the decision names the policy that refused it.
+// A denied call charges nothing, and the decision names the policy that denied it.
 func TestReserveTogetherDenied(t *testing.T) {
 	l, _ := onClock(t)
 	m := newLLM(l)
@@ -93,7 +93,7 @@ func TestReserveTogetherDenied(t *testing.T) {
 	m.left(t, m.requests, "ann", 59)
 }
 
-// Charges of one counter are one charge, settled by the sum of their actuals.
+// Charges of one counter become one charge, settled with the sum of their used units.
 func TestTogetherSums(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
@@ -152,8 +152,8 @@ func TestTogetherInvalid(t *testing.T) {
 	m.left(t, m.requests, "k", 60)
 }
 
-// A list has one set of choices: a second policy of First, or a choice that another policy charges
-// anyway, is an error that names its charge.
+// A list has at most one set of choices: a second policy with First, or a choice that another policy also charges, is
+// an error that names its charge.
 func TestFirstInAList(t *testing.T) {
 	l, _ := onClock(t)
 	month := headgate.FixedWindow(headgate.PerHour(3), headgate.Named("month"))

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// LimitOption sets one field of a limit. An option that the limit's algorithm does not
-// have makes the limit invalid.
+// LimitOption sets one field of a limit. An option that does not apply to the limit's algorithm makes the limit
+// invalid.
 type LimitOption = engine.Setting
 
 // Named gives the limit a name, 1 to 64 bytes. The name is part of the name of a key's
@@ -30,10 +30,9 @@ func AllowDebt(units int64) LimitOption {
 	return LimitOption{Field: "debt", Units: units}
 }
 
-// NextPays lets a request of a token bucket, pacer or warm-up pass whatever it costs, once no
-// earlier cost is outstanding: its own cost delays the next request, as in Guava's
-// RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
-// after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
+// NextPays lets a request of a token bucket, pacer or warm-up pass regardless of its cost, once no earlier cost is
+// outstanding. Its cost delays the next request, as in Guava's RateLimiter. With 1 a second and an empty bucket,
+// requests of 1, 10 and 1 units pass after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
 func NextPays() LimitOption { return LimitOption{Field: "next_pays"} }
 
 // MaxWait sets the longest delay that a pacer returns: 0 to 36525 days. It denies a
@@ -42,69 +41,67 @@ func MaxWait(longest time.Duration) LimitOption {
 	return LimitOption{Field: "max_wait", Span: longest}
 }
 
-// MaxQueue sets how many units may wait in a pacer's queue: 0 to 281474976710655.
+// MaxQueue sets the number of units that may wait in a pacer's queue: 0 to 281474976710655.
 func MaxQueue(units int64) LimitOption {
 	return LimitOption{Field: "max_queue", Units: units}
 }
 
-// Weight sets how many times as much a key of a fair-share limit can have as a key of weight 1, while both ask for more: 1 to 100,
-// by default 1. Limits that differ in their weights are one limit, so an override gives a key another weight.
+// Weight sets a key's weight under a fair-share limit, 1 to 100, by default 1. While two keys both ask for more than
+// they get, a key of weight 3 gets three times as much as one of weight 1. Limits that differ only in their weights
+// share one bucket, so an override can give a key another weight.
 func Weight(times int) LimitOption {
 	return LimitOption{Field: "weight", Units: int64(times)}
 }
 
-// Align sets where fixed windows start: "first" at the first request, which is the
-// default; "clock" at whole multiples of the period since 1970 UTC; or the name of an
-// IANA time zone such as "Asia/Shanghai", by the calendar of that zone. With a zone, the
-// period is one minute, hour, day, week, month or year. The zone's data comes from the
+// Align sets where fixed windows start: "first" at the first request, which is the default; "clock" at whole
+// multiples of the period since 1970 UTC; or the name of an IANA time zone such as "Asia/Shanghai", by that zone's
+// calendar. With a zone, the period is one minute, hour, day, week, month or year. The zone's data comes from the
 // system, or from importing time/tzdata.
 func Align(to string) LimitOption {
 	return LimitOption{Field: "align", Word: to}
 }
 
-// Anchor sets when one of the windows of a time zone starts, a date or a date with a time by the zone's clock,
-// such as "2026-01-31" or "2026-01-31T17:30": the others start on the same weekday, day of the month or of
-// the year, and at the same time. Windows of a month from the 31st start on the last day of a shorter month.
+// Anchor sets the start of the windows of a time zone. It is a date, or a date and time in that zone, such as
+// "2026-01-31" or "2026-01-31T17:30". Every window starts at that time, on the same weekday, day of the month or day
+// of the year. Monthly windows from the 31st start on the last day of a shorter month.
 func Anchor(at string) LimitOption {
 	return LimitOption{Field: "anchor", Word: at}
 }
 
-// Segments sets how many segments a sliding window is divided into: 1 to 1000, by default
-// 1, and 50 with Strict. The period in µs must be a multiple of it.
+// Segments sets the number of segments of a sliding window: 1 to 1000, by default 1, and 50 with Strict. The period
+// in µs must be a multiple of it.
 func Segments(k int) LimitOption {
 	return LimitOption{Field: "segments", Units: int64(k)}
 }
 
-// SegmentLength sets how long a sliding window's segments are, instead of how many there
-// are. Every window must be 1 to 1000 times as long.
+// SegmentLength sets the length of a sliding window's segments, instead of their number. Every window must be 1 to
+// 1000 times as long.
 func SegmentLength(length time.Duration) LimitOption {
 	return LimitOption{Field: "segment", Span: length}
 }
 
-// Strict counts the oldest segment of a sliding window in full. No span of the period
-// admits more than the limit. The price: a saturated limit admits only count units in
-// each period plus one segment.
+// Strict counts the oldest segment of a sliding window in full, so no span of the period admits more than the limit.
+// In exchange, a saturated limit admits only count units in each period plus one segment.
 func Strict() LimitOption { return LimitOption{Field: "variant", Word: "strict"} }
 
-// Lenient ignores the oldest, partly covered segment of a sliding window, as the
-// well-known scripts over small windows do.
+// Lenient ignores the oldest, partly expired segment of a sliding window, as the well-known scripts over small
+// windows do.
 func Lenient() LimitOption { return LimitOption{Field: "variant", Word: "lenient"} }
 
-// And adds windows to a sliding window or log: five a second and fifty a minute over one
-// record, all or nothing. A limit has at most 8 windows, and each shorter window has a
-// smaller limit.
+// And adds windows to a sliding window or log: five a second and fifty a minute on one record, all or nothing. A
+// limit has at most 8 windows, and each shorter window has a smaller count.
 func And(rates ...Rate) LimitOption {
 	return LimitOption{Field: "windows", Rates: rates}
 }
 
-// LeaseTime sets how long a caller holds units of a concurrency limit unless it renews
-// them: 1 ms to 36525 days, by default 60 s.
+// LeaseTime sets how long a caller holds units of a concurrency limit without renewing them: 1 ms to 36525 days, by
+// default 60 s.
 func LeaseTime(lease time.Duration) LimitOption {
 	return LimitOption{Field: "lease", Span: lease}
 }
 
-// CountDenied counts denied requests too: a caller that keeps calling stays denied. It is
-// for fixed window, sliding window and sliding log.
+// CountDenied also counts denied requests, so a caller that keeps calling stays denied. It applies to fixed windows,
+// sliding windows and sliding logs.
 func CountDenied() LimitOption {
 	return LimitOption{Field: "count_denied"}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Permit is units of a concurrency limit that a caller holds: until Release, or until the
-// limit's lease time passes without a Renew. It is safe for use by many goroutines.
+// Permit is units of a concurrency limit held by a caller, until Release, or until the limit's lease time passes
+// without a Renew. It is safe for use by many goroutines.
 type Permit struct {
 	policy *Policy
 	key    string
@@ -22,18 +22,16 @@ type Permit struct {
 
 	mu       sync.Mutex
 	released bool
-	// expires is when the units are lost unless renewed, by the clock of this process. It
-	// counts from before the request was sent, so that the holder gives up before the
-	// store does.
+	// expires is when the units are lost unless renewed, by the clock of this process. It counts from before the
+	// request was sent, so the holder gives up before the store does.
 	expires time.Time
 	stop    []context.CancelCauseFunc // ends the contexts that Hold returned
 }
 
-// Acquire takes n units of the policy's concurrency limits and holds them for the lease
-// time, which the holder extends with [Permit.Renew] or [Permit.Hold]. On a denial the
-// permit is nil: the decision says when enough permits expire, and a release may free
-// units earlier. The errors are those of [Limiter.Allow]. With [ErrNotReplicated] the units are
-// given back.
+// Acquire takes n units of the policy's concurrency limits and holds them for the lease time, which [Permit.Renew]
+// and [Permit.Hold] extend. On a denial the permit is nil. RetryAfter is then the time until enough permits expire; a
+// release may free units earlier. It returns the same errors as [Limiter.Allow]. With [ErrNotReplicated] the units
+// are given back.
 func (p *Policy) Acquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)
@@ -57,8 +55,7 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 	return d, r.Err
 }
 
-// lease returns how long the units are held: the shortest lease time of the policy's
-// limits.
+// lease returns how long the units are held: the shortest lease time of the policy's limits.
 func (p *Permit) lease() (shortest time.Duration) {
 	shortest = time.Duration(math.MaxInt64)
 	for _, limit := range p.policy.limits {
@@ -85,8 +82,8 @@ func (p *Permit) expiry() time.Time {
 	return p.expires
 }
 
-// Renew holds the units for another lease time from now. [ErrPermitLost] means that the
-// permit no longer held them.
+// Renew holds the units for another lease time from now. It returns [ErrPermitLost] if the permit no longer held
+// them.
 func (p *Permit) Renew(ctx context.Context) error {
 	d, err := p.extend(ctx, engine.OpRenew)
 	if err == nil && !d.Allowed {
@@ -95,8 +92,8 @@ func (p *Permit) Renew(ctx context.Context) error {
 	return err
 }
 
-// Release gives the units back and cancels the contexts that Hold returned. Release is
-// idempotent, and does nothing to a permit that has expired.
+// Release gives the units back and cancels the contexts returned by Hold. It is idempotent, and does nothing if the
+// permit has expired.
 func (p *Permit) Release(ctx context.Context) error {
 	p.mu.Lock()
 	p.released = true
@@ -128,8 +125,7 @@ func (p *Permit) Hold(ctx context.Context) context.Context {
 	return held
 }
 
-// keep renews until ctx ends. When the store does not answer, it tries again until the
-// permit would have expired.
+// keep renews until ctx ends. If the store does not answer, it retries until the permit would have expired.
 func (p *Permit) keep(ctx context.Context, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(max(p.lease()/3, time.Millisecond))
 	defer ticker.Stop()

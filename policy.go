@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Policy is one or several limits under a name, bound to a limiter. It is the same thing
-// as a policy in a server's file: limiters and servers on one store share the counters of
-// a policy by its name. It is safe for use by many goroutines.
+// Policy is one or several limits under a name, bound to a limiter. It is the same thing as a policy in a server's
+// file: limiters and servers on one store share a policy's counters by its name. It is safe for use by many
+// goroutines.
 //
-// The errors of its verbs are those of [Limiter.Allow].
+// Its verbs return the errors of [Limiter.Allow].
 type Policy struct {
 	limiter *Limiter
 	name    string
@@ -22,19 +22,19 @@ type Policy struct {
 	group
 	listed unique.Handle[limitList]
 	paces  bool
-	// bound decides requests on a single limit in memory, if nothing else has to see
-	// them. It is nil where the store has to be asked.
+	// bound decides requests on a single limit in memory without an operation. It is nil if requests must go through
+	// the store's Do.
 	bound   engine.Bound
 	binding Binding      // of a single limit's decisions
 	term    *engine.Term // of reservations
 }
 
-// Policy returns a policy of this limiter with 1 to [engine.MaxCharges] limits: a request
-// passes if every limit allows it. Of several limits, the unnamed ones are called 1, 2, …
-// by their place. If the name or a limit is invalid, every verb returns that error.
+// Policy returns a policy of this limiter with 1 to [engine.MaxCharges] limits. A request passes if every limit
+// allows it. If there are several, the unnamed ones are named 1, 2, … by position. If the name or a limit is invalid,
+// every verb returns that error.
 //
-// The policy's name is part of the name of its counters, so policies of different names
-// count apart. A policy without a name shares its counters with [Limiter.Allow].
+// The policy's name is part of the name of its counters, so policies with different names count separately. A policy
+// without a name shares its counters with [Limiter.Allow].
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
 	if name != "" {
@@ -50,7 +50,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	return p
 }
 
-// bind sets what follows from the policy's limits.
+// bind sets the fields that depend on the policy's limits.
 func (p *Policy) bind() {
 	l := p.limiter
 	p.listed, p.bound = p.group.listed(), nil
@@ -61,8 +61,8 @@ func (p *Policy) bind() {
 	}
 }
 
-// Err returns nil, or the error that every verb of the policy returns: its name, one of its
-// limits or an option of its limiter is invalid. It names the policy and matches [ErrInvalid].
+// Err returns the error that every verb of the policy returns because its name, a limit or an option of its limiter
+// is invalid, or nil. The error names the policy and matches [ErrInvalid].
 func (p *Policy) Err() error {
 	err := p.limiter.invalid
 	if err == nil {
@@ -82,10 +82,10 @@ func (p *Policy) Err() error {
 // Name returns the policy's name.
 func (p *Policy) Name() string { return p.name }
 
-// Limits returns the policy's limits in their order, with the names that they have in it.
+// Limits returns the policy's limits in order, with their names in the policy.
 func (p *Policy) Limits() []Limit { return slices.Clone(p.limits) }
 
-// Paces reports whether an allowed request can have a delay: whether a limit is a pacer.
+// Paces reports whether an allowed request can have a delay, because a limit is a pacer.
 func (p *Policy) Paces() bool { return p.paces }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
@@ -97,8 +97,7 @@ func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) 
 	return d, err
 }
 
-// AllowN charges n units or none: n is 0 or more. A request of 0 units passes and changes
-// nothing.
+// AllowN charges n units or none, for n of 0 or more. A request of 0 units passes and changes nothing.
 func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, err error) {
 	if p.simple(ctx, &d, key, n) {
 		return d, nil
@@ -107,8 +106,8 @@ func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, e
 	return d, err
 }
 
-// simple decides a request by what was looked up when the policy was made. It reports
-// false, and has changed nothing, if the store has to be asked, be it for an error.
+// simple decides a request on the policy's bound limit. It reports false, and has changed nothing, if the request
+// must go through Do: because there is no bound limit, or to get its error.
 func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) bool {
 	if p.bound == nil || p.limiter.closed.Load() {
 		return false
@@ -133,20 +132,19 @@ func (p *Policy) AtMost(ctx context.Context, key string, n int64) (d Decision, e
 	return d, err
 }
 
-// Peek answers as AllowN would, and writes nothing.
+// Peek returns the decision that AllowN would make, and writes nothing.
 func (p *Policy) Peek(ctx context.Context, key string, n int64) (d Decision, err error) {
 	err = p.limiter.decide(ctx, &d, engine.OpPeek, p.name, p.space, key, p.group, n)
 	return d, err
 }
 
-// Give returns n units that were charged and not used. It never returns more units than
-// were spent.
+// Give returns n units that were charged and not used. It returns at most the units that were spent.
 func (p *Policy) Give(ctx context.Context, key string, n int64) (d Decision, err error) {
 	err = p.limiter.decide(ctx, &d, engine.OpGive, p.name, p.space, key, p.group, n)
 	return d, err
 }
 
-// Reset forgets what the key has spent, and reports whether it had spent anything.
+// Reset clears the key's spent units, and reports whether there were any.
 func (p *Policy) Reset(ctx context.Context, key string) (found bool, err error) {
 	c := calls.Get().(*call)
 	defer c.free()
@@ -161,12 +159,11 @@ type Request struct {
 	units  int64
 }
 
-// For returns the request to charge the key n units of the policy, for [Limiter.AllowAll]
-// and [Limiter.AllowEach].
+// For returns a request that charges the key n units of the policy, for [Limiter.AllowAll] and [Limiter.AllowEach].
 func (p *Policy) For(key string, n int64) Request { return Request{policy: p, key: key, units: n} }
 
-// charges appends the request's charges. A request of another limiter's policy is an
-// error: its counters may be in another store.
+// charges appends the request's charges. A request for a policy of another limiter is an error, because its counters
+// may be in another store.
 func (r *Request) charges(l *Limiter, to []engine.Charge) []engine.Charge {
 	if r.policy == nil || r.policy.limiter != l {
 		refused := engine.Invalid(&InputError{Field: "request", Value: "of no policy of this limiter", Accepted: "what For of one of its policies returned"})
@@ -178,9 +175,9 @@ func (r *Request) charges(l *Limiter, to []engine.Charge) []engine.Charge {
 	return to
 }
 
-// AllowAll charges every request, or nothing at all: one unit for an address and one for
-// a user, say. [Binding].Index counts through the limits of all requests in order. On a
-// Redis Cluster, keys on several nodes are decided one after another ([engine.Split]).
+// AllowAll charges every request, or nothing at all: one unit for an address and one for a user, say. [Binding].Index
+// counts the limits of all requests in order. On a Redis Cluster, keys on several nodes are decided one after another
+// ([engine.Split]).
 func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, error) {
 	var charges []engine.Charge
 	for i := range requests {
@@ -197,8 +194,8 @@ func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, 
 	return *d, results[0].Err
 }
 
-// AllowEach decides each request on its own, in order, in one call of up to
-// [engine.MaxOps] requests. With more, each result has the error.
+// AllowEach decides each request separately, in order, in one call of up to [engine.MaxOps] requests. With more,
+// every result has an error.
 func (l *Limiter) AllowEach(ctx context.Context, requests ...Request) []Result {
 	ops := make([]engine.Op, len(requests))
 	for i := range requests {

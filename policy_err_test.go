@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// A policy that every verb refuses says so before the first request.
+// Err reports an invalid policy before the first request.
 func TestPolicyErr(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()

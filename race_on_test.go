@@ -2,6 +2,5 @@
 
 package headgate_test
 
-// raced is set when the race detector runs. It makes pools drop what they hold, so
-// allocations cannot be counted.
+// raced is set when the race detector runs. It makes pools drop their memory, so allocations cannot be counted.
 const raced = true

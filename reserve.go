@@ -10,28 +10,26 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// Reservation is units that a caller has reserved with [Policy.Reserve]. The caller settles
-// it once, with Cancel or Commit. Units of a reservation that is never settled stay spent, unless
-// the policy says otherwise ([Policy.SettleWithin]).
-// It is safe for use by many goroutines.
+// Reservation is units reserved by a caller with [Policy.Reserve]. The caller settles it once, with Cancel or Commit.
+// Units of a reservation that is never settled stay spent, unless the policy has a term ([Policy.SettleWithin]). It
+// is safe for use by many goroutines.
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
-	slot    time.Time // until which the caller waits, by the clock of this process
+	slot    time.Time // the caller waits until then, by the clock of this process
 	pending []int64
 }
 
 // longestReserve is the longest delay that a call without a deadline accepts.
 const longestReserve = 36525 * 24 * time.Hour
 
-// Reserve charges the key n units, 1 or more, and returns at once. Where the policy has
-// token buckets and pacers only, it also reserves units that come later: the caller then
-// waits for [Reservation.Delay]. No delay ends after the deadline of ctx. A token bucket
-// reserves at most 281474976710655 units ahead.
+// Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers,
+// it also reserves units that refill later: the caller then waits for [Reservation.Delay]. No delay ends after the
+// deadline of ctx. A token bucket reserves at most 281474976710655 units ahead.
 //
-// On a denial the reservation is nil. Then Decision.RetryAfter says when the same call
-// passes. A Decision.Delay above 0 is the delay of a reservation that would have ended
-// after the deadline. The errors are those of [Limiter.Allow].
+// On a denial the reservation is nil, and Decision.RetryAfter is the time after which the same call passes. A
+// Decision.Delay above 0 is the delay of a reservation that would have ended after the deadline. Reserve returns the
+// same errors as [Limiter.Allow].
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
@@ -62,7 +60,7 @@ func (c *call) freeReserve() {
 	c.free()
 }
 
-// longestDelay returns the longest delay that a caller accepts: until its deadline.
+// longestDelay returns the longest delay that the caller accepts: the time until its deadline.
 func longestDelay(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(longestReserve, max(0, time.Until(deadline))).Truncate(time.Microsecond)
@@ -95,7 +93,7 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 	return a
 }
 
-// reserveEach decides several reserves in one call.
+// reserveEach decides several reserve operations in one call.
 func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	results, answers := make([]engine.Result, len(ops)), make([]reserved, len(ops))
 	for i := range ops {
@@ -112,8 +110,8 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	return answers
 }
 
-// Reservation returns the reservation of a text that [Reservation.String] returned, in any
-// process with the same store. The error is an [*InputError].
+// Reservation parses a text returned by [Reservation.String], in any process with the same store. The error is an
+// [*InputError].
 func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	held, err := engine.ParseReservation(text)
 	if err != nil {
@@ -126,35 +124,34 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	return &Reservation{limiter: l, held: held, slot: time.UnixMicro(slot)}, nil
 }
 
-// String returns the reservation as text, for another process or a restart of this one.
-// The text is not signed: accept it from trusted callers only. It names the key.
+// String returns the reservation as text, for another process or for after a restart. The text is not signed: accept
+// it from trusted callers only. It contains the key.
 func (r *Reservation) String() string { return r.held.String() }
 
-// Delay returns how long the caller must still wait before it uses the units; 0 from then
-// on. For a reservation from a text, this process's clock is compared with the store's.
+// Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, this
+// process's clock is compared with the store's.
 func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) }
 
-// Cancel gives back the units of the reservation: each to the window, segment, log entry
-// or bucket that it was charged to, if its units still count there. Units that later
-// callers wait behind stay spent, because these callers have their delays already. A pacer
-// gives back only before the end of the delay.
+// Cancel gives back the units of the reservation: each to the window, segment, log entry or bucket that it was
+// charged to, if it still counts there. Units stay spent if later callers already have delays that include them. A
+// pacer gives back only before the end of the delay.
 //
-// A reservation is settled once: later calls of Cancel and Commit change nothing, in any
-// process. It can be settled while its units count, and for at least 5 minutes after its
-// delay. The errors are those of [Limiter.Allow]; the call can be repeated after them.
+// A reservation is settled once: later calls of Cancel and Commit change nothing, in any process. It can be settled
+// while its units count, and for at least 5 minutes after its delay. Cancel returns the same errors as
+// [Limiter.Allow]; after an error the call can be repeated.
 func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0) }
 
-// Commit settles the reservation with the units that were used: 0 or more. If fewer than
-// reserved were used, it gives the others back as Cancel does. If more were used, it
-// charges the difference, also beyond the limit: by one capacity at most, of several windows the
-// largest. Callers are then denied until that has left.
+// Commit settles the reservation with the number of units used: 0 or more. If fewer than reserved were used, it gives
+// the rest back like Cancel. If more were used, it charges the difference even beyond the limit, by one capacity at
+// most (of several windows, the largest). Callers are then denied until the excess has refilled or expired.
 func (r *Reservation) Commit(ctx context.Context, used int64) error {
 	results := r.limiter.Do(ctx, []engine.Op{r.held.Settle(used)}, nil)
 	return results[0].Err
 }
 
-// CommitEach is Commit with the units that were used of each charge, in the order of the list that was
-// reserved; that of a permit is not read. The error is an [*InputError] if there is not one for each.
+// CommitEach is Commit with a separate number of used units for each charge, in the order of the reserved list. The
+// number of a permit is ignored. The error is an [*InputError] if the count of numbers differs from the number of
+// charges.
 func (r *Reservation) CommitEach(ctx context.Context, used ...int64) error {
 	if len(used) != r.held.Items() {
 		return &InputError{Field: "used", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one for each of the %d charges that were reserved", r.held.Items())}

@@ -35,7 +35,7 @@ func reserve(t *testing.T, p *headgate.Policy, n int64, delay time.Duration) *he
 	return r
 }
 
-// A reservation acts through its text, in any process, and is settled once.
+// A reservation can be settled from its text, in any process, and only once.
 func TestReservationText(t *testing.T) {
 	l, clock := onClock(t)
 	ctx := context.Background()
@@ -71,8 +71,8 @@ func TestReservationText(t *testing.T) {
 	}
 }
 
-// Tokens of a language model: reserved before, committed after. What was used beyond the
-// reservation is charged, what was not used comes back.
+// Tokens of a language model are reserved before a call and committed after it. Units used beyond the reservation are
+// charged; unused ones are given back.
 func TestReserveThenCommit(t *testing.T) {
 	l, clock := onClock(t)
 	ctx := context.Background()

@@ -14,21 +14,20 @@ type seats struct {
 	queue.Slots[seatName, *Reservation]
 }
 
-// seatName is what callers have in common that can use each other's reservations.
+// seatName identifies callers that can take over each other's reservations: same line, same units.
 type seatName struct {
 	lineName
 
 	units int64
 }
 
-// sit gives the caller a place among those that wait for their slots.
+// sit adds the caller to those that wait for their slots.
 func (t *reserved) sit(p *Policy, key string, n int64) {
 	t.name = seatName{p.line(key).owned(), n}
 	t.seat = p.limiter.seats.Take(t.name, t.reservation.slot, t.reservation)
 }
 
-// slot sleeps until the slot of an admitted caller. Units of a caller that leaves are
-// given back.
+// slot sleeps until the slot of an admitted caller. It gives the units back if the caller leaves.
 func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Decision, error) {
 	if t.err != nil || t.decision.Delay == 0 {
 		return t.decision, t.err
@@ -43,7 +42,7 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Dec
 	return t.decision, err
 }
 
-// leave gives up the place of a caller that has left while it was asked for.
+// leave gives up the slot of a caller that left before its answer came.
 func (t *reserved) leave(ctx context.Context, l *Limiter) {
 	if t.seat.Waiter != nil {
 		l.seats.Leave(t.name, t.seat, engine.MaxOps, l.giveBack(ctx))
@@ -53,8 +52,8 @@ func (t *reserved) leave(ctx context.Context, l *Limiter) {
 // undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
-// giveBack returns a function that cancels reservations of callers that have left, also those
-// that Close has sent away. Where that fails, the units stay spent.
+// giveBack returns a function that cancels the reservations of callers that have left, including those that Close has
+// sent away. If that fails, the units stay spent.
 func (l *Limiter) giveBack(ctx context.Context) func([]*Reservation) {
 	return func(reservations []*Reservation) {
 		ops := make([]engine.Op, len(reservations))

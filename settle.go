@@ -8,17 +8,17 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Charged is what one or several operations have charged to their limits, until their final
-// cost is known. It is safe for use by many goroutines.
+// Charged is the charges of one or several operations whose final cost is not known yet. It is safe for use by many
+// goroutines.
 type Charged struct {
 	limiter *Limiter
 	ops     []engine.Op
 	held    []*Reservation
 }
 
-// Charge decides as [Policy.AllowN] does, and returns what was charged, so that it can be
-// corrected when the final cost is known: bytes of a response, or nothing for a failure. It
-// is nil if nothing was charged: with an error or a denial, or where no store decided.
+// Charge decides like [Policy.AllowN], and returns the charge so that it can be corrected when the final cost is
+// known: the bytes of a response, or nothing for a failure. It is nil if nothing was charged: after an error or a
+// denial, or if no store decided.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Charged, Decision, error) {
 	op := engine.Op{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}
 	ops := []engine.Op{op}
@@ -34,8 +34,8 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Charged, Dec
 	return p.limiter.Charged(ops, results), d, nil
 }
 
-// Charged returns what operations have charged that [Limiter.Do] has decided: of kind
-// [engine.OpAllow], each with Settled.
+// Charged returns the charges of operations that [Limiter.Do] has decided. They must be of kind [engine.OpAllow] with
+// Settled.
 func (l *Limiter) Charged(ops []engine.Op, results []Result) *Charged {
 	c := &Charged{limiter: l, ops: ops, held: make([]*Reservation, len(results))}
 	for i := range results {
@@ -44,13 +44,12 @@ func (l *Limiter) Charged(ops []engine.Op, results []Result) *Charged {
 	return c
 }
 
-// Settle corrects the charge of each limit to final units, 0 or more. Less gives the
-// difference back as [Reservation.Cancel] does: no units that refill has replaced, and to no
-// other window than they were charged to. More is charged now, also beyond the limit, as
-// [Reservation.Commit] does; a limit whose first charge was 0 is charged as far as it has room.
-// Each limit is corrected by itself: units that one has no room for
-// must not stay uncharged on the others. It settles once: later calls change nothing but
-// limits whose first charge was 0. The errors are those of [Limiter.Allow].
+// Settle corrects the charge of each limit to the final units, 0 or more. If final is less, it gives the difference
+// back like [Reservation.Cancel]: only to the window that was charged, and no units that have refilled since. If
+// final is more, it charges the difference even beyond the limit, like [Reservation.Commit]; a limit whose first
+// charge was 0 is charged only as far as it has room. Each limit is corrected separately, so that one without room
+// does not keep the others uncharged. Settle takes effect once: later calls change only limits whose first charge was
+// 0. It returns the same errors as [Limiter.Allow].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {
@@ -58,11 +57,11 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 		add := func(charges ...engine.Charge) {
 			more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: charges, Shadow: op.Shadow})
 		}
-		var choices []engine.Charge // one of them pays
+		var choices []engine.Charge // only one of them pays
 		for _, charge := range op.Charges {
 			switch {
 			case charge.Cost == 0 && final > 0 && !charge.Limit.Unlimited():
-				// A reservation has no part for a limit that was charged nothing.
+				// A reservation has no entry for a limit that was charged 0.
 				if charge.Cost = final; charge.Choice != 0 {
 					choices = append(choices, charge)
 				} else {
@@ -82,8 +81,8 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	return cmp.Or(err, c.limiter.chargeMore(ctx, more))
 }
 
-// chargeMore charges each operation in full, a bucket's debt included, or else as far as its
-// limit has room. Of several choices that is the last.
+// chargeMore charges each operation in full, using a bucket's debt if needed, or else as far as its limit has room.
+// Of several choices it charges the last one.
 func (l *Limiter) chargeMore(ctx context.Context, ops []engine.Op) (err error) {
 	if len(ops) == 0 {
 		return nil

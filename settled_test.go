@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestSettledAllow: an allow that is to be settled is decided as any other, a denied one has
-// no reservation, and a cancel gives back each limit's units, once.
+// TestSettledAllow: an allow with Settled decides like any other; a denied one has no reservation; a cancel gives
+// back each limit's units once.
 func TestSettledAllow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -42,8 +42,8 @@ func TestSettledAllow(t *testing.T) {
 	}
 }
 
-// TestChargedIsCorrected: the final cost of a charge takes the place of the first on each limit,
-// as far as the limit has room, also where the first was 0. A denial has nothing to settle.
+// TestChargedIsCorrected: the final cost replaces the first charge on each limit, as far as the limit has room, even
+// if the first cost was 0. A denial has nothing to settle.
 func TestChargedIsCorrected(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -77,8 +77,8 @@ func TestChargedIsCorrected(t *testing.T) {
 	}
 }
 
-// TestChargedChoicePaysOnce: where the first cost was 0, one choice pays the final cost: the first that has room, and if none
-// has, the last as far as it has room.
+// TestChargedChoicePaysOnce: if the first cost was 0, one choice pays the final cost: the first that has room or, if
+// none has, the last as far as it has room.
 func TestChargedChoicePaysOnce(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

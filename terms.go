@@ -9,13 +9,13 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// SettleWithin returns the policy with a term for its reservations, 1 ms to [engine.MaxWithin]. One that is
-// neither settled nor reported on in that time ends: what it charged is kept, given back, or replaced by the
-// estimate, and its permits are released. The store keeps the reservation meanwhile, so that it survives the
-// process that made it, and any limiter on the store that has seen a term ends it, within a second or so. No
-// delay of such a reservation is longer than its term.
+// SettleWithin returns the policy with a term for its reservations, 1 ms to [engine.MaxWithin]. A reservation that is
+// neither settled nor reported on within the term ends: its charge is kept, given back, or replaced by the estimate,
+// and its permits are released. The store keeps open reservations, so they survive the process that made them. Any
+// limiter on the store that has seen a term ends them, within about a second. No delay of such a reservation is
+// longer than its term.
 //
-// In a list the shortest term counts, and what belongs to it.
+// In a list of charges, the shortest term applies, with its [engine.Unsettled].
 func (p *Policy) SettleWithin(within time.Duration, then engine.Unsettled) *Policy {
 	termed := *p
 	termed.term = &engine.Term{Within: within, Then: then}
@@ -26,18 +26,18 @@ func (p *Policy) SettleWithin(within time.Duration, then engine.Unsettled) *Poli
 // Term returns the term of the reservation; nil if it has none.
 func (r *Reservation) Term() *engine.Term { return r.held.Term }
 
-// Pending returns, for each limit, how many units the reservations with ceilings ([Charge.Ceiling]) that were
-// open at the reserve can still charge, this one included: the limit can be exceeded by so many. Nil
-// where the reserve had no ceilings, and for a reservation that was read from its text.
+// Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) can
+// still charge, this one included, as of the reserve. The limit can be exceeded by that many units. It is nil if the
+// reserve had no ceilings, and for a parsed reservation.
 //
 // With a ceiling of 4000 over 1000 reserved tokens, and another call of the same kind open, it is 6000.
 func (r *Reservation) Pending() []int64 { return r.pending }
 
-// Report says what was used so far, and begins the term again: one number of all limits, or one for each
-// charge of a list. Units beyond those that are charged are charged now, as [Reservation.Commit] does; fewer give nothing
-// back yet. What was reported stays used, whatever becomes of the reservation. Permits need
-// [Reservation.Renew]. It reports false if the reservation is no longer open. One without a term has nothing to
-// report on: then open is true, and nothing changes.
+// Report records the units used so far and restarts the term. It takes one number for all limits, or one for each
+// charge of a list. Units beyond those already charged are charged now, like [Reservation.Commit]; a smaller number
+// gives nothing back yet. Reported units stay used, however the reservation ends. Permits need [Reservation.Renew].
+// Report returns false if the reservation is no longer open. For a reservation without a term it returns true and
+// changes nothing.
 //
 // With 1000 tokens reserved, reports of 600 and 1200 have charged 1000 and 1200.
 func (r *Reservation) Report(ctx context.Context, used ...int64) (open bool, err error) {
@@ -58,8 +58,8 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) (open bool, err
 	return result.Found, result.Err
 }
 
-// OpenOf returns the open reservations with a term that charged a key, up to so many; none where the store
-// keeps none. It is for operators: on one Redis it reads all that are open.
+// OpenOf returns up to most open reservations with a term that charged a key, or none if the store does not keep
+// them. It is for operators: on a single Redis it reads all open reservations.
 func (l *Limiter) OpenOf(ctx context.Context, key string, most int) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {
@@ -68,11 +68,11 @@ func (l *Limiter) OpenOf(ctx context.Context, key string, most int) ([]*engine.R
 	return keeper.OpenOf(ctx, key, most)
 }
 
-// overdueEach is how often a limiter looks for reservations whose terms have passed.
+// overdueEach is the interval at which a limiter looks for overdue reservations.
 const overdueEach = time.Second
 
-// WatchTerms makes the limiter end reservations whose terms have passed, also those of other processes, until
-// Close. A reserve with a term does so too. Without a store that keeps reservations it does nothing.
+// WatchTerms makes the limiter end overdue reservations, including those of other processes, until Close. A reserve
+// with a term also starts it. It does nothing if the store does not keep reservations.
 func (l *Limiter) WatchTerms() {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil || l.closed.Load() {
@@ -96,7 +96,7 @@ func (l *Limiter) WatchTerms() {
 	})
 }
 
-// endOverdue ends the reservations whose terms have passed, and tries again later what the store could not.
+// endOverdue ends the overdue reservations. Those that fail are retried at the next tick.
 func (l *Limiter) endOverdue(keeper engine.Keeper) error {
 	ctx, cancel := context.WithTimeout(context.Background(), overdueEach)
 	defer cancel()

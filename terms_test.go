@@ -96,7 +96,7 @@ func TestTermsOfLists(t *testing.T) {
 	}
 }
 
-// Open reservations say how many units they can still charge, and no commit is above its ceiling.
+// Open reservations report how many units they can still charge, and no commit exceeds its ceiling.
 func TestCeilings(t *testing.T) {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })

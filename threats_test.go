@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestThreatsNameTheirTests: each line of docs/design/threats.md names tests that exist.
+// TestThreatsNameTheirTests checks that each line of docs/design/threats.md names existing tests.
 func TestThreatsNameTheirTests(t *testing.T) {
 	page, err := os.ReadFile("docs/design/threats.md")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestThreatsNameTheirTests(t *testing.T) {
 	}
 }
 
-// defines reports whether a package has a test.
+// defines reports whether a package defines a test.
 func defines(t *testing.T, directory, test string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(directory, "*_test.go"))

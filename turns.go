@@ -9,17 +9,15 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// turns lets the callers of Wait reserve units of a key in the order in which they came.
-// Callers that come while a call for their key is in flight leave together, in the next
-// call. So a thousand waiting callers take a few calls of the store.
+// turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for
+// their key is in flight share the next call, so a thousand waiting callers need only a few calls to the store.
 //
-// Their calls go on when a caller leaves: what an answer that comes late has charged is
-// given back.
+// A call continues when its caller leaves. If its answer has charged units, they are given back.
 type turns struct {
 	queue.Turns[lineName, *asker]
 }
 
-// asker is a caller whose call another goroutine makes.
+// asker is a caller whose call runs in another goroutine.
 type asker struct {
 	ctx    context.Context //nolint:containedctx // of one call, for the deadline and the values
 	policy *Policy
@@ -29,15 +27,15 @@ type asker struct {
 
 	answer reserved
 	done   chan struct{} // closed when the caller has its answer
-	// over is set by whichever comes first: the answer, or the end of the context.
+	// over is set by whichever comes first, the answer or the end of the context.
 	over atomic.Bool
 }
 
-// maxTurn is how many callers leave in one call.
+// maxTurn is the number of callers that share one call.
 const maxTurn = 256
 
-// reserve is Policy.Reserve, in turn. Without a delay there is no reservation: the units
-// can be used at once.
+// reserve is Policy.Reserve in order of arrival. Without a delay there is no reservation, because the units can be
+// used at once.
 func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) reserved {
 	if p.limiter.inMemory {
 		return p.reserve(ctx, key, n, false)
@@ -51,7 +49,7 @@ func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) res
 	return a.wait(func() bool { return t.Leave(name, w) })
 }
 
-// charge is AllowN, but that the units come back if ctx ends while the call is in flight.
+// charge is AllowN, except that it gives the units back if ctx ends while the call is in flight.
 func (p *Policy) charge(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || p.limiter.inMemory || ctx.Done() == nil {
 		t.decision, t.err = p.AllowN(ctx, key, n)
@@ -66,22 +64,22 @@ func newAsker(ctx context.Context, p *Policy, kind engine.Kind, key string, n in
 	return &asker{ctx: ctx, policy: p, kind: kind, key: strings.Clone(key), units: n, done: make(chan struct{})}
 }
 
-// wait returns the caller's answer, or leaves when its context ends. withdraw reports whether
-// the caller has left before it was asked for.
+// wait returns the caller's answer, or leaves when its context ends. withdraw reports whether the caller left before
+// its call was sent.
 func (a *asker) wait(withdraw func() bool) reserved {
 	select {
 	case <-a.done:
 		return a.answer
 	case <-a.ctx.Done():
 	}
-	if !withdraw() && a.over.Swap(true) { // just in time
+	if !withdraw() && a.over.Swap(true) { // the answer came first
 		<-a.done
 		return a.answer
 	}
 	return reserved{err: a.ctx.Err()}
 }
 
-// answer asks for some callers of one line, in one call.
+// answer reserves or charges for several callers of one line, in one call.
 func answer(callers []*asker) {
 	p := callers[0].policy
 	ops := make([]engine.Op, len(callers))
@@ -104,7 +102,7 @@ func answer(callers []*asker) {
 	for i, a := range callers {
 		a.answer = results[i]
 		if mode := a.answer.decision.Promise.Mode; a.kind == engine.OpAllow && mode != engine.Exact && mode != engine.Split {
-			a.answer.reservation = nil // the units are this process's own, and stay spent
+			a.answer.reservation = nil // the units are local to this process and stay spent
 		}
 		a.answer.decision.Binding.Policy = p.name
 		gone := a.over.Swap(true)
@@ -115,7 +113,7 @@ func answer(callers []*asker) {
 			a.answer.sit(p, a.key, a.units)
 		}
 	}
-	// All have their slots by now: those behind a caller that has left move up.
+	// All callers have their slots now, so those after a caller that left move up.
 	for _, a := range left {
 		a.answer.leave(ctx, p.limiter)
 	}

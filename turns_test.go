@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// lateStore decides at once, and answers late, as a store behind a network does: a caller
-// whose context ends in between does not know the outcome.
+// lateStore decides at once and answers late, like a store across a network: a caller whose context ends in between
+// does not know the outcome.
 type lateStore struct {
 	*counting
 
@@ -40,8 +40,8 @@ func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// everyWait has a limit of each kind that Wait can wait for, and whose units can come back: a
-// warm-up gives back no unit that it has begun to refill.
+// everyWait has a limit of each kind that Wait supports and that can give units back. A warm-up cannot give back a
+// unit that it has begun to refill.
 var everyWait = map[string]headgate.Limit{
 	"bucket":         headgate.TokenBucket(headgate.PerHour(5)),
 	"pacer":          headgate.Pacer(headgate.PerHour(5), headgate.MaxQueue(50)),
@@ -50,8 +50,8 @@ var everyWait = map[string]headgate.Limit{
 	"log":            headgate.SlidingLog(headgate.PerHour(5)),
 }
 
-// A caller whose context ends while its call is in flight returns at once, and what the late
-// answer has charged comes back.
+// A caller whose context ends while its call is in flight returns at once, and the units charged by the late answer
+// are given back.
 func TestWaitLeftInFlightCostsNothing(t *testing.T) {
 	for name, limit := range everyWait {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestWaitLeftInFlightCostsNothing(t *testing.T) {
 	}
 }
 
-// A call whose answer never comes ends soon after its last caller has left, and the key is not
-// blocked: what it charged stays spent, because nobody knows whether it did.
+// A call whose answer never comes ends soon after its last caller has left, and does not block the key. Its units
+// stay spent, because nobody knows whether it charged them.
 func TestWaitLeftInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
@@ -115,8 +115,8 @@ func TestWaitLeftInAnOutage(t *testing.T) {
 	})
 }
 
-// Callers that leave while their call is in flight give back the last slots of the call, and
-// those behind them move up: no slot in between stays empty.
+// Callers that leave while their call is in flight give back the last slots of the call, and later callers move up,
+// so no slot stays empty.
 func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 	for name, limit := range map[string]headgate.Limit{
 		"bucket": headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(1)),
@@ -162,8 +162,8 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 	}
 }
 
-// What comes back late is no more than refill has not replaced (known bug 58): two callers
-// leave a bucket of 10 whose answer takes as long as it takes to refill.
+// A late answer gives back only units that have not refilled since (known bug 58): two callers leave a bucket of 10,
+// and the answer takes as long as the refill.
 func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

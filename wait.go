@@ -7,27 +7,23 @@ import (
 	"time"
 )
 
-// Wait charges the key one unit as soon as that passes, and returns then. See
-// [Policy.WaitN].
+// Wait charges the key one unit as soon as it passes, and then returns. See [Policy.WaitN].
 func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { return p.WaitN(ctx, key, 1) }
 
-// WaitN charges the key n units as soon as they pass, and returns then, or when ctx ends.
+// WaitN charges the key n units as soon as they pass, and then returns. It also returns when ctx ends.
 //
-// Under token buckets and pacers it reserves the units, and returns in the slot that the
-// store has given it: no caller of any process overtakes another. The gaps are those of
-// the store's clock, so calls can start a little later than their slot. Under other limits
-// it holds nothing while it waits, and another process can be faster. Within a process the
-// callers of one key under the same limits pass in the order in which they came.
+// Under token buckets and pacers it reserves the units and returns at the time of its slot in the store: no caller of
+// any process overtakes another. The gaps are measured by the store's clock, so calls can start a little later than
+// their slot. Under other limits it holds nothing while it waits, and another process can be faster. Within a
+// process, the callers of one key under the same limits pass in order of arrival.
 //
-// It fails at once if the deadline of ctx is nearer than the wait: the error matches
-// [ErrDenied] and [context.DeadlineExceeded]. It also matches ErrDenied if n units can
-// never pass. Other errors are those of [Limiter.Allow]; Wait does not retry them. It
-// matches [ErrStoreUnavailable] if 100 000 callers of this process wait for the key. A
-// caller that gives up gives its units back as [Reservation.Cancel] does, within a second;
-// what a call in flight has charged, within a second after its answer.
+// It fails at once if the deadline of ctx is before the end of the wait: the error matches [ErrDenied] and
+// [context.DeadlineExceeded]. It also matches ErrDenied if n units can never pass. Other errors are the same as from
+// [Limiter.Allow]; Wait does not retry them. It matches [ErrStoreUnavailable] if 100 000 callers of this process wait
+// for the key. If the caller gives up, its units are given back within a second, like [Reservation.Cancel]. If a call
+// is in flight at that time, its units are given back within a second after its answer.
 //
-// With 10 a second and burst 1, ten callers that come at once return after 0, 100, …,
-// 900 ms.
+// With 10 a second and burst 1, ten callers that arrive at once return after 0, 100, …, 900 ms.
 func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {
 	lines := &p.limiter.lines
 	if lines.None(p.line(key)) {
@@ -44,8 +40,7 @@ func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, erro
 	return p.slot(ctx, key, n, t)
 }
 
-// take charges the units or reserves them. A reservation whose slot would be after the
-// deadline is an error.
+// take charges the units or reserves them. A reservation whose slot is after the deadline is an error.
 func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || !p.reserves() {
 		return p.charge(ctx, key, n)
@@ -57,8 +52,7 @@ func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	return t
 }
 
-// reserves reports whether Wait reserves: whether the policy's limits can tell a caller
-// to wait for its units.
+// reserves reports whether Wait reserves units ahead, which all of the policy's limits must support.
 func (p *Policy) reserves() bool {
 	all := true
 	for i := range p.limits {
@@ -67,7 +61,7 @@ func (p *Policy) reserves() bool {
 	return p.paces || all && len(p.limits) > 0 && !p.firstPays
 }
 
-// first asks until the units pass. Its caller is the first of the line.
+// first calls the store until the units pass. Its caller is the first of the line.
 func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) reserved {
 	if wait := w.line.wait(p.limits, n); wait > 0 {
 		if err := p.sleep(ctx, w, wait, &w.line.last); err != nil {
@@ -90,12 +84,12 @@ func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) rese
 	}
 }
 
-// jitter returns up to a fiftieth of a wait, so that processes do not ask at one instant.
+// jitter returns up to a fiftieth of a wait, so that processes do not call at the same instant.
 func jitter(wait time.Duration) time.Duration {
 	return time.Duration(rand.Int64N(max(1, int64(min(wait, time.Minute)/50)))) //nolint:gosec // no secret
 }
 
-// sleep waits for a time, unless the deadline is nearer.
+// sleep waits, or fails at once if the deadline is nearer.
 func (p *Policy) sleep(ctx context.Context, w *waiter, wait time.Duration, d *Decision) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return tooLate(d, wait)

@@ -39,8 +39,8 @@ func onMemory(t *testing.T) (*headgate.Limiter, *counting) {
 	return headgate.New(headgate.WithStore(store)), store
 }
 
-// Callers pass in the order in which they came, each as soon as the limit allows, and
-// almost every request to the store charges a unit.
+// Callers pass in order of arrival, each as soon as the limit allows, and almost every call to the store charges a
+// unit.
 func TestWaitInOrder(t *testing.T) {
 	for name, limit := range map[string]headgate.Limit{
 		"bucket": headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(1)),
@@ -86,7 +86,7 @@ func TestWaitInOrder(t *testing.T) {
 	}
 }
 
-// A deadline that is nearer than the wait is an error at once, and nothing is charged.
+// A deadline before the end of the wait is an error at once, and nothing is charged.
 func TestWaitDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, limit := range map[string]headgate.Limit{
@@ -178,7 +178,7 @@ func TestWaitCancelled(t *testing.T) {
 				if passed.Load() != 10 || failed.Load() != 10 || took < c.took || took > c.took+time.Second {
 					t.Errorf("%d passed, %d gave up, after %s", passed.Load(), failed.Load(), took)
 				}
-				// What was given back is the next caller's.
+				// The next caller gets the units that were given back.
 				if _, err := p.Wait(context.Background(), "k"); err != nil || time.Since(start) > c.took+2*time.Second {
 					t.Errorf("the next caller passes after %s, %v", time.Since(start), err)
 				}

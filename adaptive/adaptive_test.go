@@ -26,8 +26,8 @@ func control(t *testing.T, start int) *adaptive.Controller {
 	return c
 }
 
-// TestLimitFollowsWhatCompletes: the limit is what completes within the latency, at most doubled or cut by a quarter in a
-// window. It moves only if it was reached or calls were late.
+// TestLimitFollowsWhatCompletes: the limit is the number of calls that complete within the latency, and is at most
+// doubled or cut by a quarter per window. It moves only if it was reached or calls were late.
 func TestLimitFollowsWhatCompletes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -59,8 +59,8 @@ func TestLimitFollowsWhatCompletes(t *testing.T) {
 	}
 }
 
-// TestBurst: from calm, four times the limit may be in flight for six times the latency, and then the limit alone until
-// half of it is in flight.
+// TestBurst: after a calm time, four times the limit may be in flight for six times the latency, and then only the
+// limit until no more than half of it is in flight.
 func TestBurst(t *testing.T) {
 	l := control(t, 20)
 	for _, c := range []struct {
@@ -85,7 +85,8 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestMinAndMaxAreThePromise: whatever calls do, none is refused beside fewer than the minimum, and none admitted beside the maximum.
+// TestMinAndMaxAreThePromise: no call is refused with fewer than Min others in flight, and none is admitted with Max
+// others, whatever calls do.
 func TestMinAndMaxAreThePromise(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
@@ -164,7 +165,7 @@ func TestNewRejects(t *testing.T) {
 	}
 }
 
-// TestAnswered: the latency of a call ends with its answer, and its place with its release.
+// TestAnswered: the latency of a call ends with its answer, and its place is freed by its release.
 func TestAnswered(t *testing.T) {
 	clock := headgatetest.NewClock()
 	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 100, Start: 30, Latency: 100 * time.Millisecond, Clock: clock.Now})
@@ -192,7 +193,7 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// TestLimitFallsToItsMinimum: a quarter of a small limit is one call at least.
+// TestLimitFallsToItsMinimum: a quarter of a small limit counts as at least one call.
 func TestLimitFallsToItsMinimum(t *testing.T) {
 	c, err := adaptive.NewController(adaptive.Config{Min: 1, Max: 8, Latency: 100 * time.Millisecond})
 	if err != nil {

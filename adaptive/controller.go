@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// The length of a window of calls: so many µs, and so many calls or the longer time.
+// The length of a window: at least window µs, and until there are samples calls or windowLong µs have passed.
 const (
 	window     = 250_000
 	windowLong = 2_000_000
 	samples    = 20
 )
 
-// A burst may have burst times the limit in flight, for burstFor times the accepted latency: it drains by itself in that time, and an
-// overload does not. It begins when no more than half of the limit was in flight.
+// A burst may have burst times the limit in flight, for burstFor times the accepted latency: it drains by itself in
+// that time, while an overload does not. It begins when at most half of the limit was in flight.
 const (
 	burst    = 4
 	burstFor = 6
 )
 
-// Controller moves a limit. Time is an argument in µs of any clock that does not go back. It is not safe for use by several goroutines.
+// Controller adjusts a limit. Time is an argument, in µs of any clock that does not go back. It is not safe for
+// concurrent use.
 type Controller struct {
 	min, max int64
 	latency  int64
 	limit    int64
 
-	opened       int64 // of the window
+	opened       int64 // start of the window
 	done, failed int64
-	slow         int64 // calls of the window that took longer than the latency
-	highest      int64 // calls in flight in the window
+	slow         int64 // calls in the window that took longer than the latency
+	highest      int64 // most calls in flight in the window
 	refused      bool
-	calm         int64 // the last instant at which few calls were in flight
+	calm         int64 // the last instant with few calls in flight
 
-	bound, sum int64 // windows in which the limit was reached, and the sum of their limits
+	bound, sum int64 // number of windows in which the limit was reached, and the sum of their limits
 	why        string
 }
 
@@ -45,10 +46,10 @@ func NewController(c Config) (*Controller, error) {
 	return &Controller{min: int64(c.Min), max: int64(c.Max), limit: int64(c.start()), latency: c.Latency.Microseconds(), why: "start"}, nil
 }
 
-// Limit returns how many calls may be in flight for long.
+// Limit returns the number of calls that may be in flight in the long run.
 func (c *Controller) Limit() int64 { return c.limit }
 
-// Allow reports whether one more call may begin beside those in flight.
+// Allow reports whether one more call may begin with inFlight others.
 func (c *Controller) Allow(now, inFlight int64) bool {
 	if c.opened == 0 {
 		c.opened = now
@@ -68,8 +69,8 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	return true
 }
 
-// Done notes the end of a call that began before took µs. A failed call has timed out or overloaded the server: it
-// took its time and completed nothing.
+// Done records the end of a call that took µs. A failed call has timed out or overloaded the server: it took its time
+// and completed nothing.
 func (c *Controller) Done(now, took int64, failed bool) {
 	if failed {
 		c.failed++
@@ -84,7 +85,7 @@ func (c *Controller) Done(now, took int64, failed bool) {
 	}
 }
 
-// close ends a window. A window in which calls were neither refused nor slow says nothing about the limit.
+// close ends a window. If calls were neither refused nor slow, the window has no information about the limit.
 func (c *Controller) close(now, span, calls int64) {
 	full := c.refused || c.highest >= c.limit
 	if late := 2*c.slow > calls; full || late {
@@ -94,13 +95,13 @@ func (c *Controller) close(now, span, calls int64) {
 	c.opened, c.done, c.failed, c.slow, c.highest, c.refused = now, 0, 0, 0, 0, false
 }
 
-// follow moves the limit towards what completes within the latency: at most to its double, or to three quarters of
-// it, so that one odd window is not believed.
+// follow moves the limit towards the number of calls that complete within the latency. In one step it at most doubles
+// the limit or lowers it to three quarters, so that a single odd window has little effect.
 func (c *Controller) follow(span, calls int64, late bool) {
 	hi, lo := bits.Mul64(uint64(c.done), uint64(c.latency))
-	target, _ := bits.Div64(hi, lo, uint64(span)) // fewer than 2^64, because done·latency/span is a number of calls
+	target, _ := bits.Div64(hi, lo, uint64(span)) // fits 64 bits, because done·latency/span is a number of calls
 	next := min(max(int64(target), c.limit-max(1, c.limit/4)), 2*c.limit)
-	if !late && next < c.limit { // calls are quick: the limit is not what bounds them
+	if !late && next < c.limit { // calls are quick: they are not bounded by the limit
 		next = c.limit
 	}
 	next = min(max(next, c.min), c.max)
@@ -113,8 +114,8 @@ func (c *Controller) follow(span, calls int64, late bool) {
 	c.limit = next
 }
 
-// Suggest returns the fixed limit that would have done about as well: the mean limit of the windows in which it was
-// reached; 0 if it never was.
+// Suggest returns the fixed limit that would have performed about as well: the mean limit of the windows in which it
+// was reached, or 0 if it never was.
 func (c *Controller) Suggest() int64 {
 	if c.bound == 0 {
 		return 0
@@ -122,7 +123,7 @@ func (c *Controller) Suggest() int64 {
 	return (c.sum + c.bound/2) / c.bound
 }
 
-// Why says why the limit moved last.
+// Why returns the reason for the last change of the limit.
 func (c *Controller) Why() string { return c.why }
 
 func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

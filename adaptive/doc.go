@@ -1,10 +1,11 @@
-// Package adaptive bounds the calls in flight in one process by a limit that follows the latency of these calls.
+// Package adaptive bounds the calls in flight in one process with a limit that follows their latency.
 //
-// The limit is Little's law with the latency that its user accepts: what completes in a second, times [Config].Latency. As many
-// calls in flight as that have this latency, whatever the number of workers behind them is. So the limit falls where the
-// server becomes slower, and rises where it becomes faster, and no baseline has to be learned. A baseline that is learned while calls queue
-// is the latency of the queue: that is the known fault of most adaptive limiters (docs/design/simulator.md has them by name).
+// The limit is Little's law with the latency that the user accepts: calls completed per second, times
+// [Config].Latency. With that many calls in flight, calls take that latency, whatever the number of workers. So the
+// limit falls when the server becomes slower and rises when it becomes faster, without learning a baseline. A
+// baseline learned while calls queue is the latency of the queue: that is the known fault of most adaptive limiters
+// (docs/design/simulator.md has them by name).
 //
 //	limiter.go     permits, and the limiter's status
-//	controller.go  the limit as windows of calls end; it reads no clock
+//	controller.go  adjusts the limit at the end of each window of calls; reads no clock
 package adaptive

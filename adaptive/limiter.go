@@ -8,20 +8,21 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config is the settings of a limiter.
+// Config has the settings of a limiter.
 type Config struct {
-	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. They are the promise: however wrong the limiter is, it refuses no call beside
-	// fewer than Min others, and admits none beside Max.
+	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. They hold however wrong the limiter's estimate is: it
+	// never refuses a call with fewer than Min others in flight, and never admits one with Max others.
 	Min, Max int
-	// Start is the limit at the start, before it is known how much completes: Min to Max; 0 is Max. A low start refuses
-	// calls of a server that has just started with cold caches.
+	// Start is the limit at the start, before the throughput is known: Min to Max; 0 means Max. A low start refuses
+	// calls to a server that has just started with cold caches.
 	Start int
-	// Latency is how long a call may take, with its wait in the server: 1 ms to 1 min. Choose a time that clients still accept, well below
-	// their timeouts, and several times what a call takes alone: a third of the timeout is a good begin.
+	// Latency is the accepted time of a call, including its wait in the server: 1 ms to 1 min. Choose a time that
+	// clients still accept, well below their timeouts, and several times that of a call without load. A third of the
+	// timeout is a good start.
 	Latency time.Duration
-	// DryRun decides and counts, and refuses nothing.
+	// DryRun decides and counts, but refuses nothing.
 	DryRun bool
-	// Clock replaces the clock in tests; nil is the real one.
+	// Clock replaces the clock in tests. nil means the real one.
 	Clock func() time.Time
 }
 
@@ -62,7 +63,7 @@ type Limiter struct {
 	mu       sync.Mutex
 	control  *Controller
 	inFlight int64
-	frozen   int64 // the limit that stays; 0 if the controller moves it
+	frozen   int64 // a fixed limit; 0 if the controller adjusts it
 	refused  int64
 }
 
@@ -93,11 +94,11 @@ func (l *Limiter) Configure(c Config) error {
 	return nil
 }
 
-// now is the time since the limiter began, in µs.
+// now returns the time since the limiter was created, in µs.
 func (l *Limiter) now() int64 { return l.clock().Sub(l.began).Microseconds() + 1 }
 
-// TryAcquire returns a permit for a call, and false if the call is refused: too many are in flight. It never waits. The
-// permit must be released when the call ends.
+// TryAcquire returns a permit for a call, or false if the call is refused because too many are in flight. It never
+// waits. Release the permit when the call ends.
 func (l *Limiter) TryAcquire() (*Permit, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +116,7 @@ func (l *Limiter) TryAcquire() (*Permit, bool) {
 	return &Permit{limiter: l, began: now}, true
 }
 
-// Freeze keeps the limit at a number, and 0 lets it move again. It goes on to measure meanwhile.
+// Freeze fixes the limit at a number; 0 lets it move again. Measuring continues while it is fixed.
 func (l *Limiter) Freeze(limit int) error {
 	if limit < 0 || limit > MaxLimit {
 		return &engine.InputError{Field: "limit", Value: fmt.Sprint(limit), Accepted: fmt.Sprintf("0 to %d", MaxLimit)}
@@ -128,15 +129,15 @@ func (l *Limiter) Freeze(limit int) error {
 
 // Status is the state of a limiter.
 type Status struct {
-	// Limit is the limit in force, and InFlight the number of calls that have a permit.
+	// Limit is the current limit, and InFlight the number of calls with a permit.
 	Limit, InFlight int
-	// Frozen reports whether the limit is one that [Limiter.Freeze] set.
+	// Frozen reports whether the limit was set by [Limiter.Freeze].
 	Frozen bool
-	// Refused is the number of refused calls, or with DryRun of those that would have been.
+	// Refused is the number of refused calls or, with DryRun, of calls that would have been refused.
 	Refused int64
-	// Suggest is the fixed limit that would have done about as well so far; 0 if the limit was never reached.
+	// Suggest is the fixed limit that would have performed about as well so far, or 0 if the limit was never reached.
 	Suggest int
-	// Why says in one line why the limit moved last.
+	// Why is the reason for the last change of the limit, in one line.
 	Why string
 }
 
@@ -154,14 +155,14 @@ func (l *Limiter) Status() Status {
 	return s
 }
 
-// Outcome says how a call ended.
+// Outcome is how a call ended.
 type Outcome uint8
 
 // The outcomes.
 const (
 	// Done is a call that was answered.
 	Done Outcome = iota
-	// Failed is a call that timed out, or that the server refused because it is overloaded.
+	// Failed is a call that timed out, or that the server refused because of overload.
 	Failed
 	// Ignored is a call that says nothing about the server, such as a health check.
 	Ignored
@@ -177,8 +178,8 @@ type Permit struct {
 	excluded        int64
 }
 
-// Answered notes that the server has answered, while the call goes on: its latency ends here, so that a client that reads the
-// answer slowly is no sign of a slow server.
+// Answered records that the server has answered while the call continues. The latency ends here, so that a client
+// that reads the answer slowly does not look like a slow server.
 func (p *Permit) Answered() {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()

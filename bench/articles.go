@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// logScript is the sliding log of the articles, on a sorted set, corrected so that it
-// does not count denied requests.
+// logScript is the sliding log from the articles, on a sorted set, corrected so that it does not count denied
+// requests.
 const logScript = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 1000000)
 local n = redis.call('ZCARD', KEYS[1])
@@ -25,7 +25,7 @@ redis.call('ZADD', KEYS[1], now, now .. ':' .. n)
 redis.call('PEXPIRE', KEYS[1], 1000)
 return { 0, tonumber(ARGV[1]) - n - 1 }`
 
-// articles measures the claims of the articles that this project began with.
+// articles measures the claims of the articles that motivated this project.
 func articles(ctx context.Context, s settings) ([]table, error) {
 	fifty, err := fiftyCallers(ctx, s)
 	if err != nil {
@@ -35,8 +35,7 @@ func articles(ctx context.Context, s settings) ([]table, error) {
 	return append(fifty, far...), err
 }
 
-// fiftyCallers is the figure of the articles: 50 callers, 50 000 scripts a second,
-// 99.99 % of them within 5 ms.
+// fiftyCallers checks the articles' figure: 50 callers, 50 000 scripts per second, 99.99 % of them within 5 ms.
 func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 	servers, err := startSeveral(ctx, 2)
 	if err != nil {
@@ -76,7 +75,7 @@ func evalsha(ctx context.Context, name string, s *server, body string) contender
 	}
 }
 
-// farAway is a Redis that is 2 ms away each way, one hot key, four connections.
+// farAway measures a Redis with a delay of 2 ms each way, one hot key, and four connections.
 func farAway(ctx context.Context, s settings) ([]table, error) {
 	servers, err := startSeveral(ctx, 3)
 	if err != nil {
@@ -114,8 +113,7 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// logs makes the limiters of a sliding log: Headgate with a deny cache, Headgate without
-// one, and the articles' script.
+// logs makes the sliding-log limiters: Headgate with a deny cache, Headgate without one, and the articles' script.
 func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
 	limit := headgate.SlidingLog(headgate.PerSecond(perSecond))
 	layers := stack.Config{Batch: batch.Config{InFlight: 4, MaxOps: 1000}, MaxStale: time.Second}
@@ -138,8 +136,7 @@ func logs(ctx context.Context, servers []*server) (contenders []contender, err e
 	}), nil
 }
 
-// distant returns an address from which all bytes are forwarded to a server and back,
-// with a delay in each direction.
+// distant returns an address from which all bytes are forwarded to a server and back, with a delay in each direction.
 func distant(ctx context.Context, address string, each time.Duration) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -178,7 +175,7 @@ func later(from, to net.Conn, each time.Duration) {
 				break
 			}
 		}
-		for range pieces { // until the other side ends
+		for range pieces { // until the other side closes
 		}
 	}()
 	buffer := make([]byte, 64<<10)

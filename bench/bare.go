@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// bare is a table that decides nothing: it hashes the key, reads the clock, takes a lock,
-// finds the key's slot and writes the time there. Every exact limiter with separate keys
-// in one process does all of this.
+// bare is a table that makes no decision: it hashes the key, reads the clock, takes a lock, finds the key's slot and
+// writes the time there. Every exact in-process limiter with separate keys does at least this.
 type bare struct {
 	seed    maphash.Seed
 	started time.Time

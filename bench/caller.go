@@ -43,9 +43,8 @@ func (c *caller) one() {
 	c.asked++
 }
 
-// choose picks the next keys and reads them. A real caller has just got the key from a
-// request, so that it is in the cache. With a million keys it would not be, and reading
-// it would take as long as the decision.
+// choose picks the next keys and reads them. A real caller has just got the key from a request, so it is in the
+// cache. With a million keys it would not be, and reading it would take as long as the decision.
 func (c *caller) choose(n int) {
 	for i := range n {
 		key := c.keys[c.pick()]
@@ -64,8 +63,8 @@ func (c *caller) pick() int {
 	return int(c.picks[c.picked])
 }
 
-// picks are keys in a Zipf distribution with exponent 1.1, drawn before the measurement,
-// because drawing one takes as long as several decisions.
+// picks are keys with a Zipf distribution of exponent 1.1, drawn before the measurement, because drawing one takes as
+// long as several decisions.
 func (l load) picks() (picks []int32) {
 	if !l.zipf {
 		return nil
@@ -77,7 +76,7 @@ func (l load) picks() (picks []int32) {
 	return picks
 }
 
-// flatOut reads the clock once for many requests, so as not to measure it.
+// flatOut reads the clock once for many requests, so that this does not affect the measurement.
 func (c *caller) flatOut() {
 	for time.Now().Before(c.stop) {
 		for sent := c.asked; c.asked < sent+max(1, int64(4096/c.callers)); {
@@ -86,11 +85,11 @@ func (c *caller) flatOut() {
 	}
 }
 
-// late is how late a timer fires at most on a quiet machine.
+// late is the maximum delay of a timer on a quiet machine.
 const late = 2 * time.Millisecond
 
-// timed sends requests at instants that were fixed before, and measures from those:
-// waiting for an earlier answer counts.
+// timed sends requests at times fixed in advance, and measures from those times, so that waiting for an earlier
+// answer counts.
 func (c *caller) timed(n int) {
 	due := time.Now()
 	interval := time.Duration(0)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The chart's measures, in pixels.
+// Dimensions of the chart, in pixels.
 const (
 	chartWidth = 860
 	nameWidth  = 260
@@ -16,7 +16,7 @@ const (
 	groupGap   = 34
 )
 
-// chart draws each table as bars, the longest over the whole width.
+// chart draws each table as bars; the longest has the full width.
 func chart(path string, tables []table) error {
 	var b strings.Builder
 	y := 10

@@ -54,7 +54,7 @@ func startCluster(ctx context.Context, nodes int) (servers []*server, err error)
 	return servers, nil
 }
 
-// wholeCluster waits until a node sees every slot served.
+// wholeCluster waits until a node reports that every slot is served.
 func (s *server) wholeCluster(ctx context.Context) error {
 	client := redis.NewClient(&redis.Options{Addr: s.address})
 	defer func() { _ = client.Close() }()
@@ -68,8 +68,7 @@ func (s *server) wholeCluster(ctx context.Context) error {
 	return errors.New("the Cluster does not form")
 }
 
-// onCluster compares three nodes with one, with a hash tag for every subject and with
-// tags that many subjects share.
+// onCluster compares three nodes with one, with a hash tag per subject and with hash tags that many subjects share.
 func onCluster(ctx context.Context, s settings) ([]table, error) {
 	one, err := startRedis(ctx)
 	if err != nil {
@@ -122,8 +121,8 @@ func address(nodes []*server) string {
 	return "redis+cluster://" + strings.Join(hosts, ",")
 }
 
-// systemWrites returns how many write calls this process has made, or 0 if the system
-// does not report it. While a limiter is measured, only the limiter writes.
+// systemWrites returns how many write calls this process has made, or 0 if the system does not report it. While a
+// limiter is measured, only the limiter writes.
 func systemWrites() (n int64) {
 	data, err := os.ReadFile("/proc/self/io")
 	if err != nil {

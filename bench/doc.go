@@ -1,13 +1,12 @@
-// Command bench measures Headgate beside other limiters and beside the limits of the
-// machine: in one process, in turns, by medians. It prints tables and writes
-// docs/benchmarks.md.
+// Command bench compares Headgate with other limiters and with what the machine can do: on the same machine, in
+// turns, by medians. It prints tables and writes docs/benchmarks.md.
 //
 //	main.go     the measurements and their lengths
 //	measure.go  one round: callers, keys, duration
 //	memory.go   limiters in memory
 //	redis.go    exact limiters on one Redis; leased.go, a key with prefetch
 //	lists.go    calls of a language model, with four limits
-//	ceiling.go  the most that this Redis can do
+//	ceiling.go  the maximum throughput of this Redis
 //	cluster.go  three nodes
 //	articles.go the claims of the articles, and a Redis far away
 //	resp.go     servers, by redis-benchmark

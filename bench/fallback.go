@@ -12,10 +12,8 @@ import (
 	openstore "github.com/headgate/headgate/open"
 )
 
-// failureLayer compares the store on Redis with the layer that decides while Redis is away
-// and the one without it, while Redis is there: what the layer costs when it does nothing.
-// Both have keys of their own on one Redis, because two servers differ by more than the layer
-// costs.
+// failureLayer measures the cost of the fallback layer while Redis is up: it compares the store on Redis with and
+// without the layer. Both use separate keys on one Redis, because two servers differ by more than the layer costs.
 func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 	servers, err := startPrograms(ctx, redisProgram, 1)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The flame graph's measures, in pixels.
+// Dimensions of the flame graph, in pixels.
 const (
 	flameWidth  = 1200.0
 	flameHeight = 17
@@ -24,8 +24,7 @@ type frame struct {
 	called map[string]*frame
 }
 
-// flames draws where a profile's time went: callers below their callees, each as wide as
-// its time.
+// flames draws where a profile's time went: callers below their callees, with widths proportional to time.
 func flames(title string, p *profile.Profile) string {
 	root := &frame{name: title, called: map[string]*frame{}}
 	for _, s := range p.Sample {
@@ -71,7 +70,7 @@ func (f *frame) draw(b *strings.Builder, from float64, row int, whole int64) {
 	name := f.name[strings.LastIndexByte(f.name, '/')+1:]
 	hue := 0
 	for _, c := range []byte(name[:strings.IndexByte(name+".", '.')]) {
-		hue = (hue*31 + int(c)) % 360 // a package has a colour
+		hue = (hue*31 + int(c)) % 360 // one colour per package
 	}
 	fmt.Fprintf(b, `<g><title>%s, %.1f %%</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="hsl(%d,60%%,75%%)" stroke="white"/>`,
 		html.EscapeString(f.name), 100*float64(f.time)/float64(max(1, whole)), from, row*flameHeight, width, flameHeight, hue)

@@ -22,8 +22,7 @@ import (
 	"time"
 )
 
-// httpConns is how many connections the load on servers of HTTP has, each with one request
-// at a time.
+// httpConns is the number of load connections to HTTP servers, each with one request at a time.
 const httpConns = 32
 
 // httpPolicies admit every request of the rows.
@@ -32,8 +31,8 @@ policies: {api: {algorithm: token-bucket, rate: 1000000/s, burst: 4000000000}}
 routes: [{match: {path: "/**"}, key: [{header: X-User}], policies: [api]}]
 `
 
-// gateways compares the gateway with a bare reverse proxy, and two paths of the server with
-// a handler that decides nothing and moves the same bytes.
+// gateways compares the gateway with a bare reverse proxy, and two paths of the server with a handler that moves the
+// same bytes without a decision.
 func gateways(ctx context.Context, s settings) (tables []table, err error) {
 	dir, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {
@@ -122,7 +121,7 @@ type httpRow struct {
 	reach   float64
 	names   [2]string
 	servers [2]*server
-	request string // with the place of a user's number
+	request string // with a placeholder for a user's number
 }
 
 func (r *httpRow) measure(s settings) (table, error) {
@@ -140,9 +139,8 @@ func (r *httpRow) measure(s settings) (table, error) {
 	return t, nil
 }
 
-// flood sends requests of 1000 users on all connections for some time, and returns how many
-// a second were answered 200. It parses of an answer what it must, so that most of the time
-// is the server's.
+// flood sends requests of 1000 users on all connections for some time, and returns how many per second were answered
+// with 200. It parses as little as possible of an answer, so that the server uses most of the CPU time.
 func flood(address, request string, lasts time.Duration) (float64, error) {
 	users := make([][]byte, 1000)
 	for i := range users {
@@ -185,7 +183,7 @@ func flood(address, request string, lasts time.Duration) (float64, error) {
 
 var lengthOf = []byte("Content-Length: ")
 
-// readAnswer reads an answer of status 200 whose length is given.
+// readAnswer reads an answer with status 200 and a known length.
 func readAnswer(r *bufio.Reader) error {
 	length := -1
 	for first := true; ; first = false {
@@ -206,16 +204,15 @@ func readAnswer(r *bufio.Reader) error {
 	}
 }
 
-// httpServer is a server that this program is in another process.
+// httpServer configures a server that this program runs in another process.
 type httpServer struct {
-	// Proxy is the upstream of a reverse proxy. Without one, the server answers each request
-	// with Header and Body.
+	// Proxy is the upstream of a reverse proxy. Without one, the server answers each request with Header and Body.
 	Proxy  string      `json:"proxy,omitempty"`
 	Header http.Header `json:"header,omitempty"`
 	Body   string      `json:"body,omitempty"`
 }
 
-// answerOf returns a server that answers as another one does.
+// answerOf returns a server that gives the same answer as another one.
 func answerOf(address, request string) (string, error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -244,7 +241,7 @@ func answerOf(address, request string) (string, error) {
 	return string(text), err
 }
 
-// serveHTTP serves what the text says, and prints its address.
+// serveHTTP runs the configured server, and prints its address.
 func serveHTTP(ctx context.Context, text string) error {
 	var s httpServer
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -278,7 +275,7 @@ func (s *httpServer) handler() (http.Handler, error) {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 2*httpConns, 0 // 2 would open connections all the time
+	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 2*httpConns, 0 // the default of 2 would constantly open new connections
 	return &httputil.ReverseProxy{Transport: transport, Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(to)
 		p.SetXForwarded()

@@ -15,15 +15,15 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// grpcCallers is how many callers send requests at once, over grpcConns connections.
+// grpcCallers is the number of concurrent callers, over grpcConns connections.
 const grpcCallers, grpcConns = 64, 4
 
-// grpcRate is the calls a second at which latency is measured: well below what the slowest
-// server can do, so that the time is that of an answer and not of a queue.
+// grpcRate is the calls per second at which latency is measured. It is well below the slowest server's maximum, so
+// that the latency has no queueing time.
 const grpcRate = 1500
 
-// grpcServers compares servers of Envoy's rate limit service, each in a process of its own,
-// by the same client in this one.
+// grpcServers compares servers of Envoy's rate limit service, each in a separate process, with the same client in
+// this one.
 func grpcServers(ctx context.Context, s settings) (tables []table, err error) {
 	files, err := grpcFiles()
 	if err != nil {
@@ -116,7 +116,7 @@ func dialGRPC(name string, ours bool, s *server, values int) (*grpcContender, er
 	return c, c.call("warm")
 }
 
-// call sends one request: a plan of the configuration, and a user of a hundred thousand.
+// call sends one request: a plan from the configuration, and one of a hundred thousand users.
 func (c *grpcContender) call(key string) error {
 	n := keyNumber(key)
 	_, err := c.clients[n%grpcConns].ShouldRateLimit(context.Background(), &pb.RateLimitRequest{
@@ -158,8 +158,8 @@ func keyNumber(key string) int {
 	return n & (1<<30 - 1)
 }
 
-// measureGRPC measures in turns: calls a second and CPU with as many calls as there can be,
-// then latency at a fixed rate. The latency of 64 callers at once is that of a busy server.
+// measureGRPC measures in turns: first calls per second and CPU at full load, then latency at a fixed rate, because
+// the latency of 64 concurrent callers is that of an overloaded server.
 func measureGRPC(contenders []*grpcContender, s settings) ([]table, error) {
 	keys := make([]string, 100_000)
 	for i := range keys {
@@ -190,13 +190,13 @@ func measureGRPC(contenders []*grpcContender, s settings) ([]table, error) {
 	return grpcTables(contenders, perSecond, cpu, busy, steady), nil
 }
 
-// grpcTables compares what was measured. The contenders are in the order of grpcServers.
+// grpcTables makes the tables. The contenders are in the order of grpcServers.
 func grpcTables(contenders []*grpcContender, perSecond, cpu, busy, steady [][]float64) []table {
 	const memory, onRedis, many, empty, rival = 0, 1, 2, 3, 4
 	row := func(i int, rounds [][]float64) line {
 		return line{name: contenders[i].name, ours: contenders[i].ours, value: middle(rounds[i]), rounds: rounds[i]}
 	}
-	// above is a server's CPU beyond that of the empty one: what deciding costs.
+	// above is a server's CPU minus that of the empty one: the cost of deciding.
 	above := func(i int) line {
 		l := row(i, cpu)
 		l.value, l.rounds = max(0, l.value-middle(cpu[empty])), nil
@@ -233,7 +233,7 @@ func grpcTables(contenders []*grpcContender, perSecond, cpu, busy, steady [][]fl
 	}
 }
 
-// spreads says between which numbers the rounds were.
+// spreads describes the range of the rounds.
 func spreads(contenders []*grpcContender, rounds [][]float64, which ...int) string {
 	var texts []string
 	for _, i := range which {

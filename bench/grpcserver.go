@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// emptyServer answers every request with an empty response, and decides nothing.
+// emptyServer answers every request with an empty response, without a decision.
 type emptyServer struct {
 	pb.UnimplementedRateLimitServiceServer
 }
@@ -29,7 +29,7 @@ func (emptyServer) ShouldRateLimit(context.Context, *pb.RateLimitRequest) (*pb.R
 	return &pb.RateLimitResponse{}, nil
 }
 
-// serveEmpty serves the empty server with grpc-go's own settings, and prints its address.
+// serveEmpty runs the empty server with grpc-go's default settings, and prints its address.
 func serveEmpty(ctx context.Context) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,7 +43,7 @@ func serveEmpty(ctx context.Context) {
 	_ = s.Serve(l)
 }
 
-// startEmpty starts the empty server in a process of its own.
+// startEmpty starts the empty server in a separate process.
 func startEmpty(ctx context.Context) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,8 +52,7 @@ func startEmpty(ctx context.Context) (*server, error) {
 	return startPrinting(exec.CommandContext(ctx, self, "-empty-grpc"))
 }
 
-// startEnvoy starts bin/headgate with a configuration; in this process if profiles are
-// taken.
+// startEnvoy starts bin/headgate with a configuration, or in this process if profiles are taken.
 func startEnvoy(ctx context.Context, store, root string, s settings) (*server, error) {
 	dir := filepath.Join(root, "config")
 	if s.profiles == nil {
@@ -66,7 +65,7 @@ func startEnvoy(ctx context.Context, store, root string, s settings) (*server, e
 	}, (*daemon.Daemon).GRPCAddr)
 }
 
-// prefetching are the settings of prefetched units that the command line has.
+// prefetching is the command line's settings for prefetched units.
 var prefetching = openstore.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}
 
 // startRival starts envoyproxy/ratelimit on a Redis, and waits until it answers.
@@ -103,8 +102,8 @@ func startRival(ctx context.Context, redis, root string) (*server, error) {
 	return nil, fmt.Errorf("bin/tools/ratelimit does not answer: %w", err)
 }
 
-// cpu returns the CPU time that the server's process has used, to a hundredth of a second.
-// It is that of this process for a server inside it, and 0 where the system does not say.
+// cpu returns the CPU time that the server's process has used, with a resolution of 10 ms. For a server inside this
+// process it is the process's own time, and it is 0 if the system does not report it.
 func (s *server) cpu() time.Duration {
 	pid := os.Getpid()
 	if s.command != nil {
@@ -114,7 +113,7 @@ func (s *server) cpu() time.Duration {
 	if err != nil {
 		return 0
 	}
-	_, after, _ := strings.Cut(string(data), ") ") // the name before may have spaces
+	_, after, _ := strings.Cut(string(data), ") ") // the name before may contain spaces
 	fields := strings.Fields(after)
 	if len(fields) < 13 {
 		return 0

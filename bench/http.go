@@ -21,11 +21,11 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// manyPerDay is a limit that no address of the row reaches. A unit is refilled after 8.6 s,
-// so that each address keeps a state between its requests.
+// manyPerDay is a limit that no address of the row reaches. A unit takes 8.6 s to refill, so that each address keeps
+// a state between its requests.
 const manyPerDay = 10_000
 
-// middleware compares middleware by the client's address, each around an empty handler.
+// middleware compares middleware that limits by the client's address, each around an empty handler.
 func middleware(_ context.Context, s settings) ([]table, error) {
 	addresses := make([]string, 10_000)
 	for i := range addresses {
@@ -90,7 +90,7 @@ func middlewares() ([]contender, error) {
 	return contenders, nil
 }
 
-// peer is the key of httprate: its own for the peer's address is deprecated.
+// peer is the key for httprate, whose own function for the peer's address is deprecated.
 func peer(r *http.Request) (string, error) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	return httprate.CanonicalizeIP(host), err
@@ -104,8 +104,7 @@ func throttledGCRAOf(rate throttled.Rate, burst int) (*throttled.GCRARateLimiter
 	return throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: rate, MaxBurst: burst})
 }
 
-// exchange is one request and its answer, used again and again: a server, too, has them
-// in any case.
+// exchange is a reusable request and its answer. It is reused because a real server has them in any case.
 type exchange struct {
 	request *http.Request
 	header  http.Header
@@ -116,12 +115,12 @@ func (e *exchange) Header() http.Header         { return e.header }
 func (e *exchange) Write(p []byte) (int, error) { return len(p), nil }
 func (e *exchange) WriteHeader(status int)      { e.status = status }
 
-// asker sends a handler requests from an address.
+// asker sends requests from an address to a handler.
 func asker(h http.Handler) func(address string) error {
 	exchanges := sync.Pool{New: func() any {
 		request, err := http.NewRequest(http.MethodGet, "http://localhost/", http.NoBody)
 		if err != nil {
-			panic(err) // impossible: the address is right
+			panic(err) // impossible: the address is valid
 		}
 		return &exchange{request: request, header: http.Header{}}
 	}}

@@ -10,12 +10,11 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// staying is a limit of which a unit counts for 86 s, and which denies no request.
+// staying is a limit whose units count for 86 s, and which denies no request.
 var staying = headgate.TokenBucket(headgate.PerDay(1000), headgate.Burst(1_000_000))
 
-// layouts compares states with keys of their own with states in hashes, each on a Redis of
-// its own: how many decisions callers get, how long the slowest of them wait where keys
-// come and go, and how much memory a key takes.
+// layouts compares the layout with one key per state with the layout with hashes, each on its own Redis: how many
+// decisions callers get, the latency of the slowest ones while keys come and go, and the memory per key.
 func layouts(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		what   string
@@ -58,7 +57,7 @@ func layoutRow(ctx context.Context, s settings, servers []*server, hashes int, l
 		contenders = append(contenders, asked(context.WithoutCancel(ctx), layout, store, limit))
 		contenders[i].ours = i == 0
 	}
-	for _, c := range contenders { // every key has been seen
+	for _, c := range contenders { // every key was used
 		if _, err := turn(c, l, settings{lasts: time.Duration(len(l.keys)) * 15 * time.Microsecond}); err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func leasedRow(ctx context.Context, s settings) (table, error) {
 	contenders := []contender{asked(ctx, "headgate, leased from Redis", leased, limit), asked(ctx, "headgate, in memory", memory, limit)}
 	contenders[1].ours = false // the first is compared with this one
 	defer finish(contenders)
-	time.Sleep(4 * time.Second) // until the process may take units ahead
+	time.Sleep(4 * time.Second) // until the process may prefetch units
 	before, start := leased.Stats().Asked, time.Now()
 	samples, err := interleave(contenders, load{row: "hot", callers: 2, keys: names(1)}, s)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 
 var errDenied = errors.New("denied")
 
-// model is the policies of a language model. No call of the benchmark is denied by them.
+// model is the policies of a language model. They deny no call of the benchmark.
 type model struct {
 	*headgate.Limiter
 
@@ -35,7 +35,7 @@ func newModel(l *headgate.Limiter) *model {
 	}
 }
 
-// rates is what a call is charged without its permit.
+// rates are the charges of a call, without its permit.
 func (m *model) rates(user string) []headgate.Charge {
 	return []headgate.Charge{{Policy: m.requests, Key: user, Units: 1}, {Policy: m.tokens, Key: user, Units: 40}, {Policy: m.budget, Key: organisation(user), Units: 3}}
 }
@@ -51,7 +51,7 @@ func (m *model) reserve(ctx context.Context, charges ...headgate.Charge) (*headg
 	return r, err
 }
 
-// whole is a call of the language model, reserved and settled as one list.
+// whole is a language model call, reserved and settled as one list.
 func (m *model) whole(ctx context.Context, user string) error {
 	r, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Policy: m.streams, Key: organisation(user), Units: 1})...)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m *model) whole(ctx context.Context, user string) error {
 	return r.CommitEach(ctx, 1, 15, 1, 0)
 }
 
-// parts is the same call, each of its four limits reserved and settled by itself.
+// parts is the same call with its four limits reserved and settled separately.
 func (m *model) parts(ctx context.Context, user string) error {
 	var held [3]*headgate.Reservation
 	for i, c := range m.rates(user) {
@@ -80,8 +80,8 @@ func (m *model) parts(ctx context.Context, user string) error {
 	return errors.Join(err, permit.Release(ctx))
 }
 
-// lists compares a call of a language model as one list with its limits asked one by one, and a reserve with an
-// allow of as many limits.
+// lists compares a language model call as one list with separate requests for its limits, and a reserve with an allow
+// of as many limits.
 func lists(ctx context.Context, s settings) (tables []table, err error) {
 	servers, err := startPrograms(ctx, redisProgram, 5)
 	if err != nil {

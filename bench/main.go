@@ -17,7 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// settings are the lengths of all measurements.
+// settings are the durations and sizes of all measurements.
 type settings struct {
 	name   string
 	rounds int

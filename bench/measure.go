@@ -16,10 +16,10 @@ type contender struct {
 	ours bool
 	// ask requests one decision on a key, and returns its error.
 	ask func(key string) error
-	// askMany replaces ask where set: it requests one decision on each key, in one call.
+	// askMany, if set, replaces ask. It requests one decision on each key, in one call.
 	askMany func(keys []string) error
-	// rate replaces ask where set: it sends requests by other means for some time, and
-	// returns how many keys a second were decided.
+	// rate, if set, replaces ask. It generates load by other means for some time, and returns how many keys per
+	// second were decided.
 	rate func(lasts time.Duration) (float64, error)
 	// done closes the contender.
 	done func()
@@ -38,23 +38,22 @@ type load struct {
 	row     string // its name among the profiles
 	callers int
 	keys    []string
-	// zipf requests few keys most often, the first in a tenth of all requests or more.
+	// zipf requests few keys most often; the most frequent one has a tenth of all requests or more.
 	zipf bool
-	// perSecond is the rate of requests, however long the answers take; 0 means as fast
-	// as they come.
+	// perSecond is the rate of requests, however long the answers take; 0 means as fast as possible.
 	perSecond float64
-	// timed measures each decision's time, even without a rate.
+	// timed measures the latency of each decision, even without a rate.
 	timed bool
 }
 
 // sample is the result of one contender in one round.
 type sample struct {
 	perSecond float64
-	p50, p99  time.Duration // if a rate was given, or there was one caller
+	p50, p99  time.Duration // if there was a rate, or only one caller
 	p9999     time.Duration
 	longest   time.Duration
-	mallocs   float64 // a decision
-	writes    float64 // of this process to the system, a decision
+	mallocs   float64 // per decision
+	writes    float64 // write calls of this process, per decision
 	asked     int64
 	failed    int64
 }
@@ -102,13 +101,13 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	return s
 }
 
-// interleave runs the contenders one after another, round after round, so that other load
-// on the machine meets them all, and returns each one's rounds. A failed request is no
-// decision: more than one in a thousand is an error.
+// interleave runs the contenders in turns, round after round, so that other load on the machine affects all of them,
+// and returns the rounds of each. Failed requests don't count as decisions, and more than one in a thousand is an
+// error.
 func interleave(contenders []contender, l load, s settings) ([][]sample, error) {
 	all := make([][]sample, len(contenders))
 	for round := range s.rounds {
-		// Once a round: with a million keys it takes longer than the measurement.
+		// Only once per round, because with a million keys it takes longer than the measurement.
 		runtime.GC()
 		for i := range contenders {
 			at := (i + round) % len(contenders)
@@ -165,7 +164,7 @@ func middle(values []float64) float64 {
 func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
 	for i, c := range contenders {
 		if i == len(samples) || len(samples[i]) == 0 {
-			break // the error says why
+			break // the error has the reason
 		}
 		rounds := each(samples[i], number)
 		lines = append(lines, line{name: c.name, ours: c.ours, value: middle(rounds), rounds: rounds})

@@ -20,11 +20,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// perDay is the limit in memory: a unit is refilled after 86 s, so that a key's state
-// remains while ten million keys are made, and while other contenders have their turn.
+// perDay is the limit in memory. A unit takes 86 s to refill, so that a key's state still exists after ten million
+// keys were created and other contenders had their turn.
 const perDay = 1000
 
-// zipfs is the note on rows that request few keys most often.
+// zipfs is the note for rows with a Zipf distribution.
 const zipfs = ", by the law of Zipf"
 
 // names returns keys of 20 bytes.
@@ -36,7 +36,7 @@ func names(n int) []string {
 	return keys
 }
 
-// memory compares limiters in one process: two goroutines, and all keys have a state.
+// memory compares in-process limiters: two goroutines, and all keys have a state.
 func memory(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		keys  int
@@ -67,7 +67,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 	return tables, nil
 }
 
-// memoryRows requests the keys evenly and, with several keys, in a Zipf distribution.
+// memoryRows requests the keys uniformly and, with several keys, with a Zipf distribution.
 func memoryRows(contenders []contender, keys []string, reach float64, s settings) (tables []table, err error) {
 	for _, zipf := range []bool{false, true} {
 		if zipf && len(keys) == 1 {
@@ -97,8 +97,8 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 	return tables, nil
 }
 
-// inMemory makes the limiters, each in its best configuration for this many keys,
-// requests each key once, and measures the memory.
+// inMemory makes the limiters, each in its best configuration for this many keys, requests each key once, and
+// measures the memory.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
 	for _, make := range []func(keys int) (contender, error){own, adHoc, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
 		before := heap()
@@ -107,8 +107,8 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 			return nil, nil, err
 		}
 		for _, key := range keys {
-			// As in real programs, each key has its own memory: a limiter that keeps the
-			// key keeps that memory.
+			// As in real programs, each key is a separate allocation: a limiter that stores the key retains that
+			// memory.
 			if err := c.ask(strings.Clone(key)); err != nil {
 				return nil, nil, err
 			}
@@ -122,7 +122,7 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 	return contenders, weights, nil
 }
 
-// rivals are all but ours, and those that limit nothing by key.
+// rivals are all contenders except ours and those without limits by key.
 func rivals(contenders []contender) (names []string) {
 	for _, c := range contenders {
 		if !c.ours && c.name != bareName && c.name != keyless {
@@ -172,7 +172,7 @@ func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, 
 	return compare([]contender{c}, samples, nanoseconds), err
 }
 
-// The names of contenders that are compared apart.
+// The names of contenders that are compared separately.
 const (
 	hundredKeys = "headgate, 100 keys a call"
 	keyless     = "x/time/rate, one limiter without keys"
@@ -190,7 +190,7 @@ func inStore(keys int) (*headgate.Limiter, error) {
 	return headgate.New(headgate.WithStore(store)), nil
 }
 
-// own is a policy, which has looked its limit up.
+// own uses a policy, which looks up its limit once.
 func own(keys int) (contender, error) {
 	limiter, err := inStore(keys)
 	if err != nil {
@@ -203,7 +203,7 @@ func own(keys int) (contender, error) {
 	}}, nil
 }
 
-// adHoc is a limit that comes with each request.
+// adHoc passes a limit with each request.
 func adHoc(keys int) (contender, error) {
 	limiter, err := inStore(keys)
 	if err != nil {
@@ -247,7 +247,7 @@ func together(keys int) (contender, error) {
 	return contender{name: hundredKeys, ours: true, askMany: askMany, ask: func(key string) error { return askMany([]string{key}) }}, nil
 }
 
-// noKeys is one limiter for everybody: what a decision takes without a table of keys.
+// noKeys is one limiter for everybody, which shows the cost of a decision without a table of keys.
 func noKeys(int) (contender, error) {
 	l := rate.NewLimiter(rate.Limit(perDay)/86400, perDay)
 	return contender{name: keyless, ask: func(string) error {

@@ -9,8 +9,7 @@ import (
 	"slices"
 )
 
-// counted are the flags with which a server counts for operators: metrics, top keys and
-// sampled lines of the log.
+// counted are the flags that make a server count for operators: metrics, top keys and sampled log lines.
 var counted = []string{"--admin", "127.0.0.1:0", "--log-denied", "10/s"}
 
 // operators compares a server that counts for operators with one that does not.
@@ -80,8 +79,8 @@ func grpcBeside(on, off *server, s settings) (table, error) {
 	})
 }
 
-// beside measures with and without counting, in turns, and compares the medians. The note
-// has the ratios of the pairs.
+// beside measures with and without counting, in turns, and compares the medians. The note has the ratios of the
+// pairs.
 func beside(s settings, measure func(on bool) (float64, error)) (table, error) {
 	var rates [2][]float64
 	for round := range 2*s.rounds + 1 {

@@ -12,13 +12,13 @@ import (
 const (
 	// followers is how many clients follow the events.
 	followers = 3
-	// followed is how long a measurement lasts at 400 000 commands a second; at a million and
-	// more it still has two snapshots.
+	// followed is how long a measurement lasts at 400 000 commands per second; at a million and more it still
+	// includes two snapshots.
 	followed = 6 * time.Second
 )
 
-// page compares a server while clients follow its events with the same server without them:
-// RESP in memory. A page in a browser is one client.
+// page compares a server while clients follow its events with the same server without them, over RESP in memory. The
+// page in a browser is one such client.
 func page(ctx context.Context, s settings) ([]table, error) {
 	port, err := freePort()
 	if err != nil {
@@ -68,7 +68,7 @@ func followEvents(ctx context.Context, url string) error {
 		return fmt.Errorf("%s: %s", url, answer.Status)
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, answer.Body) // it ends with the context
+		_, _ = io.Copy(io.Discard, answer.Body) // ends with the context
 		_ = answer.Body.Close()
 	}()
 	return nil

@@ -13,8 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// profiles collects where the time of Headgate's contenders goes, round by round; nil
-// collects nothing.
+// profiles collects where Headgate's contenders spend their time, round by round. If it is nil, nothing is collected.
 type profiles struct {
 	dir   string
 	names []string
@@ -55,7 +54,7 @@ func fileName(text string) string {
 	return strings.Trim(unfit.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }
 
-// write writes a profile for `go tool pprof` and a flame graph of each.
+// write writes each profile for `go tool pprof` and as a flame graph.
 func (p *profiles) write(w io.Writer) error {
 	if p == nil {
 		return nil

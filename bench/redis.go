@@ -20,8 +20,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// perSecond is the limit on Redis: with many keys most requests pass, as in real use;
-// with one hot key most do not.
+// perSecond is the limit on Redis: with many keys most requests pass, as in real use; with one hot key most are
+// denied.
 const perSecond = 1000
 
 const (
@@ -31,7 +31,7 @@ const (
 	piped    = "redis_rate, AutoPipeline"
 )
 
-// onOneRedis compares exact limiters on one Redis, and on one Valkey if it is there.
+// onOneRedis compares exact limiters on one Redis, and on one Valkey if it is installed.
 func onOneRedis(ctx context.Context, s settings) (tables []table, err error) {
 	for _, of := range []struct{ name, program string }{{"Redis", redisProgram}, {"Valkey", valkeyProgram}} {
 		if _, err := exec.LookPath(of.program); err != nil && of.program == valkeyProgram {
@@ -51,15 +51,15 @@ func onOneRedis(ctx context.Context, s settings) (tables []table, err error) {
 	return append([]table{leased}, tables...), err
 }
 
-// onOneServer compares them on one program.
+// onOneServer compares them on one kind of server.
 func onOneServer(ctx context.Context, program string, s settings) ([]table, error) {
-	// Each contender has its own server: one's expiring keys would slow down the next.
+	// Each contender has its own server, because the expiring keys of one would slow down the next.
 	servers, err := startPrograms(ctx, program, 9)
 	if err != nil {
 		return nil, err
 	}
 	defer stopAll(servers)
-	// As in a server, callers have no context that is cancelled by a signal.
+	// As in a server, the callers' context is not cancelled by a signal.
 	contenders, group, err := onServers(context.WithoutCancel(ctx), servers)
 	if err != nil {
 		return nil, err
@@ -129,14 +129,14 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	}, nil
 }
 
-// bareScript does what every script does that keeps a key's state.
+// bareScript does the minimum of any script that stores a key's state.
 const bareScript = `local t = redis.call('TIME')
 local state = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], t[1] .. t[2], 'PX', 1000)
 return state or t[1]`
 
-// alonePerCall compares how long one caller waits. The first server is for the bare script,
-// the second for a caller whose context can be cancelled.
+// alonePerCall compares the latency of a single caller. The first server is for the bare script, the second for a
+// caller with a cancellable context.
 func alonePerCall(ctx context.Context, contenders []contender, servers []*server, how settings) (table, error) {
 	bare := evalsha(ctx, "TIME, GET and SET in a script, by go-redis", servers[0], bareScript)
 	defer bare.done()
@@ -159,7 +159,7 @@ func alonePerCall(ctx context.Context, contenders []contender, servers []*server
 func micros50(s sample) float64 { return float64(s.p50) / float64(time.Microsecond) }
 func micros99(s sample) float64 { return float64(s.p99) / float64(time.Microsecond) }
 
-// reorder puts the line with a name first: the one that is compared.
+// reorder puts the line with a name first, to be compared with the others.
 func reorder(lines []line, name string) []line {
 	for i := range lines {
 		if lines[i].name == name {
@@ -169,8 +169,8 @@ func reorder(lines []line, name string) []line {
 	return lines
 }
 
-// onServers makes the limiters: Headgate in its usual form, with a deny cache, and without
-// group commit; and redis_rate in its two fastest forms.
+// onServers makes the limiters: Headgate by default, with a deny cache, and without group commit; and redis_rate in
+// its two fastest forms.
 func onServers(ctx context.Context, servers []*server) (contenders []contender, group *batch.Store, err error) {
 	for _, ours := range []struct {
 		name   string
@@ -198,7 +198,7 @@ func onServers(ctx context.Context, servers []*server) (contenders []contender, 
 // crowded is the limit of the buckets on Redis.
 var crowded = headgate.TokenBucket(headgate.PerSecond(perSecond))
 
-// open opens a Redis, with layers in front of it.
+// open opens a Redis, with layers.
 func open(ctx context.Context, url string, layers stack.Config) (engine.Store, error) {
 	opened, err := rueidisadapter.Open(ctx, url, redisstore.Config{})
 	if err != nil {
@@ -207,7 +207,7 @@ func open(ctx context.Context, url string, layers stack.Config) (engine.Store, e
 	return stack.New(opened, opened, layers)
 }
 
-// asked is a Headgate store that is sent requests for one unit of a limit.
+// asked is a Headgate store that gets requests for one unit of a limit.
 func asked(ctx context.Context, name string, store engine.Store, limit headgate.Limit) contender {
 	limiter := headgate.New(headgate.WithStore(store))
 	return contender{name: name, ours: true, ask: func(key string) error {

@@ -14,12 +14,12 @@ import (
 type table struct {
 	title string
 	unit  string
-	// lower is set if a smaller number is better.
+	// lower is set if smaller numbers are better.
 	lower bool
-	// reach is the wanted ratio to the best of the others: at most if a smaller number is
-	// better, otherwise at least. 0 means no wanted ratio.
+	// reach is the target ratio to the best of the others: an upper bound if smaller numbers are better, otherwise a
+	// lower bound. 0 means no target.
 	reach float64
-	// beside names the lines that the ratio compares with; empty means all others.
+	// beside names the lines to compare with; empty means all others.
 	beside []string
 	lines  []line
 	note   string
@@ -29,11 +29,11 @@ type line struct {
 	name   string
 	ours   bool
 	value  float64   // the median
-	rounds []float64 // the values of which it is, in the order of the rounds; nil for one value
+	rounds []float64 // the values behind the median, in the order of the rounds, or nil for a single value
 }
 
-// spread is the least, the median and the greatest of the ratios of two lines, each ratio
-// of the same round: what else the machine does meets both.
+// spread is the minimum, median and maximum of the ratios of two lines. Each ratio is of the same round, so that
+// other load on the machine affects both.
 type spread struct{ least, median, greatest float64 }
 
 // over returns the spread of the ratios of a line to another one.
@@ -55,7 +55,7 @@ func (l *line) over(other *line) (s spread, ok bool) {
 	return spread{slices.Min(ratios), middle(ratios), slices.Max(ratios)}, true
 }
 
-// String returns the median, and the others if they differ from it.
+// String formats the median, and the others if they differ from it.
 func (s spread) String() string {
 	if s.least == s.greatest {
 		return fmt.Sprintf("%.2f", s.median)
@@ -76,8 +76,7 @@ func (t *table) best() (best line) {
 	return best
 }
 
-// write prints the table in Markdown, each line with its ratio to the best of
-// the others.
+// write prints the table in Markdown, each line with its ratio to the best of the others.
 func (t *table) write(w io.Writer) {
 	best := t.best()
 	fmt.Fprintf(w, "### %s\n\n| | %s | ratio |\n|---|---:|---:|\n", t.title, t.unit)
@@ -101,7 +100,7 @@ func (t *table) write(w io.Writer) {
 	}
 }
 
-// verdict says whether Headgate's first line reaches the wanted ratio.
+// verdict says whether Headgate's first line reaches the target ratio.
 func (t *table) verdict(best line) string {
 	for _, l := range t.lines {
 		if !l.ours || best.value == 0 {
@@ -131,8 +130,7 @@ func number(v float64) string {
 	}
 }
 
-// report writes all tables, and the machine that they were measured on. loaded is how
-// busy it was before the first.
+// report writes all tables, and a description of the machine. loaded is its load before the first measurement.
 func report(path, drawn string, s settings, loaded string, tables []table) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback.\nLoad average (1, 5 and 15 minutes) before: %s; after, this run included: %s.\n\n",
@@ -145,7 +143,7 @@ func report(path, drawn string, s settings, loaded string, tables []table) error
 	return os.WriteFile(path, []byte(strings.TrimRight(b.String(), "\n")+"\n"), 0o644)
 }
 
-// loadAverages returns the system's load averages, if it gives them.
+// loadAverages returns the system's load averages, if it reports them.
 func loadAverages() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	fields := strings.Fields(string(data))
@@ -155,7 +153,7 @@ func loadAverages() string {
 	return strings.Join(fields[:3], ", ")
 }
 
-// processor returns the processor's name, if the system gives it.
+// processor returns the processor's name, if the system reports it.
 func processor() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

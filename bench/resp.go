@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// bucketScript is a token bucket in its most usual form: TIME, GET and SET.
+// bucketScript is a token bucket in its most common form: TIME, GET and SET.
 const bucketScript = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
 local v, tokens, at = redis.call('GET', KEYS[1]), 16, now
 if v then tokens, at = struct.unpack('>dd', v) tokens = math.min(16, tokens + (now - at) * 0.5 / 1000000) end
@@ -21,8 +21,7 @@ if ok then tokens = tokens - 1 end
 redis.call('SET', KEYS[1], struct.pack('>dd', tokens, now), 'PX', 32000)
 return { ok and 0 or 1, 16, math.floor(tokens) }`
 
-// respServers compares servers by the same client, redis-benchmark: 50
-// connections, 100 000 keys.
+// respServers compares servers using the same client, redis-benchmark: 50 connections, 100 000 keys.
 func respServers(ctx context.Context, s settings) ([]table, error) {
 	direct, err := startRedis(ctx)
 	if err != nil {
@@ -76,7 +75,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// served is a server and the command that it gets.
+// served is a server and the command to send to it.
 type served struct {
 	name   string
 	ours   bool
@@ -124,7 +123,7 @@ func benchmark(ctx context.Context, address string, depth int, s settings, words
 	return rateSaid(out)
 }
 
-// rateSaid reads the last rate that redis-benchmark prints.
+// rateSaid parses the last rate that redis-benchmark prints.
 func rateSaid(out []byte) (float64, error) {
 	said := perSecondSaid.FindAllStringSubmatch(string(out), -1)
 	if len(said) == 0 {

@@ -33,7 +33,7 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
 }
 
-// redisProgram and valkeyProgram are the servers by the names of their programs.
+// redisProgram and valkeyProgram are the names of the servers' programs.
 const redisProgram, valkeyProgram = "redis-server", "valkey-server"
 
 // startRedis starts a Redis without persistence and waits until it answers.
@@ -41,7 +41,7 @@ func startRedis(ctx context.Context, more ...string) (*server, error) {
 	return startProgram(ctx, redisProgram, more...)
 }
 
-// startProgram is startRedis with another server that speaks its protocol.
+// startProgram is startRedis for another server with the same protocol.
 func startProgram(ctx context.Context, program string, more ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
@@ -103,8 +103,7 @@ func (s *server) stop() {
 	}
 }
 
-// inside starts a server in this process, so that a profile of it can be taken. address
-// returns where it listens.
+// inside starts a server in this process, so that it can be profiled. address returns its address.
 func inside(ctx context.Context, c daemon.Config, address func(*daemon.Daemon) net.Addr) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.StoreOptions, c.Logger = prefetching, slog.New(slog.DiscardHandler)
@@ -124,7 +123,7 @@ func inside(ctx context.Context, c daemon.Config, address func(*daemon.Daemon) n
 	}}, nil
 }
 
-// startHeadgate starts bin/headgate on a store; in this process if profiles are taken.
+// startHeadgate starts bin/headgate on a store, or in this process if profiles are taken.
 func startHeadgate(ctx context.Context, store string, s settings) (*server, error) {
 	if s.profiles != nil {
 		return inside(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, Deadline: time.Second}, (*daemon.Daemon).RESPAddr)
@@ -132,7 +131,7 @@ func startHeadgate(ctx context.Context, store string, s settings) (*server, erro
 	return startPrinting(exec.CommandContext(ctx, "../bin/headgate", "serve", "--store", store, "--resp", "127.0.0.1:0", "--http", "off", "--deadline", "1s"))
 }
 
-// startPrinting starts a server that prints where it listens.
+// startPrinting starts a server that prints its address.
 func startPrinting(command *exec.Cmd) (*server, error) {
 	s := &server{command: command}
 	out, err := command.StdoutPipe()

@@ -12,15 +12,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// shadowed is a policies file whose policy has a candidate, or has none.
+// shadowed is a policies file whose policy may have a candidate.
 const shadowed = `
 policies: {api: {algorithm: token-bucket, rate: 1000000/s, burst: 4000000000%s}}
 routes: [{match: {path: "/**"}, key: [{header: X-User}], policies: [api]}]
 `
 
-// shadowRows compares a server on which every policy has a shadow with one without shadows:
-// Envoy's external authorization over gRPC, in memory and on Redis. Both count for
-// operators, because only then shadows are compared.
+// shadowRows compares a server on which every policy has a shadow with one without shadows: Envoy's external
+// authorization over gRPC, in memory and on Redis. Both count for operators, because shadows are compared only then.
 func shadowRows(ctx context.Context, s settings) (tables []table, err error) {
 	dir, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {

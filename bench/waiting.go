@@ -13,11 +13,11 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// waiters is how many callers wait for one key, and for how many units a second.
+// waiters is the number of callers that wait for one key, and the rate in units per second.
 const waiters = 1000
 
-// waiting lets callers of two processes' limiters wait for one key over Redis, all at once.
-// It compares the time until the last has passed with what the rate allows.
+// waiting lets callers of two limiters wait for one key on Redis, all at once. It compares the time until the last
+// one has passed with the time that the rate implies.
 func waiting(ctx context.Context, _ settings) ([]table, error) {
 	servers, err := startSeveral(ctx, 1)
 	if err != nil {

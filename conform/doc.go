@@ -1,4 +1,3 @@
-// Package conform proves the stores: the suite of package storetest, random
-// scripts against a big-integer model, recorded histories, and bounds as
-// properties. It is a module of its own, so that its tools never reach users.
+// Package conform tests the stores: with the suite of package storetest, random scripts against a big-integer model,
+// recorded histories, and properties of the bounds. It is a separate module, so that users don't depend on its tools.
 package conform

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// routes sets the paths. What a page of a server can change is not there.
+// routes sets the paths. Calls that change a server are not included.
 func (p *Program) routes() {
 	p.mux.Handle("/", Handler())
 	for _, e := range []adminapi.Endpoint{
@@ -41,7 +41,7 @@ func (p *Program) routes() {
 	})
 }
 
-// respond writes the answer of a call, or its error as RFC 9457 defines it.
+// respond writes the answer of a call, or its error as in RFC 9457.
 func respond(w http.ResponseWriter, v any, err error) {
 	status, kind := http.StatusOK, "application/json"
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package dashboard is the page for operators: what is limited, why, and what to do about
-// it. The page is built from the sources in web/ and embedded, so that a Go program needs
-// nothing else. It asks the admin API (docs/reference/admin.yaml) below its own path.
+// Package dashboard is the page for operators: it shows which keys are limited, why, and what to do about it. The
+// page is built from the sources in web/ and embedded, so that a Go program needs nothing else. It calls the admin
+// API (docs/reference/admin.yaml) below its own path.
 package dashboard
 
 import (
@@ -18,19 +18,18 @@ import (
 //go:embed dist
 var built embed.FS
 
-// policy lets the page load its own files and ask its own server, and nothing else.
-// Scripts and styles are files: nothing inline runs.
+// policy lets the page load only its own files and call only its own server. Scripts and styles are files: nothing
+// inline runs.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler answers requests for the files of the page: /, and those below /assets/. They
-// hold no data. Mounted below another path with [http.StripPrefix], that path ends in a
-// slash: the page's addresses are relative.
+// Handler serves the files of the page: /, and those below /assets/. They contain no data. If it is mounted below
+// another path with [http.StripPrefix], that path must end in a slash, because the page uses relative URLs.
 func Handler() http.Handler {
 	return http.HandlerFunc(serve)
 }
 
-// file is a file of the page, also compressed.
+// file is a file of the page, plain and compressed.
 type file struct{ plain, zipped []byte }
 
 // files are read and compressed at the first request: about 60 KiB.
@@ -46,14 +45,14 @@ var files = sync.OnceValue(func() map[string]file {
 		}
 		all[strings.TrimPrefix(name, "dist/")] = file{plain, compressed(plain)}
 		return nil
-	}) // the files are embedded: reading them does not fail
+	}) // reading embedded files does not fail
 	return all
 })
 
 func compressed(plain []byte) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = z.Write(plain)                                 // a buffer takes all
+	_, _ = z.Write(plain)                                 // writing to a buffer does not fail
 	_ = z.Close()
 	return b.Bytes()
 }

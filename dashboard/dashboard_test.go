@@ -27,7 +27,7 @@ func get(t *testing.T, method, target string, headers ...string) *httptest.Respo
 	return answer
 }
 
-// built are the files of the page by name.
+// built are the built files of the page, by name.
 func built(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -44,7 +44,7 @@ func built(t *testing.T) map[string][]byte {
 	return all
 }
 
-// maxZipped is how large the page may be, compressed.
+// maxZipped is the maximum compressed size of the page.
 const maxZipped = 100_000
 
 func TestAssetsAreSmall(t *testing.T) {
@@ -66,8 +66,8 @@ func TestAssetsAreSmall(t *testing.T) {
 	}
 }
 
-// TestPolicyOfContent: nothing inline runs, nothing comes from elsewhere, and no site frames
-// the page.
+// TestPolicyOfContent checks the Content-Security-Policy: nothing inline runs, nothing is loaded from elsewhere, and
+// no site can frame the page.
 func TestPolicyOfContent(t *testing.T) {
 	for name := range built(t) {
 		if name == "index.html" {
@@ -94,8 +94,8 @@ func TestPolicyOfContent(t *testing.T) {
 	}
 }
 
-// TestFiles: each file has its type, names with a hash are kept for ever and the page is
-// asked for again, and what a browser gets compressed is the same.
+// TestFiles checks that each file has its type, that names with a hash are cached forever while the page is
+// revalidated, and that compressed responses have the same content.
 func TestFiles(t *testing.T) {
 	hashed := regexp.MustCompile(`^assets/[\w-]+-[\w-]{8}\.(js|css|svg)$`)
 	for name, text := range built(t) {
@@ -137,8 +137,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestLanguages: both dictionaries have the same texts with the same places for values, and
-// every text that the page names is there.
+// TestLanguages checks that both dictionaries have the same texts with the same placeholders, and every text that the
+// page uses.
 func TestLanguages(t *testing.T) {
 	entry := regexp.MustCompile(`(?m)^  (\w+): "((?:[^"\\]|\\.)*)",$`)
 	read := func(file string) map[string]string {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// view is a policy as the API shows it.
+// view returns a policy in the form of the API.
 func view(of *headgate.Policy) adminapi.PolicyView {
 	limits := []string{}
 	for _, l := range of.Limits() {

@@ -17,12 +17,11 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// frontEnd is what a timeline says of requests of a program.
+// frontEnd is the front end named in timelines of a program.
 const frontEnd = "library"
 
-// Program is the page of a program that limits by itself: read-only, with what the program's
-// limiter decides, its top keys, and the state of a key under each policy. Latency, processes
-// and changes are on the page of a server alone.
+// Program is a read-only page for a program with its own limiter: the limiter's decisions, its top keys, and the
+// state of a key under each policy. Latency, processes and changes are only on the page of a server.
 //
 //	page := dashboard.New()
 //	defer page.Close()
@@ -30,9 +29,9 @@ const frontEnd = "library"
 //	page.Show(limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10))))
 //	mux.Handle("/limits/", http.StripPrefix("/limits", page))
 //
-// It does not authenticate requests: the program puts its own authentication in front of it,
-// because the page shows keys. It answers the calls of docs/reference/admin.yaml that a page
-// without a server can have. Counting costs a decision about 0.2 µs, and 24 MiB at most.
+// It does not authenticate requests: the program must add its own authentication, because the page shows keys. It
+// answers the calls of docs/reference/admin.yaml that work without a server. Counting adds about 0.2 µs to a
+// decision, and takes at most 24 MiB.
 type Program struct {
 	mux  *http.ServeMux
 	feed *feed.Feed
@@ -43,14 +42,14 @@ type Program struct {
 	all      []*row
 	policies map[string]*headgate.Policy
 
-	// The feed's goroutine alone uses these.
+	// Used only by the feed's goroutine.
 	last    map[*row]rowCounts
 	since   time.Time
 	away    time.Time // since when no decision was known; zero if one was
 	outages int64
 }
 
-// row is the counts of one policy.
+// row has the counts of one policy.
 type row struct {
 	policy string
 	counts outcomes.Table[atomic.Uint64]
@@ -74,8 +73,8 @@ func (p *Program) Close() { p.feed.Close() }
 // ServeHTTP answers requests for the page and its calls. See [Handler] for paths.
 func (p *Program) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
 
-// Show adds policies, so that the page lists their limits and explains keys under them. A
-// policy of the same name takes the place of an earlier one.
+// Show adds policies, so that the page lists their limits and explains keys under them. A policy replaces an earlier
+// one of the same name.
 func (p *Program) Show(policies ...*headgate.Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +137,7 @@ func event(op *engine.Op, r *headgate.Result, now time.Time, counts int64) *topk
 	return e
 }
 
-// read returns what was decided since it was last called.
+// read returns the decisions since the previous call.
 func (p *Program) read(now time.Time) adminapi.Second {
 	elapsed := max(now.Sub(p.since).Seconds(), 0.001)
 	p.since = now

@@ -15,8 +15,7 @@ import (
 	"github.com/headgate/headgate/dashboard"
 )
 
-// program is a program with a page below /limits, and requests of its keys: joe has spent
-// what the policy day allows.
+// program is a program with a page at /limits, and requests for its keys: joe has used up the policy day.
 func program(t *testing.T) string {
 	t.Helper()
 	page := dashboard.New()
@@ -111,7 +110,7 @@ func TestProgramAnswers(t *testing.T) {
 	}
 }
 
-// TestProgramEvents: the first snapshot has what was decided, by policy and key.
+// TestProgramEvents checks that the first snapshot has the decisions, by policy and key.
 func TestProgramEvents(t *testing.T) {
 	page := program(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"admin/v1/events", http.NoBody)
@@ -142,7 +141,7 @@ func TestProgramEvents(t *testing.T) {
 	}
 }
 
-// A program shows its own page below a path of its own.
+// A program serves its page at a path.
 func ExampleNew() {
 	page := dashboard.New()
 	defer page.Close()
@@ -151,7 +150,7 @@ func ExampleNew() {
 	perUser := limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10)))
 	page.Show(perUser)
 	mux := http.NewServeMux()
-	mux.Handle("/limits/", http.StripPrefix("/limits", page)) // behind the program's own authentication
+	mux.Handle("/limits/", http.StripPrefix("/limits", page)) // protected by the program's own authentication
 
 	answer := httptest.NewRecorder()
 	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/limits/admin/v1/policies/per-user", http.NoBody))

@@ -8,10 +8,10 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// topShown is how many top keys of each kind a snapshot has.
+// topShown is the number of top keys of each kind in a snapshot.
 const topShown = 20
 
-// stand returns the snapshot of a second.
+// stand returns the snapshot for a second.
 func (p *Program) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	top := func(of topkeys.Events) adminapi.TopKeys {
 		report := p.top.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write web/src/types.ts")
 
 const typesFile = "web/src/types.ts"
 
-// TestTypesOfPage: the types of the page are those of package adminapi. go test . -update writes them.
+// TestTypesOfPage checks that the page's types are those of package adminapi. go test . -update writes them.
 func TestTypesOfPage(t *testing.T) {
 	want := generate(t, "../internal/adminapi")
 	if *update {
@@ -37,7 +37,7 @@ func TestTypesOfPage(t *testing.T) {
 	}
 }
 
-// generate returns the structs and words of a package's files as TypeScript.
+// generate returns a package's structs and string types as TypeScript.
 func generate(t *testing.T, folder string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -94,7 +94,7 @@ func addWords(words map[string][]string, d *ast.GenDecl) {
 	}
 }
 
-// writeInterface writes a struct, unless none of it is in JSON.
+// writeInterface writes a struct, unless none of its fields are in JSON.
 func writeInterface(out *strings.Builder, doc *ast.CommentGroup, name string, of *ast.StructType) {
 	var fields, embedded []string
 	for _, field := range of.Fields.List {
@@ -143,7 +143,7 @@ func typescript(of ast.Expr) string {
 		return typescript(of.Elt) + "[]"
 	case *ast.MapType:
 		return "Record<" + typescript(of.Key) + ", " + typescript(of.Value) + ">"
-	case *ast.SelectorExpr: // of other packages there are time.Time and json.RawMessage
+	case *ast.SelectorExpr: // the only types from other packages are time.Time and json.RawMessage
 		if of.Sel.Name == "Time" {
 			return "string"
 		}

@@ -2,31 +2,28 @@ package engine
 
 import "context"
 
-// Binder is a [Store] that can look up ahead of the requests what those on one limit in
-// one name space have in common. It is for stores in memory, where the look-ups of a
-// request take as long as its decision.
+// Binder is a [Store] that can look up a limit in a name space in advance of the requests on it. It is for stores in
+// memory, where the lookups for a request take as long as its decision.
 type Binder interface {
 	Store
-	// Bind returns nil for a limit that only Do decides.
+	// Bind returns nil for a limit that only Do can decide.
 	Bind(space string, limit Limit) Bound
 }
 
-// Bound is a limit in a name space of a store, looked up.
+// Bound is a limit in a name space of a store, with its lookups done.
 type Bound interface {
-	// Allow charges the key the cost, as an [OpAllow] does. If it cannot decide at once,
-	// Decided is false, and nothing was changed: [Store].Do then has the answer, be it an
-	// error. Allow does not keep the key.
+	// Allow charges the key the cost, like an [OpAllow]. If it cannot decide, Decided is false and nothing has
+	// changed; [Store].Do then has the answer or the error. Allow does not retain the key.
 	Allow(ctx context.Context, key string, cost int64) Simple
 }
 
-// Simple is the answer of a [Bound]: an [Outcome] without a delay, and exact. Its limit is
-// the limit's capacity.
+// Simple is the answer of a [Bound]: an exact [Outcome] without a delay. Its limit is the limit's capacity.
 type Simple struct {
 	Decided, Allowed bool
 	// AtMicros is the store's time of the decision, in µs since 1970.
 	AtMicros int64
-	// Remaining is how many units are left, rounded down.
+	// Remaining is the number of units left, rounded down.
 	Remaining int64
-	// RetryAfter and ResetAfter are those of a [Standing], in µs.
+	// RetryAfter and ResetAfter are as in [Standing], in µs.
 	RetryAfter, ResetAfter int64
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// DefaultLease is the lease time of a concurrency limit that sets none.
+// DefaultLease is the lease time of a concurrency limit that does not set one.
 const DefaultLease = time.Minute
 
 const (
@@ -36,9 +36,8 @@ type draft struct {
 	settings  []Setting
 }
 
-// Build returns a limit of an algorithm with one rate, or several windows, and settings.
-// If a field is set twice, the last setting counts. An invalid rate or setting makes the
-// limit invalid: [Limit.Err] returns the [*InputError].
+// Build returns a limit of an algorithm with one rate, or several windows, and settings. If a field is set twice, the
+// last setting counts. An invalid rate or setting makes the limit invalid: [Limit.Err] returns the [*InputError].
 func Build(a algo.Algorithm, rates []Rate, settings ...Setting) Limit {
 	d := draft{algorithm: a, rates: rates, settings: settings}
 	s, err := d.build()
@@ -82,7 +81,7 @@ func (d *draft) has(field string) bool {
 	return slices.ContainsFunc(d.settings, func(s Setting) bool { return s.Field == field })
 }
 
-// of returns the last setting of a field, or one without a value.
+// of returns the last setting of a field, or an empty one.
 func (d *draft) of(field string) Setting {
 	for _, s := range slices.Backward(d.settings) {
 		if s.Field == field {
@@ -104,7 +103,7 @@ var builders = [...]func(*draft, *spec) error{
 	algo.FairShare:     (*draft).fairShare,
 }
 
-// A builder that is missing stops every program that imports the package.
+// A missing builder panics in every program that imports the package.
 func init() {
 	for _, a := range algo.Algorithms() {
 		if !a.Constant() && (int(a) >= len(builders) || builders[a] == nil) {
@@ -143,7 +142,7 @@ func (d *draft) fixedWindow(l *spec) error {
 	return d.first(l)
 }
 
-// calendarUnits are the calendar periods of a fixed length; month and year are not in it.
+// calendarUnits are the calendar periods of a fixed length, without month and year.
 var calendarUnits = map[time.Duration]algo.Unit{
 	time.Minute: algo.Minute, time.Hour: algo.Hour, day: algo.Day, week: algo.Week,
 }
@@ -187,8 +186,7 @@ func (d *draft) anchor(n *algo.Limit) error {
 	return nil
 }
 
-// zones keeps one pointer per time zone, so that limits stay comparable. It keeps only
-// names that exist: about 600.
+// zones keeps one pointer per time zone, so that limits stay comparable. It has only names that exist: about 600.
 var zones sync.Map
 
 func loadZone(name string) (*time.Location, error) {
@@ -225,7 +223,7 @@ func checkUnits(field string, n int64) error {
 	return nil
 }
 
-// checkRate checks a rate that is written as one field, so its errors show it whole.
+// checkRate checks a rate that is written as one field. Its errors show the whole rate.
 func checkRate(r Rate) error {
 	if checkUnits("rate", r.Count) != nil {
 		return invalid("rate", remark(r.String()), "a count of "+unitsAccepted)
@@ -246,7 +244,7 @@ func checkSpan(field string, r Rate) error {
 	return nil
 }
 
-// severalWindows checks the list of windows, and keeps the list if it has more than one.
+// severalWindows checks the list of windows, and stores it if it has more than one.
 func (d *draft) severalWindows(l *spec) error {
 	for _, set := range d.settings {
 		d.rates = append(slices.Clip(d.rates), set.Rates...)

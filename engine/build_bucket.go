@@ -115,7 +115,7 @@ func (d *draft) pacer(l *spec) error {
 	if err := checkRefill("burst", l, n.Burst, 0); err != nil {
 		return err
 	}
-	// The shorter of max_wait and max_queue decides, so the longer one has no bound.
+	// The shorter of max_wait and max_queue decides, so the longer one needs no bound.
 	queued, fits := refill(l, 0, n.Queue)
 	if n.HasWait && (!n.HasQueue || !fits || n.MaxWait < queued) {
 		if full, _ := refill(l, n.Burst, 0); full+n.MaxWait > longest.Microseconds() {
@@ -126,8 +126,7 @@ func (d *draft) pacer(l *spec) error {
 	return checkRefill("max_queue", l, n.Burst, n.Queue)
 }
 
-// refill returns how long the tokens take to refill, in µs, rounded up; ok is false where
-// the result exceeds 64 bits.
+// refill returns how long the tokens take to refill, in µs, rounded up; ok is false if the result exceeds 64 bits.
 func refill(l *spec, burst, more int64) (span int64, ok bool) {
 	hi, lo := bits.Mul64(uint64(burst+more), uint64(l.numbers.Period))
 	if hi >= uint64(l.numbers.Count) {
@@ -140,8 +139,8 @@ func refill(l *spec, burst, more int64) (span int64, ok bool) {
 	return int64(min(quotient, 1<<62)), true
 }
 
-// checkRefill returns an error for a bucket that takes more than 100 years to fill. The
-// error names the number that is too large.
+// checkRefill returns an error for a bucket that takes more than 100 years to fill. The error names the number that
+// is too large.
 func checkRefill(more string, l *spec, burst, extra int64) error {
 	if span, ok := refill(l, burst, 0); !ok || span > longest.Microseconds() {
 		return invalid("burst", burst, "a burst that refills within 36525d at "+l.rate(0).String())

@@ -8,12 +8,13 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Leave is how much of a limit a class of requests leaves to the classes before it: units, or a
-// percentage of each capacity. The zero value leaves nothing.
+// Leave is the part of a limit that a class of requests must leave to the classes before it: units, or a percentage
+// of each capacity. The zero value leaves nothing.
 type Leave struct {
 	Units   int64
 	Percent int64
-	// Pressure is how many quarters of the rest are left too: 0 to [FullPressure]. Then the class has one unit of each capacity.
+	// Pressure is how many quarters of the rest are left as well: 0 to [FullPressure]. At [FullPressure] the class
+	// has one unit of each capacity.
 	Pressure int64
 }
 
@@ -22,7 +23,7 @@ const FullPressure = 4
 
 const leaveAccepted = "0% to 99% in whole percents, or a number of units"
 
-// ParseLeave reads a text such as 10% or 20.
+// ParseLeave parses a text such as 10% or 20.
 func ParseLeave(text string) (Leave, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -36,7 +37,7 @@ func ParseLeave(text string) (Leave, error) {
 	}
 }
 
-// String returns the text that ParseLeave reads.
+// String returns the text in the form that ParseLeave reads.
 func (l Leave) String() string {
 	if l.Percent > 0 {
 		return strconv.FormatInt(l.Percent, 10) + "%"
@@ -44,19 +45,20 @@ func (l Leave) String() string {
 	return strconv.FormatInt(l.Units, 10)
 }
 
-// Of returns how many units of a capacity are left: a percentage is rounded up, and the quarters of the rest down. Of 200 units with
-// 10 % and two quarters it is 20 + ⌊179·2/4⌋ = 109.
+// Of returns the number of units of a capacity that are left: a percentage is rounded up, and the quarters of the
+// rest down. Of 200 units with 10 % and two quarters it is 20 + ⌊179·2/4⌋ = 109.
 func (l Leave) Of(capacity int64) int64 {
 	left := l.Units + (capacity*l.Percent+99)/100 // below 2^55
 	return left + max(0, capacity-1-left)*l.Pressure/FullPressure
 }
 
-// Leaving returns the limit under which a class of requests is decided that leaves units to others: each capacity is
-// lowered by [Leave.Of]. It counts in the same counter as l, because its numbers are those of another version of l. So a request
-// of the class passes only if so many units remain after it, and requests under l can use all. It makes no debt. The error is
-// that of a limit that has no unit left, of a pacer, of next_pays, and of windows whose lowered limits no longer grow.
+// Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by
+// [Leave.Of]. It counts in the same counter as l, because it is another version of l. So a request of the class
+// passes only if that many units remain after it, and requests under l can use all. It allows no debt. It is an error
+// if no unit is left, for a pacer, with next_pays, and if the lowered limits of windows no longer grow.
 //
-// With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied while fewer than 20 units would remain.
+// With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
+// remain.
 func (l Limit) Leaving(leave Leave) (Limit, error) {
 	s := l.of()
 	switch {

@@ -38,7 +38,8 @@ func TestLeavingLowersEachCapacity(t *testing.T) {
 	}
 }
 
-// FuzzParseLeave: what is accepted is read back from its text, and leaves no more than it says.
+// FuzzParseLeave checks that accepted text is parsed back from its formatted form, and that it leaves no more than it
+// says.
 func FuzzParseLeave(f *testing.F) {
 	for _, text := range []string{"10%", "0", "99%", "100%", "-1", "+5", "281474976710655", "281474976710656", "1.5%", "%"} {
 		f.Add(text, int64(200))
@@ -55,7 +56,8 @@ func FuzzParseLeave(f *testing.F) {
 	})
 }
 
-// TestLeaveUnderPressure: the quarters are parts of the remaining units, and one unit remains for the class at the highest level.
+// TestLeaveUnderPressure checks that the quarters are fractions of the remaining units, and that one unit is left for
+// the class with the highest priority.
 func TestLeaveUnderPressure(t *testing.T) {
 	for level, want := range [engine.FullPressure + 1]int64{20, 64, 109, 154, 199} {
 		if got := (engine.Leave{Percent: 10, Pressure: int64(level)}).Of(200); got != want {

@@ -7,42 +7,38 @@ import (
 	"time"
 )
 
-// Coordinator lets the processes that share a store know of one another: which are alive,
-// and what has changed. A store may implement it; memstore and redisstore do.
+// Coordinator lets the processes that share a store discover each other and exchange changes. A store may implement
+// it; memstore and redisstore do.
 //
 // Times are the store's. Names are any bytes, 1 to [MaxNameBytes]. An argument out of its
 // bounds is an [InputError], and nothing changes. Members, topics and values are named
 // separately: a topic and a value of one name are different things.
 type Coordinator interface {
-	// Beat says that a member of a group lives until life from now, 10 ms to an hour;
-	// this replaces what earlier beats said. It returns all living members, sorted,
-	// including this one. A group has at most [MaxMembers]; a beat of one more returns
+	// Beat keeps a member of a group alive for life from now, 10 ms to an hour, replacing earlier beats. It returns
+	// all living members, sorted, including this one. A group has at most [MaxMembers]; a beat of one more returns
 	// [ErrGroupFull].
 	Beat(ctx context.Context, group, member string, life time.Duration) (members []string, err error)
-	// Leave ends a member's life. It does nothing for a member that is not alive.
+	// Leave ends a member's life. It does nothing if the member is not alive.
 	Leave(ctx context.Context, group, member string) error
 
-	// Publish sends a message, up to [MaxMessageBytes], to the current subscribers of the
-	// topic. It is a hint: a message can be lost. A promise must rest on a version that
-	// is read with Get.
+	// Publish sends a message, up to [MaxMessageBytes], to the current subscribers of the topic. It is only a hint,
+	// because messages can be lost. Guarantees must rest on a version read with Get.
 	Publish(ctx context.Context, topic, message string) error
-	// Subscribe calls heard with each message of a topic, one after another, and keeps
-	// the order of each publisher. It calls ready once it receives messages. It returns
-	// ctx's error when ctx ends, [ErrClosed] when the store is closed, and
-	// [ErrStoreUnavailable] when the connection is lost.
+	// Subscribe calls heard with each message of a topic, one after another, in the order of each publisher. It calls
+	// ready once it receives messages. It returns ctx's error when ctx ends, [ErrClosed] when the store is closed,
+	// and [ErrStoreUnavailable] when the connection is lost.
 	Subscribe(ctx context.Context, topic string, ready func(), heard func(message string)) error
 
 	// Get returns a value and its version. The version is 0 if there is no value.
 	Get(ctx context.Context, name string) (value string, version int64, err error)
-	// CompareAndSet stores a value, up to [MaxValueBytes], if its version is still the
-	// given one; version 0 stores it only if there is no value. It returns the version
-	// that now holds, and whether this call stored it. The versions of a name grow and
-	// never repeat, even after the store has lost its data, because a new version is
-	// never below the store's time in µs. Values do not expire.
+	// CompareAndSet stores a value, up to [MaxValueBytes], if its version is still the given one; version 0 stores it
+	// only if there is no value. It returns the current version, and whether this call stored it. The versions of a
+	// name grow and never repeat, even after the store has lost its data, because a new version is never below the
+	// store's time in µs. Values do not expire.
 	CompareAndSet(ctx context.Context, name string, version int64, value string) (now int64, swapped bool, err error)
 }
 
-// The bounds of a [Coordinator].
+// Bounds of a [Coordinator].
 const (
 	MaxNameBytes    = 256
 	MaxMembers      = 1000
@@ -53,8 +49,8 @@ const (
 	maxLife = time.Hour
 )
 
-// ErrGroupFull is the error of a beat in a group that already has [MaxMembers]. It
-// matches [ErrStoreUnavailable]: the caller does not know how many members there are.
+// ErrGroupFull is the error of a beat in a group that already has [MaxMembers]. It matches [ErrStoreUnavailable],
+// because the number of members is then unknown.
 var ErrGroupFull = fmt.Errorf("%w: the group has %d members", ErrStoreUnavailable, MaxMembers)
 
 // CheckName returns an [*InputError] for a name that no [Coordinator] accepts.

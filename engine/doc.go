@@ -7,6 +7,6 @@
 //	Coordinator         lets the processes that share a store find one another
 //	algo                the arithmetic: every store runs the same steps
 //
-// Stores and layers import this package and algo, and never package headgate. Programs
-// import package headgate, which makes its Decision from an Outcome.
+// Stores and layers import this package and algo, but never package headgate. Programs import package headgate, which
+// makes its Decision from an Outcome.
 package engine

@@ -28,18 +28,17 @@ var (
 	ErrClosed = errors.New("headgate: closed")
 )
 
-// InputError says which field of a limit or request is not accepted. Nothing was changed.
-// It matches [ErrInvalid].
+// InputError names a field of a limit or request that is not accepted. Nothing was changed. It matches [ErrInvalid].
 type InputError struct {
 	// Field is the field's name in configuration files: "burst", "key", "cost".
 	Field string
-	// Value is what was given, as text, cut at 128 bytes.
+	// Value is the given value as text, cut at 128 bytes.
 	Value string
-	// Accepted says which values are accepted: "1 to 281474976710655".
+	// Accepted describes the accepted values: "1 to 281474976710655".
 	Accepted string
 }
 
-// Error names the field, the value and what is accepted.
+// Error names the field, the value and the accepted values.
 func (e *InputError) Error() string {
 	return fmt.Sprintf("headgate: %s is %s; accepted: %s", e.Field, e.Value, e.Accepted)
 }
@@ -49,13 +48,13 @@ func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
 // ItemError is the error of one item of a list of charges.
 type ItemError struct {
-	// Item is its place, from 0.
+	// Item is its index, from 0.
 	Item int
 	// Err is the error, such as an [*InputError].
 	Err error
 }
 
-// Error names the place.
+// Error names the item.
 func (e *ItemError) Error() string {
 	return fmt.Sprintf("headgate: charges.%d: %s", e.Item, strings.TrimPrefix(e.Err.Error(), "headgate: "))
 }
@@ -63,7 +62,7 @@ func (e *ItemError) Error() string {
 // Unwrap returns the error of the item.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// remark is a value that the error shows as it is. Text from outside is quoted.
+// remark is a value that the error shows unquoted. Text from outside is quoted.
 type remark string
 
 func invalid(field string, value any, accepted string) error {

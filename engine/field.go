@@ -9,26 +9,25 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Field is a field that a limit can have in addition to its rate. One table serves limits
-// in Go, as text, in policy files and in JSON.
+// Field is a field that a limit can have in addition to its rate. One table is used for limits in Go, as text, in
+// policy files and in JSON.
 type Field struct {
 	// Name is the field's name in each of these forms.
 	Name string
-	// Kind says what kind of value follows the name.
+	// Kind is the type of the value.
 	Kind FieldKind
-	// Accepted says which values the field takes.
+	// Accepted describes the accepted values.
 	Accepted string
-	// About says what the field is for.
+	// About describes the purpose of the field.
 	About string
 
-	// implies: a text without an algorithm is of the only one with this field.
+	// implies is true if the field implies the only algorithm that has it, in a text without an algorithm.
 	implies bool
-	// text returns the field in the text of a limit of an algorithm that has it, or "" for
-	// the default.
+	// text returns the field in the text of a limit, or "" for the default.
 	text func(l *spec) string
 }
 
-// FieldKind says what the value of a field is.
+// FieldKind is the type of the value of a field.
 type FieldKind uint8
 
 // The kinds of field.
@@ -133,7 +132,7 @@ func Fields() iter.Seq[Field] { return slices.Values(fields) }
 // On reports whether limits of the algorithm have the field.
 func (f *Field) On(a algo.Algorithm) bool { return a.Has(f.Name) }
 
-// only returns the only algorithm that has the field.
+// only returns the single algorithm that has the field.
 func (f *Field) only() algo.Algorithm {
 	all := algo.Algorithms()
 	return all[slices.IndexFunc(all, f.On)]
@@ -149,8 +148,7 @@ func fieldNamed(name string) *Field {
 	return nil
 }
 
-// Setting sets one field of a limit. Field is its name; the value is in the member for
-// the field's kind.
+// Setting sets one field of a limit. Field is its name; the value is in the member for the field's kind.
 type Setting struct {
 	Field string
 	Units int64
@@ -159,7 +157,7 @@ type Setting struct {
 	Rates []Rate
 }
 
-// ParseSetting reads the value of a field from its text form.
+// ParseSetting parses the text form of a field's value.
 func ParseSetting(field, text string) (Setting, error) {
 	f, s := fieldNamed(field), Setting{Field: field}
 	if f == nil {
@@ -179,7 +177,7 @@ func ParseSetting(field, text string) (Setting, error) {
 	return s, err
 }
 
-// fieldNames lists what can follow the rates in a limit's text form.
+// fieldNames lists the words that can follow the rates in a limit's text form.
 func fieldNames() string {
 	var names []string
 	for i := range fields {

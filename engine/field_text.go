@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The fields in the text of a limit, each "" for its default.
+// The fields in the text form of a limit, each "" for its default.
 
 func burstText(l *spec) string {
 	n := &l.numbers
@@ -68,7 +68,7 @@ func anchorText(l *spec) string {
 	return "anchor " + l.numbers.Anchor.String()
 }
 
-// A text has segments or segment: several windows have no common number of segments.
+// Either segments or segment is written: several windows have no common number of segments.
 func segmentsText(l *spec) string {
 	n := &l.numbers
 	if _, several := n.Window(0); several {

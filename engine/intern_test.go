@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Equal limits share one spec, even when goroutines build them at the same time. A spec
-// that no limit refers to is collected.
+// Equal limits share one spec, even if goroutines build them at the same time. A spec that no limit references is
+// collected.
 func TestEqualLimitsShareOneCollectableSpec(t *testing.T) {
 	const made = 1000
 	known := func() int {

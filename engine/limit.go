@@ -9,18 +9,15 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Limit is how much is allowed: an immutable, comparable value, safe to share and to
-// reuse. [Build] and [ParseLimit] make it. A Limit that could not be built carries the
-// reason ([Limit.Err]), and every operation on it returns that error. An operation on the
-// zero Limit returns an error too. Neither ever allows a request.
+// Limit is a rule: an algorithm and its numbers. It is an immutable, comparable value, safe to share and reuse, made
+// by [Build] and [ParseLimit]. An invalid Limit carries its error ([Limit.Err]), and every operation on it returns
+// that error. An operation on the zero Limit returns an error too. Neither ever allows a request.
 //
-// A counter is named by the limit's algorithm, name and grid. The grid is the numbers
-// that units are counted on: the length and alignment of a fixed window, the length of a
-// sliding window's segments, a pacer's rate. So unnamed limits of one algorithm and grid
-// share a counter on a key, and their other numbers may change: see
-// docs/reference/changing-limits.md. Beside the counts, a state keeps only what is needed
-// to carry over spent units when the numbers change. Give different names (field name) to
-// limits that must count apart.
+// A counter is named by the limit's algorithm, name and grid. The grid is the numbers that units are counted on: the
+// length and alignment of a fixed window, the length of a sliding window's segments, a pacer's rate. So unnamed
+// limits of one algorithm and grid share a counter on a key, and their other numbers may change: see
+// docs/reference/changing-limits.md. Besides the counts, a state has only what is needed to carry over spent units
+// when the numbers change. Give different names (field name) to limits that must count separately.
 //
 // A Limit is one word. Equal limits are interned: they share one pointer.
 type Limit struct{ spec *spec }
@@ -29,17 +26,16 @@ type Limit struct{ spec *spec }
 type spec struct {
 	numbers algo.Limit
 	name    string
-	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which the
-	// arithmetic sees as 1/1s and text shows as it was written.
+	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which is 1/1s in the arithmetic and keeps its
+	// written form as text.
 	scale int64
-	// err says why the limit could not be built; nil for one that was.
+	// err is the reason why the limit is invalid, or nil.
 	err error
 }
 
 var notBuilt = spec{err: invalid("limit", remark("not built"), "one made by a constructor, such as TokenBucket")}
 
-// Err returns nil for a limit that was built, and otherwise the [*InputError] that says
-// which field is invalid and what is accepted.
+// Err returns nil for a valid limit, and otherwise the [*InputError] with the invalid field and the accepted values.
 func (l Limit) Err() error { return l.of().err }
 
 func (l Limit) of() *spec {
@@ -52,7 +48,7 @@ func (l Limit) of() *spec {
 // DefaultName is the name of an unnamed limit.
 const DefaultName = "default"
 
-// Name returns the name that was given to the limit, or [DefaultName].
+// Name returns the limit's name, or [DefaultName].
 func (l Limit) Name() string { return l.of().Name() }
 
 // Name returns the limit's name.
@@ -63,8 +59,8 @@ func (l *spec) Name() string {
 	return l.name
 }
 
-// Placed returns an unnamed limit under the name of its place in a request, "1" for the
-// first. It returns any other limit unchanged.
+// Placed returns an unnamed limit with its position in a request as its name, "1" for the first. It returns any other
+// limit unchanged.
 func (l Limit) Placed(place int) Limit {
 	s := l.of()
 	if s.name != "" || s.err != nil || !s.counts() {
@@ -75,16 +71,16 @@ func (l Limit) Placed(place int) Limit {
 	return named.limit()
 }
 
-// Algorithm returns the algorithm by which the limit counts.
+// Algorithm returns the limit's algorithm.
 func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 
-// Capacity returns how many units an untouched limit lets through at once: the burst of a
-// bucket or pacer; of a fair-share limit what one key can have of it; the count of a window, log or concurrency limit (of the first window,
-// if there are several); 0 for DenyAll and NoLimit.
+// Capacity returns the number of units that a full limit admits at once: the burst of a bucket or pacer; the most that
+// one key of a fair-share limit can have; the count of a window, log or concurrency limit (of the first window, if
+// there are several); 0 for DenyAll and NoLimit.
 func (l Limit) Capacity() int64 { return l.Numbers().Capacity() }
 
-// Rates returns the limit's rate as it was written, or each of its windows in the order
-// given. DenyAll and NoLimit have none. A concurrency limit has its units per lease time.
+// Rates returns the limit's rate as written, or each of its windows in the order given. DenyAll and NoLimit have
+// none. A concurrency limit has its units per lease time.
 func (l Limit) Rates() []Rate {
 	s := l.of()
 	n := &s.numbers
@@ -103,14 +99,12 @@ func (l Limit) Rates() []Rate {
 	}
 }
 
-// Rate returns the rate of the window at a place, from 0, or the limit's only rate, as it
-// was written. Of a concurrency limit it is the units without a period. It does not
-// allocate.
+// Rate returns the rate of the window at an index, from 0, or the limit's only rate, as written. For a concurrency
+// limit it is the units without a period. It does not allocate.
 func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 
-// Earlier returns by how much a window of a sliding log is as if untouched before
-// [Standing].ResetAfter, which is that of the longest one: the newest entry leaves it so much earlier. It
-// is 0 for every other limit.
+// Earlier returns how long before [Standing].ResetAfter a window of a sliding log is full again. ResetAfter belongs
+// to the longest window, which the newest entry leaves last. It is 0 for every other limit.
 func (l Limit) Earlier(window int) time.Duration {
 	n := &l.of().numbers
 	if !n.Algorithm.KeepsTimes() {
@@ -135,21 +129,21 @@ func (l *spec) rate(window int) Rate {
 	return Rate{Count: n.Count * l.scale, Period: micros(n.Period * l.scale)}
 }
 
-// Numbers returns the integers that stores decide with. The caller must not change them.
+// Numbers returns the integers used by stores. The caller must not change them.
 func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
 
 // Unlimited reports whether the limit allows every request.
 func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm.AllowsAll() }
 
-// Counter names what a limit counts in, without the name space and the key: limits of one
-// counter differ at most in their numbers, as versions of one limit do.
+// Counter names the counter of a limit, without the name space and the key. Limits with the same counter differ at
+// most in their numbers, like versions of one limit.
 type Counter struct {
 	Name      string
 	Algorithm algo.Algorithm
 	Grid      algo.Grid
 }
 
-// Counter returns the counter of the limit. DenyAll and NoLimit keep none.
+// Counter returns the counter of the limit. DenyAll and NoLimit have none.
 func (l Limit) Counter() Counter {
 	s := l.of()
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
@@ -179,5 +173,5 @@ func HashTag(key string) string {
 	return key
 }
 
-// counts reports whether the limit keeps a counter.
+// counts reports whether the limit has a counter.
 func (l *spec) counts() bool { return !l.numbers.Algorithm.Constant() }

@@ -1,6 +1,6 @@
 package engine
 
-// Counter returns the place of the charge that counts in the same state as another one, −1 if there is none.
+// Counter returns the index of the charge with the same counter, or −1.
 func (o *Op) Counter(c *Charge) int {
 	for i := range o.Charges {
 		if have := &o.Charges[i]; have.Key == c.Key && have.Space == c.Space && have.Limit.Counter() == c.Limit.Counter() {
@@ -10,8 +10,8 @@ func (o *Op) Counter(c *Charge) int {
 	return -1
 }
 
-// Permits returns the acquire of the permits that a reserve takes, or that the reservation of a settle
-// has; ok is false if there are none.
+// Permits returns the acquire for the permits in a reserve, or in the reservation of a settle; ok is false if there
+// are none.
 func (o *Op) Permits() (acquire Op, ok bool) {
 	if o.Kind != OpReserve && o.Kind != OpSettle {
 		return acquire, false

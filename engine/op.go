@@ -10,8 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Kind is what an Op does. Scripts in a store are sent these numbers: new ones are added
-// at the end.
+// Kind is the kind of an Op. Scripts in stores get these numbers, so new ones are added at the end.
 type Kind uint8
 
 // The kinds of operation.
@@ -20,37 +19,34 @@ const (
 	OpAllow Kind = iota
 	// OpAtMost charges as many units as pass now, up to the cost.
 	OpAtMost
-	// OpPeek answers as OpAllow would and writes nothing.
+	// OpPeek answers like OpAllow but writes nothing.
 	OpPeek
 	// OpGive returns the cost to every limit.
 	OpGive
-	// OpReset deletes the state; Result.Found says whether there was any.
+	// OpReset deletes the state; Result.Found reports whether there was any.
 	OpReset
-	// OpExpiry sets Result.Found if there is a state, and Result.TTL to how long it
-	// lasts, whatever the limit's numbers are.
+	// OpExpiry sets Result.Found if there is a state, and Result.TTL to how long it lasts, regardless of the limit's
+	// numbers.
 	OpExpiry
 	// OpAcquire takes a permit of a concurrency limit for the holder Op.ID.
 	OpAcquire
 	// OpRenew extends the permit of Op.ID; denied means that the permit is lost.
 	OpRenew
-	// OpRelease gives the permit of Op.ID back; Result.Found says whether there was one.
+	// OpRelease gives the permit of Op.ID back; Result.Found reports whether there was one.
 	OpRelease
-	// OpCount charges a fixed window the whole cost, also beyond the limit, and is
-	// denied if the window then has more units than the limit: a counter that is
-	// compared with the limit, as Envoy's rate limit service has it. A window counts
-	// up to 2^48−1 units. Outcome.Granted is how many of the units the limit had room
-	// for.
+	// OpCount charges a fixed window the whole cost, even beyond the limit, and is denied if the window then has more
+	// units than the limit: a counter compared with a limit, as in Envoy's rate limit service. A window counts up to
+	// 2^48−1 units. Outcome.Granted is the number of units that the limit had room for.
 	OpCount
-	// OpReserve charges as OpAllow does, and a token bucket or pacer also where it has
-	// the units only later: see [algo.Reserve]. Of a concurrency limit it takes a permit.
-	// [Outcome.Reservation] returns what was reserved.
+	// OpReserve charges like OpAllow, but a token bucket or pacer also grants units that refill later: see
+	// [algo.Reserve]. From a concurrency limit it takes a permit. [Outcome.Reservation] returns the reservation.
 	OpReserve
-	// OpSettle ends Op.Reservation: the charges have its limits, and as costs the units
-	// that were used, 0 of a permit ([algo.Settle]). Result.Found says whether this operation settled
-	// it: false if it has ended, or was settled before, and then nothing changes.
+	// OpSettle ends Op.Reservation: the charges have its limits, with the used units as costs, 0 for a permit
+	// ([algo.Settle]). Result.Found reports whether this operation settled it. It is false, and nothing changes, if
+	// the reservation has ended or was settled before.
 	OpSettle
 
-	// Kinds is how many kinds there are.
+	// Kinds is the number of kinds.
 	Kinds
 )
 
@@ -66,19 +62,19 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Takes reports whether an operation of the kind takes units, or is denied them: allow, at
-// most, acquire, count and reserve.
+// Takes reports whether operations of the kind take units, or are denied them: allow, at most, acquire, count and
+// reserve.
 func (k Kind) Takes() bool {
 	return k == OpAllow || k == OpAtMost || k == OpAcquire || k == OpCount || k == OpReserve
 }
 
-// The bounds of one call. A call beyond them is an [InputError].
+// Bounds of one call. A call beyond them is an [InputError].
 const (
 	// MaxKeyBytes is the length of the longest key.
 	MaxKeyBytes = 1024
-	// MaxCharges is how many limits one operation may have.
+	// MaxCharges is the largest number of limits in one operation.
 	MaxCharges = 32
-	// MaxOps is how many operations one call may have.
+	// MaxOps is the largest number of operations in one call.
 	MaxOps = 1000
 )
 
@@ -90,19 +86,18 @@ const (
 // Op is one operation on one or several limits, decided as a whole in one atomic step. A
 // slice of operations is not atomic.
 type Op struct {
-	// Kind is what to do.
+	// Kind is the kind of operation.
 	Kind Kind
-	// Space is the name space of the key's state. A headgate.Limiter fills in its own
-	// where Space is empty.
+	// Space is the name space of the key's state. A headgate.Limiter fills in its own if Space is empty.
 	Space string
-	// Key is what the request is counted under: any bytes, 1 to [MaxKeyBytes].
-	// headgate.Key joins several parts.
+	// Key is the key that the request is counted under: any bytes, 1 to [MaxKeyBytes]. headgate.Key joins several
+	// parts.
 	Key string
 	// Charges are the limits and their costs, 1 to [MaxCharges].
 	Charges []Charge
-	// ID identifies the permit of OpAcquire, OpRenew and OpRelease, and the reservation of OpReserve and
-	// OpSettle: 1 to 64 bytes, unique among holders. OpReserve needs it if one of the limits is of
-	// concurrency: the reservation then holds its permits.
+	// ID identifies the permit of OpAcquire, OpRenew and OpRelease, and the reservation of OpReserve and OpSettle: 1
+	// to 64 bytes, unique among holders. OpReserve needs it if one of its limits is a concurrency limit: the
+	// reservation then holds its permits.
 	ID string
 	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]).
 	// Units that have since left with their window or segment are not given back again.
@@ -119,36 +114,34 @@ type Op struct {
 	Ahead time.Duration
 	// Reservation is for OpSettle.
 	Reservation *Reservation
-	// Term is for OpReserve: how long the reservation is open, and what becomes of it afterwards. Nil keeps
-	// nothing: the reservation can be settled until Reservation.Ends, and what is not settled stays charged.
+	// Term is for OpReserve: how long the reservation is open, and what happens to it afterwards. With nil the store
+	// does not keep it: it can be settled until Reservation.Ends, and an unsettled one stays charged.
 	Term *Term
 	// Stage is for OpSettle of a reservation with a term.
 	Stage Stage
-	// Listed is for OpReserve: how many items the caller's list has, if not as many as Charges.
+	// Listed is for OpReserve: the number of items in the caller's list, if it differs from the number of Charges.
 	Listed int
-	// Atomic refuses charges that no store decides in one step: on a Cluster, those on several slots are an
-	// error and not decided slot by slot.
+	// Atomic rejects charges that the store cannot decide in one step: on a Cluster, charges on several slots are an
+	// error instead of being decided slot by slot.
 	Atomic bool
-	// Local lets the process answer by its share of the limits where the store is away: see
-	// package fallback. Stores ignore it.
+	// Local lets the process answer from its share of the limits while the store is away: see package fallback.
+	// Stores ignore it.
 	Local bool
-	// Lenient takes the store's answer also while the store is known to have lost data: see
-	// package fallback. Stores ignore it.
+	// Lenient accepts the store's answer even while the store is known to have lost data: see package fallback.
+	// Stores ignore it.
 	Lenient bool
-	// Shadow says that the answer decides nothing: it is asked for beside one that does.
-	// Observers leave it out of what was decided. Stores ignore it.
+	// Shadow marks an operation whose answer decides nothing, because it accompanies one that does. Observers do not
+	// count it among decisions. Stores ignore it.
 	Shadow bool
-	// Settled is for OpAllow: the caller may settle what is charged, as after OpReserve
-	// ([Outcome.Reservation]). The store decides the operation as without it. No layer may
-	// decide it from units of its own.
+	// Settled is for OpAllow: the caller may settle the charge, as after OpReserve ([Outcome.Reservation]). It does
+	// not change the store's decision. Layers must not decide the operation from units of their own.
 	Settled bool
-	// Replicas lets a store with replicas answer a charge only when they have it. A store in
-	// memory has none, and ignores it. No layer may decide the operation from units of its
-	// own.
+	// Replicas makes a store with replicas answer a charge only when they have it. A store in memory has none, and
+	// ignores it. Layers must not decide the operation from units of their own.
 	Replicas Replicas
 }
 
-// TooManyOps returns the error of a call with more than [MaxOps] operations.
+// TooManyOps returns the error for a call with more than [MaxOps] operations.
 func TooManyOps(ops int) error { return invalid("operations", ops, "1 to 1000 in one call") }
 
 // maxAhead bounds [Op].Ahead.
@@ -158,23 +151,22 @@ const maxAhead = 10 * time.Second
 type Charge struct {
 	// Limit is the limit that decides.
 	Limit Limit
-	// Cost is the units to charge: 0 or more. With 0 the limit takes part in the answer
-	// and is not charged.
+	// Cost is the units to charge: 0 or more. With 0 the limit is part of the answer but is not charged.
 	Cost int64
-	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … take part one choice after
-	// another: the first whose limits have room beside those of choice 0 is charged, and the others are not
-	// ([Outcome.Choice]). It is for allow, peek, reserve, reset and expiry, in one step of one store, and not for
-	// permits or limits that count denials.
+	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the first choice
+	// whose limits have room, together with those of choice 0, is charged, and the others are not ([Outcome.Choice]).
+	// It is for allow, peek, reserve, reset and expiry, in one step of one store, and not for permits or limits that
+	// count denials.
 	Choice uint8
-	// Space and Key, where set, replace the operation's: one request can count against
-	// its user and against the whole service.
+	// Space and Key, if set, replace the operation's: one request can count against its user and against the whole
+	// service.
 	Space, Key string
-	// Items says, bit by bit, of which items of the caller's list the charge is: several items of one
-	// counter are one charge. 0 stands for the charge's own place.
+	// Items is a bit set of the items of the caller's list that the charge covers: several items of one counter are
+	// one charge. 0 means the charge's own index.
 	Items uint32
 }
 
-// Subject returns the name space and key of the charge at place i.
+// Subject returns the name space and key of the charge at index i.
 func (o *Op) Subject(i int) (space, key string) {
 	space, key = o.Space, o.Key
 	if c := &o.Charges[i]; c.Space != "" {
@@ -248,7 +240,7 @@ func (o *Op) checkCharges(lease bool) error {
 	return nil
 }
 
-// ofItem names the item of the caller's list whose charge is not accepted.
+// ofItem adds the item of the caller's list to the error about its charge.
 func (o *Op) ofItem(i int, err error) error {
 	if items := o.Charges[i].Items; items != 0 {
 		return &ItemError{Item: bits.TrailingZeros32(items), Err: err}
@@ -256,7 +248,7 @@ func (o *Op) ofItem(i int, err error) error {
 	return err
 }
 
-// Apart returns the error of an [Op].Atomic whose charge at place i is not on the slot of the first.
+// Apart returns the error for an [Op].Atomic whose charge at index i is not on the slot of the first.
 func (o *Op) Apart(i int) error {
 	_, key := o.Subject(i)
 	return o.ofItem(i, invalid("key", key, "with atomic, keys on one slot of the Cluster: the same text in braces, as in {acme}:ann and {acme}:bob"))
@@ -294,7 +286,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	return o.checkTwice(i)
 }
 
-// chooses reports whether the operation may have a limit in one of several choices.
+// chooses reports whether the operation may have the limit in one of several choices.
 func (o *Op) chooses(l *algo.Limit, choice uint8) bool {
 	switch o.Kind {
 	case OpAllow, OpPeek, OpReserve, OpReset, OpExpiry:
@@ -316,8 +308,8 @@ func (o *Op) Chosen() bool {
 	return false
 }
 
-// checkTwice checks that no two charges count in one state. Of charges without keys of their own a name
-// means one limit, also where its windows make two counters of it.
+// checkTwice checks that no two charges have the same counter. Among charges without their own keys a name may be
+// used only once, even if different windows would make different counters.
 func (o *Op) checkTwice(i int) error {
 	c := &o.Charges[i]
 	space, key := o.Counted(i)
@@ -349,10 +341,10 @@ func (o *Op) most() int64 {
 	return 0
 }
 
-// Every store handles an operation in the same way: it makes the steps, fills in the
-// states, decides, and reads the outcome from the steps ([Outcome.Fill]).
+// Every store handles an operation in the same way: it makes the steps, fills in the states, decides, and reads the
+// outcome from the steps ([Outcome.Fill]).
 
-// Step returns the step of the operation's charge at place i, without a state. [algo.Step].Whose is the store's to set.
+// Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].Whose.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
 	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
@@ -365,7 +357,7 @@ func (o *Op) Step(i int) algo.Step {
 	return s
 }
 
-// TakenMicros returns Taken in µs since 1970, and 0 for the zero time.
+// TakenMicros returns Taken in µs since 1970, or 0 for the zero time.
 func (o *Op) TakenMicros() int64 {
 	if o.Taken.IsZero() {
 		return 0
@@ -381,9 +373,9 @@ func (o *Op) Units() (units int64) {
 	return units
 }
 
-// Decide runs the operation on its steps, which hold the states, and reports whether it
-// passes and how many units it charges. It decides allow, at most, peek, give, count,
-// reserve, acquire and renew; the other kinds need no decision.
+// Decide runs the operation on its steps, which hold the states. It reports whether the operation passes and how many
+// units it charges. It is for allow, at most, peek, give, count, reserve, acquire and renew; the other kinds need no
+// decision.
 func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted int64) {
 	allowed = true
 	switch o.Kind {
@@ -402,7 +394,7 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 	case OpReserve:
 		allowed = algo.Reserve(steps, now, o.Ahead.Microseconds())
 	case OpAcquire:
-		allowed = algo.Acquire(steps, now, strings.Clone(o.ID)) // the state keeps the id
+		allowed = algo.Acquire(steps, now, strings.Clone(o.ID)) // the state retains the id
 	case OpRenew:
 		return algo.Renew(steps, now, strings.Clone(o.ID)), 0
 	}
@@ -412,8 +404,8 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 	return allowed, granted
 }
 
-// Granted returns how many units an operation that is allowed in full has charged: the largest cost of those
-// of its steps that are not set aside.
+// Granted returns the number of units charged by an operation that is allowed in full: the largest cost of its steps
+// that are not set aside.
 func (o *Op) Granted(steps []algo.Step) (units int64) {
 	for i := range o.Charges {
 		if !steps[i].Outcome.Aside {
@@ -423,8 +415,8 @@ func (o *Op) Granted(steps []algo.Step) (units int64) {
 	return units
 }
 
-// Waits reports whether the operation waits for replicas if it is allowed: it charges units,
-// or extends a permit. A denial, a peek and what gives units back wait for none.
+// Waits reports whether the operation waits for replicas if it is allowed, because it charges units or extends a
+// permit. A denial, a peek and operations that give units back do not wait.
 func (o *Op) Waits() bool {
 	if o.Replicas.Count == 0 || !o.Kind.Takes() && o.Kind != OpRenew {
 		return false
@@ -437,7 +429,7 @@ func (o *Op) Waits() bool {
 	return false
 }
 
-// WaitFor returns what is enough for all operations of a call that wait.
+// WaitFor returns the Replicas that satisfy all operations of a call.
 func WaitFor(ops []Op) (r Replicas) {
 	for i := range ops {
 		if ops[i].Waits() {

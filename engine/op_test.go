@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLimitTwice: a request has no two limits of one algorithm and name, also where their
-// windows differ. Charges with keys of their own have none that count in one state.
+// TestLimitTwice checks that a request cannot have two limits with the same algorithm and name, even with different
+// windows, and that charges with their own keys cannot share a state.
 func TestLimitTwice(t *testing.T) {
 	minute, hour := headgate.FixedWindow(headgate.PerMinute(1)), headgate.FixedWindow(headgate.PerHour(1))
 	for name, c := range map[string]struct {

@@ -10,70 +10,68 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Term makes the store keep a reservation while it is open, and says what becomes of it if nobody
-// settles it in time.
+// Term makes the store keep a reservation while it is open, and determines what happens to it if nobody settles it in
+// time.
 type Term struct {
-	// Within is how long the reservation can be settled, counted from the reserve or from the last
-	// report: 1 ms to [MaxWithin], in whole milliseconds. A delay counts too.
+	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1 ms to
+	// [MaxWithin], in whole milliseconds. A delay is included.
 	Within time.Duration
-	// Then is what becomes of it afterwards.
+	// Then is what happens to it afterwards.
 	Then Unsettled
-	// Estimates are the units that [ChargeEstimate] charges of each limit, by the place of the charge;
-	// nil stands for what was charged.
+	// Estimates are the units that [ChargeEstimate] charges, by index of the charge; nil means the original charges.
 	Estimates []int64
-	// Ceilings are the most units that settlements may charge of each limit, by the place of the charge; 0
-	// and nil are no ceiling. The store knows what open reservations can still charge up to them:
-	// [Outcome.Pending].
+	// Ceilings are the most units that settlements may charge, by index of the charge; 0 and nil mean no ceiling.
+	// [Outcome.Pending] returns the units that open reservations can still charge up to them.
 	Ceilings []int64
 }
 
 // MaxWithin bounds [Term].Within.
 const MaxWithin = 7 * 24 * time.Hour
 
-// Unsettled is what becomes of a reservation that was not settled in time. Units that were reported
-// as used stay charged in any case, and permits are released.
+// Unsettled is what happens to a reservation that was not settled in time. Units reported as used stay charged in any
+// case, and permits are released.
 type Unsettled uint8
 
-// What can become of it.
+// The alternatives.
 const (
-	// KeepCharge leaves charged what was reserved.
+	// KeepCharge keeps the reserved units charged.
 	KeepCharge Unsettled = iota
-	// ReleaseCharge gives it back.
+	// ReleaseCharge gives them back.
 	ReleaseCharge
-	// ChargeEstimate charges the estimate, which can be more than a limit had room for.
+	// ChargeEstimate charges the estimate, which can be more than a limit has room for.
 	ChargeEstimate
 )
 
-// Stage says which settlement an OpSettle is. It is Final for a reservation without a term.
+// Stage is the kind of settlement of an OpSettle. It is Final for a reservation without a term.
 type Stage uint8
 
 // The stages of a settlement.
 const (
 	// Final ends a reservation that is open.
 	Final Stage = iota
-	// Report says what was used until now. More than was charged is charged, and the term begins again.
+	// Report records the units used so far, charges those beyond the charge, and restarts the term.
 	Report
 	// Overdue ends a reservation whose term has passed.
 	Overdue
-	// Undone takes a reservation back that its caller did not get: a pacer gives back also after the slot.
+	// Undone takes a reservation back whose caller never got it: a pacer gives back even after the slot.
 	Undone
 )
 
-// Keeper is a store that keeps open reservations: those that were reserved with a term. Memstore and
-// redisstore are. It does not settle them by itself: a caller of Due does what Overdue returns.
+// Keeper is a store that keeps open reservations, which are those with a term. Memstore and redisstore do. It does
+// not settle them by itself: the caller of Due runs the operations from Overdue.
 type Keeper interface {
-	// Due returns up to [MaxDue] reservations whose term has passed, and may have others left. On Redis it returns
-	// one that was not ended again after ten seconds. On a Cluster without shards a call looks at a part of the
-	// slots, and 30 calls at all of them.
+	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis it returns a reservation that was
+	// not ended again after ten seconds. On a Cluster without shards one call covers part of the slots, and 30 calls
+	// cover all.
 	Due(ctx context.Context) ([]*Reservation, error)
-	// OpenOf returns the open reservations that charged a key in any name space, up to so many.
+	// OpenOf returns up to most open reservations that charged a key in any name space.
 	OpenOf(ctx context.Context, key string, most int) ([]*Reservation, error)
-	// OpenCount returns how many reservations are open; on a Cluster without shards, one for each slot
-	// that a reservation charged.
+	// OpenCount returns the number of open reservations. On a Cluster without shards it counts one for each slot that
+	// a reservation charged.
 	OpenCount(ctx context.Context) (int64, error)
 }
 
-// KeeperOf returns the store, or the one behind layers, that keeps open reservations; nil if none does.
+// KeeperOf returns the first of the store and the stores it wraps that keeps open reservations, or nil.
 func KeeperOf(store Store) Keeper {
 	for layer := range Layers(store) {
 		if keeper, ok := layer.(Keeper); ok {
@@ -84,10 +82,10 @@ func KeeperOf(store Store) Keeper {
 }
 
 const (
-	// MaxOpen is how many reservations can be open in a store; on a Cluster, in a shard or slot. A
-	// reserve of one more is an error.
+	// MaxOpen is the largest number of open reservations in a store or, on a Cluster, in a shard or slot. Another
+	// reserve is an error.
 	MaxOpen = 1_000_000
-	// MaxDue is how many reservations one call of [Keeper].Due returns.
+	// MaxDue is the largest number of reservations returned by one call of [Keeper].Due.
 	MaxDue = 1000
 )
 
@@ -98,7 +96,7 @@ func (r *Reservation) Overdue() Op {
 	for i := range op.Charges {
 		l := &r.Limits[i]
 		switch {
-		case l.Limit.Algorithm().Holds() || l.Units == 0: // a limit of another choice was charged nothing
+		case l.Limit.Algorithm().Holds() || l.Units == 0: // a limit of another choice was not charged
 		case r.Term.Then == KeepCharge:
 			op.Charges[i].Cost = l.Units
 		case r.Term.Then == ChargeEstimate:
@@ -116,7 +114,7 @@ func (r *Reservation) Charged(key string) bool {
 	return slices.ContainsFunc(r.Limits, func(l Reserved) bool { return cmp.Or(l.Key, r.Key) == key })
 }
 
-// Shorter returns the shorter of two terms. Nil is none.
+// Shorter returns the shorter of two terms. nil means no term.
 func (t *Term) Shorter(other *Term) *Term {
 	if t == nil || other != nil && other.Within < t.Within {
 		return other
@@ -124,14 +122,14 @@ func (t *Term) Shorter(other *Term) *Term {
 	return t
 }
 
-// SetTerm gives a reserve a term, which also bounds its delay. Nil is none.
+// SetTerm sets the term of a reserve, which also bounds its delay. nil means no term.
 func (o *Op) SetTerm(t *Term) {
 	if o.Term = t; t != nil {
 		o.Ahead = min(o.Ahead, t.Within)
 	}
 }
 
-// estimate returns the estimate of the limit at place i, of which so many units were charged.
+// estimate returns the estimate for the limit at index i, which was charged units.
 func (t *Term) estimate(i int, units int64) int64 {
 	if i < len(t.Estimates) {
 		return t.Estimates[i]
@@ -139,7 +137,7 @@ func (t *Term) estimate(i int, units int64) int64 {
 	return units
 }
 
-// ceiling returns the ceiling of the limit at place i; 0 for none. A nil term has none.
+// ceiling returns the ceiling of the limit at index i, or 0. A nil term has none.
 func (t *Term) ceiling(i int) int64 {
 	if t == nil || i >= len(t.Ceilings) {
 		return 0
@@ -147,7 +145,7 @@ func (t *Term) ceiling(i int) int64 {
 	return t.Ceilings[i]
 }
 
-// WithCeilings returns the term with ceilings, if one of them is not 0. A nil term stays so.
+// WithCeilings returns the term with ceilings, if one of them is not 0. A nil term stays nil.
 func (t *Term) WithCeilings(ceilings []int64) *Term {
 	if t == nil || !slices.ContainsFunc(ceilings, func(n int64) bool { return n != 0 }) {
 		return t
@@ -157,7 +155,7 @@ func (t *Term) WithCeilings(ceilings []int64) *Term {
 	return &own
 }
 
-// JoinCeilings returns the ceiling of two charges of one counter: none if one of them has none.
+// JoinCeilings returns the ceiling for two charges of one counter: none if one of them has none.
 func JoinCeilings(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return 0
@@ -165,14 +163,14 @@ func JoinCeilings(a, b int64) int64 {
 	return a + b
 }
 
-// Pending returns how many units of the limit at place i the reservation can still charge, up to its
-// ceiling; 0 without one.
+// Pending returns the number of units of the limit at index i that the reservation can still charge, up to its
+// ceiling, or 0 without one.
 func (r *Reservation) Pending(i int) int64 {
 	l := &r.Limits[i]
 	return max(0, r.Term.ceiling(i)-max(l.Units, l.Reported))
 }
 
-// checkCeiling checks the cost of a reserve, or what a settlement charges, against the ceiling.
+// checkCeiling checks the cost of a reserve, or the charge of a settlement, against the ceiling.
 func (o *Op) checkCeiling(i int) error {
 	cost := o.Charges[i].Cost
 	switch {
@@ -193,19 +191,19 @@ func (o *Op) checkCeiling(i int) error {
 
 var unsettledWords = [...]string{"keep", "release", "estimate"}
 
-// String returns the word of policy files: keep, release or estimate.
+// String returns the word in policy files: keep, release or estimate.
 func (u Unsettled) String() string { return unsettledWords[min(int(u), len(unsettledWords)-1)] }
 
-// ParseUnsettled reads what String returned; ok is false for other words.
+// ParseUnsettled parses a word from String; ok is false for other words.
 func ParseUnsettled(word string) (u Unsettled, ok bool) {
 	at := slices.Index(unsettledWords[:], word)
 	return Unsettled(max(0, at)), at >= 0
 }
 
-// Check returns an [*InputError] for a term out of its ranges.
+// Check returns an [*InputError] for a term out of range.
 func (t *Term) Check() error { return t.check(len(t.Estimates)) }
 
-// check returns an [*InputError] for a term out of its ranges.
+// check returns an [*InputError] for a term out of range.
 func (t *Term) check(charges int) error {
 	switch {
 	case t.Within < time.Millisecond || t.Within > MaxWithin || t.Within%time.Millisecond != 0:

@@ -8,52 +8,48 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Never is the RetryAfter of a cost that could not pass an untouched limit.
+// Never is the RetryAfter of a cost that cannot pass even when the limit is full.
 const Never time.Duration = math.MaxInt64
 
 // Result is the answer to an [Op].
 type Result struct {
-	// Outcome is the answer, valid where Err is nil.
+	// Outcome is the answer. It is valid if Err is nil.
 	Outcome Outcome
 	// Found answers OpReset, OpExpiry, OpRelease and OpSettle.
 	Found bool
 	// TTL answers OpExpiry: the time until the state equals no state.
 	TTL time.Duration
-	// Err is set where the operation was not decided. Then nothing was changed, unless
-	// the error is [ErrOutcomeUnknown].
+	// Err is set if the operation was not decided. Then nothing was changed, unless the error is [ErrOutcomeUnknown].
 	Err error
 }
 
-// Outcome is what a store decided. For a denied operation the binding limit is the one
-// with the longest wait; for an allowed one, the one with the least remaining.
+// Outcome is a store's decision. For a denied operation the binding limit is the one with the longest wait; for an
+// allowed one, the one with the fewest remaining units.
 type Outcome struct {
-	// Allowed says whether the operation passes.
+	// Allowed reports whether the operation passes.
 	Allowed bool
-	// Granted is how many units were charged.
+	// Granted is the number of units charged.
 	Granted int64
 	// AtMicros is the store's time of the decision, in µs since 1970.
 	AtMicros int64
-	// Binding is the place of the binding limit, from 0.
+	// Binding is the index of the binding limit, from 0.
 	Binding int
-	// Choice is the choice that was charged ([Charge].Choice); 0 for a denial, and where there are none.
+	// Choice is the choice that was charged ([Charge].Choice), or 0 for a denial, and without choices.
 	Choice uint8
-	// Standing is the standing of the binding limit, except Delay, which is the longest
-	// of all limits.
+	// Standing is the standing of the binding limit, except for Delay, which is the longest of all limits.
 	Standing
-	// Limits has each limit's own answer in the order of the charges, if there are
-	// several. It is nil if there is one.
+	// Limits has the answer of each limit in the order of the charges, if there are several, or is nil.
 	Limits []LimitOutcome
-	// Promise says how the outcome was found and how exact it is.
+	// Promise describes how the outcome was found and how exact it is.
 	Promise Promise
-	// Dropped answers OpSettle: the most units of one limit that were used and could not be charged
+	// Dropped answers OpSettle: the number of used units that could not be charged, of the limit with the most
 	// ([algo.Settle]).
 	Dropped int64
-	// Pending answers OpReserve with ceilings ([Term].Ceilings): how many units of each limit the open
-	// reservations of its counter can still charge, this one included, by the place of the charge. The limit
-	// can be exceeded by so many.
+	// Pending answers OpReserve with ceilings ([Term].Ceilings): by index of the charge, the number of units that the
+	// open reservations of its counter can still charge, this one included. The limit can be exceeded by that many.
 	Pending []int64
-	// ByShares is what shares of the process were charged, if its caller may settle that: nil where
-	// the store alone was. [Outcome.Reservation] has it. Stores leave it nil.
+	// ByShares is the charge of this process's shares, if the caller may settle it, or nil if only the store was
+	// charged. [Outcome.Reservation] includes it. Stores leave it nil.
 	ByShares *Reservation
 }
 
@@ -61,19 +57,18 @@ type Outcome struct {
 type Standing struct {
 	// Limit is the capacity: the burst of a bucket, the limit of the binding window.
 	Limit int64
-	// Remaining is how many units are left, rounded down.
+	// Remaining is the number of units left, rounded down.
 	Remaining int64
-	// RetryAfter is 0 if the cost passes, [Never] if it never can, and otherwise how long
-	// until it passes.
+	// RetryAfter is 0 if the cost passes, [Never] if it never can, and otherwise the time until it passes.
 	RetryAfter time.Duration
-	// ResetAfter is the time until the limit is as if untouched.
+	// ResetAfter is the time until the limit is full again.
 	ResetAfter time.Duration
-	// Delay is how long an admitted caller of a pacer must wait before it goes on.
+	// Delay is how long an admitted caller of a pacer must wait.
 	Delay time.Duration
-	// After is how long after the decision the charged units count: above 0 if the clock
-	// is behind the state, or if a log's newest entry lies ahead. See [Op].Taken.
+	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state,
+	// or if a log's newest entry is in the future. See [Op].Taken.
 	After time.Duration
-	// Window is the place of the binding window, from 0.
+	// Window is the index of the binding window, from 0.
 	Window int
 }
 
@@ -81,13 +76,12 @@ type Standing struct {
 type LimitOutcome struct {
 	// Name is the limit's name.
 	Name string
-	// Unlimited is set if the limit allows every request: Limit and Remaining then mean
-	// nothing.
+	// Unlimited is set if the limit allows every request. Limit and Remaining then have no meaning.
 	Unlimited bool
-	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if that is
-	// another one than the outcome's: the limits are on several nodes of a Cluster. Otherwise it is 0.
+	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if it differs from the
+	// outcome's because the limits are on several nodes of a Cluster. Otherwise it is 0.
 	AtMicros int64
-	// Aside is set for a limit of a choice that was not made: it takes no part in the answer.
+	// Aside is set for a limit of another choice: it takes no part in the answer.
 	Aside bool
 	Standing
 }
@@ -95,10 +89,9 @@ type LimitOutcome struct {
 // At returns the store's time of the decision.
 func (o *Outcome) At() time.Time { return time.UnixMicro(o.AtMicros) }
 
-// Taken returns the handle for giving back the units of the limit at place i
-// ([Op].Taken): the store's time at which they count. It equals At, except for two cases:
-// a limit whose state is ahead of a clock that was set back, and a log whose units were
-// taken ahead.
+// Taken returns the handle for giving back the units of the limit at index i ([Op].Taken): the store's time at which
+// they count. It equals At, except for a limit whose state is ahead of a clock that was set back, and for a log whose
+// units were prefetched.
 func (o *Outcome) Taken(i int) time.Time {
 	at := time.UnixMicro(o.at(i))
 	if i < len(o.Limits) {
@@ -107,12 +100,12 @@ func (o *Outcome) Taken(i int) time.Time {
 	return at.Add(o.After)
 }
 
-// Paid returns the place of the first limit of the choice that was charged.
+// Paid returns the index of the first limit of the charged choice.
 func (o *Outcome) Paid(op *Op) int {
 	return slices.IndexFunc(op.Charges, func(c Charge) bool { return c.Choice == o.Choice })
 }
 
-// at returns when the limit at place i was decided.
+// at returns when the limit at index i was decided.
 func (o *Outcome) at(i int) int64 {
 	if i < len(o.Limits) && o.Limits[i].AtMicros != 0 {
 		return o.Limits[i].AtMicros

@@ -2,7 +2,7 @@ package engine
 
 import "strings"
 
-// DefaultSpace is the name space of limits that belong to no policy.
+// DefaultSpace is the name space of limits without a policy.
 const DefaultSpace = "headgate"
 
 const policyPrefix, candidateSuffix = "policy:", ":shadow"
@@ -10,12 +10,12 @@ const policyPrefix, candidateSuffix = "policy:", ":shadow"
 // PolicySpace returns the name space of a policy's counters.
 func PolicySpace(policy string) string { return policyPrefix + policy }
 
-// CandidateSpace returns the name space of the counters of a policy's candidate. No policy
-// has it: a name has no colon.
+// CandidateSpace returns the name space of the counters of a policy's candidate. No policy has it, because policy
+// names have no colon.
 func CandidateSpace(policy string) string { return PolicySpace(policy) + candidateSuffix }
 
-// PolicyOf returns the policy whose counters, or whose candidate's, are in a name space,
-// also below that of a limiter with a name space of its own. ok is false if there is none.
+// PolicyOf returns the policy whose counters, or whose candidate's counters, are in a name space, which may be
+// prefixed by a limiter's own. ok is false if there is none.
 func PolicyOf(space string) (policy string, ok bool) {
 	_, policy, ok = strings.Cut(space, policyPrefix)
 	return strings.TrimSuffix(policy, candidateSuffix), ok
@@ -36,5 +36,5 @@ func CheckPolicyName(name string) error {
 	return nil
 }
 
-// Invalid returns a limit whose Err is the reason.
+// Invalid returns an invalid limit with the reason as its Err.
 func Invalid(reason error) Limit { return Limit{spec: &spec{err: reason}} }

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Promise says how an answer was found and how exact it is.
+// Promise describes how an answer was found and how exact it is.
 type Promise struct {
 	// Mode is how the answer was found.
 	Mode Mode
-	// OvershootMax is the largest number of units by which this answer can exceed the
-	// limit: 0 when exact, [Unbounded] if there is no bound.
+	// OvershootMax is the largest number of units by which this answer can exceed the limit: 0 when exact,
+	// [Unbounded] if there is no bound.
 	OvershootMax int64
-	// Stale is the age of a repeated answer: how long ago the store was asked for it. It
-	// is 0 for an answer that is not repeated.
+	// Stale is the age of a repeated answer: the time since it was requested from the store. It is 0 for an answer
+	// that is not repeated.
 	Stale time.Duration
 }
 
-// Unbounded is the OvershootMax of an answer that was given without the store.
+// Unbounded is the OvershootMax of an answer given without the store.
 const Unbounded int64 = math.MaxInt64
 
 // Mode is how an answer was found.
@@ -27,18 +27,17 @@ type Mode uint8
 //
 // Exact: one atomic step of the store decided.
 //
-// Fallback: the store could not answer, and the failure mode did.
+// Fallback: the store could not answer, so the failure mode decided.
 //
 // Split: the limits are on several nodes of the store, which decided one after another.
 // No limit is exceeded. But if the request is denied, or its process dies, its cost can
 // stay charged on the earlier nodes until it is given back or their windows end.
 //
-// Cached: this process repeats an earlier denial until its retry-after. No limit is
-// exceeded, but units that other processes give back in between are not seen
-// ([Promise].Stale says for how long at most).
+// Cached: this process repeats an earlier denial until its retry-after. No limit is exceeded, but units given back by
+// other processes are not seen for up to [Promise].Stale.
 //
-// Leased: the request spent units that this process had prefetched.
-// [Promise].OvershootMax says by how much any span can exceed the limit.
+// Leased: the request spent units that this process had prefetched. [Promise].OvershootMax is by how much any span
+// can exceed the limit.
 const (
 	Exact Mode = iota
 	Fallback

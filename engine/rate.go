@@ -2,12 +2,11 @@ package engine
 
 import "time"
 
-// Rate is a number of units per period: Count units per Period, or per calendar Months.
-// It is a plain value; the limits built from it check it.
+// Rate is a number of units per period: Count units per Period, or per calendar Months. It is a plain value, checked
+// when a limit is built from it.
 //
-// Rate{Count: 5, Period: time.Minute} is five a minute, whatever the algorithm makes of
-// it: a bucket refills one unit every 12 s, a fixed window starts again at 0, a log
-// counts the last 60 s.
+// Rate{Count: 5, Period: time.Minute} is five a minute. Its effect depends on the algorithm: a bucket refills one
+// unit every 12 s, a fixed window starts again at 0, a log counts the last 60 s.
 type Rate struct {
 	// Count is the number of units: 1 to 281474976710655.
 	Count int64

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// The bounds of [Replicas].
+// Bounds of [Replicas].
 const (
-	// MaxReplicas is how many replicas an operation can wait for.
+	// MaxReplicas is the largest number of replicas that an operation can wait for.
 	MaxReplicas = 16
-	// MaxReplicaWait is how long it can wait for them.
+	// MaxReplicaWait is the longest time that it can wait for them.
 	MaxReplicaWait = 10 * time.Second
 )
 
-// Replicas says how many replicas of the store must have a charge before the operation is
-// answered as allowed, and how long it waits for them. If fewer have it by then, the
-// operation has [ErrNotReplicated]. The zero Replicas waits for none.
+// Replicas is the number of the store's replicas that must have a charge before the operation is answered as allowed,
+// and how long to wait for them. If fewer have it by then, the operation has [ErrNotReplicated]. The zero Replicas
+// does not wait.
 type Replicas struct {
-	// Count is how many replicas: 0 to [MaxReplicas].
+	// Count is the number of replicas: 0 to [MaxReplicas].
 	Count uint8
 	// WithinMillis is the longest wait in milliseconds: 1 to 10000.
 	WithinMillis uint16
@@ -38,7 +38,7 @@ func NewReplicas(count int, within time.Duration) (Replicas, error) {
 // Within returns the longest wait.
 func (r Replicas) Within() time.Duration { return time.Duration(r.WithinMillis) * time.Millisecond }
 
-// String returns what is waited for: "1 within 20ms", or "none".
+// String formats the requirement: "1 within 20ms", or "none".
 func (r Replicas) String() string {
 	if r.Count == 0 {
 		return "none"
@@ -46,7 +46,7 @@ func (r Replicas) String() string {
 	return fmt.Sprintf("%d within %s", r.Count, FormatSpan(r.Within()))
 }
 
-// Both returns what is enough for both: the larger count and the longer wait.
+// Both returns the stricter combination: the larger count and the longer wait.
 func (r Replicas) Both(other Replicas) Replicas {
 	switch {
 	case r.Count == 0:
@@ -58,7 +58,7 @@ func (r Replicas) Both(other Replicas) Replicas {
 	}
 }
 
-// check returns an [*InputError] for a Replicas out of its ranges that waits for some.
+// check returns an [*InputError] for a non-zero Replicas out of range.
 func (r Replicas) check() error {
 	_, err := NewReplicas(int(r.Count), r.Within())
 	return err

@@ -13,13 +13,13 @@ func TestReplicasAreInRange(t *testing.T) {
 	for _, c := range []struct {
 		count  int
 		within time.Duration
-		field  string // of the error; "" for none
+		field  string // in the error; "" means no error
 	}{
 		{1, time.Millisecond, ""},
 		{16, 10 * time.Second, ""},
 		{0, time.Second, "replicas"},
 		{17, time.Second, "replicas"},
-		{257, time.Second, "replicas"}, // 1 in a byte
+		{257, time.Second, "replicas"}, // exceeds one byte
 		{1, 0, "replica_timeout"},
 		{1, 1500 * time.Microsecond, "replica_timeout"},
 		{1, 10*time.Second + time.Millisecond, "replica_timeout"},
@@ -40,7 +40,7 @@ func TestReplicasAreInRange(t *testing.T) {
 	}
 }
 
-// An operation waits if it can charge something: no other does.
+// An operation waits for replicas only if it can charge something.
 func TestWaits(t *testing.T) {
 	minute, seats := headgate.FixedWindow(headgate.PerMinute(5)), headgate.Concurrency(3)
 	two := engine.Replicas{Count: 2, WithinMillis: 30}

@@ -10,51 +10,47 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// SettleWithin is how long a reservation can be settled at least, counted from the slot of
-// its caller. A reservation whose units count for longer can be settled for as long as
-// they count.
+// SettleWithin is the least time for settling a reservation, counted from the slot of its caller. A reservation whose
+// units count for longer can be settled as long as they count.
 const SettleWithin = 5 * time.Minute
 
-// Reservation is what a reserve charged: all that a settlement needs, in any process with
-// the same store. The store keeps nothing of it but what was charged, and that it was
-// settled, until it ends.
+// Reservation is the charge of a reserve, with everything that a settlement needs, in any process with the same
+// store. The store keeps only the charge and, until the reservation ends, whether it was settled.
 type Reservation struct {
-	// ID identifies the reservation among those of its name space and key: 1 to 64 bytes. It is also the
-	// holder of the permits.
+	// ID identifies the reservation within its name space and key: 1 to 64 bytes. It is also the holder of the
+	// permits.
 	ID string
-	// Space and Key are those of the reserve, which are the first charge's.
+	// Space and Key are those of the reserve: the first charge's.
 	Space, Key string
-	// Ends is the instant, in µs since 1970, from which a settlement changes nothing.
+	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64
-	// Term is that of the reserve, and Due the instant, in µs since 1970, until which the reservation can be
-	// settled or reported on. The store keeps the reservation until then, and a report moves Due. Nil is
-	// no term.
+	// Term is the term of the reserve, or nil, and Due the instant, in µs since 1970, until which the reservation can
+	// be settled or reported on. The store keeps the reservation until then, and a report moves Due.
 	Term *Term
 	Due  int64
-	// Limits is what each limit was charged.
+	// Limits are the charges of each limit.
 	Limits []Reserved
-	// Listed is how many items the list of the reserve has; 0 stands for as many as Limits.
+	// Listed is the number of items in the list of the reserve; 0 means as many as Limits.
 	Listed int
-	// Process names the process whose shares of the limits were charged, because the store was away
-	// or had lost data: no other process can settle these. It is empty where the store alone was
-	// charged. See package fallback.
+	// Process names the process whose shares of the limits were charged, because the store was away or had lost data:
+	// no other process can settle these. It is empty if only the store was charged. See package fallback.
 	Process string
-	// Shares is what the shares were charged beside the store. It is empty where the store was
-	// charged nothing: Limits is then what the shares were.
+	// Shares are the charges of shares in addition to the store's. It is empty if the store was not charged: Limits
+	// then has the charges of the shares.
 	Shares []Reserved
 }
 
-// Reserved is what was charged to one limit.
+// Reserved is the charge of one limit.
 type Reserved struct {
-	// Space and Key, where set, replace the reservation's.
+	// Space and Key, if set, replace the reservation's.
 	Space, Key string
-	// Items are those of the charge ([Charge].Items). Several shares can be of one charge.
+	// Items are the charge's ([Charge].Items). Several shares can belong to one charge.
 	Items uint32
 	Limit Limit
 	algo.Held
 }
 
-// Reservation returns what an allowed OpReserve reserved, under an id of the caller's. It shares no memory
+// Reservation returns the reservation of an allowed OpReserve, with an id chosen by the caller. It shares no memory
 // with the operation.
 func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	if by := o.ByShares; by != nil && len(by.Limits) > 0 {
@@ -89,8 +85,8 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	return r
 }
 
-// Reserving returns the reservation that a reserve makes, under an id, as far as it is known before it is
-// decided: without instants. It shares no memory with the operation but the term.
+// Reserving returns the reservation of a reserve, with an id, as far as it is known before the decision: without
+// instants. It shares no memory with the operation except the term.
 func (o *Op) Reserving(id string) *Reservation {
 	r := &Reservation{
 		ID: strings.Clone(id), Listed: o.Listed, Space: strings.Clone(o.Space), Key: strings.Clone(o.Key),
@@ -106,13 +102,13 @@ func (o *Op) Reserving(id string) *Reservation {
 	return r
 }
 
-// Settle returns the operation that ends the reservation. Of each limit that was charged,
-// used units were used in the end: 0 gives all of them back. Permits are given back whatever was used.
+// Settle returns the operation that ends the reservation with the given number of used units for each charged limit;
+// 0 gives all of them back. Permits are given back in any case.
 func (r *Reservation) Settle(used int64) Op {
 	return r.settle(func(uint32) int64 { return used })
 }
 
-// Items returns how many items the list of the reserve has.
+// Items returns the number of items in the list of the reserve.
 func (r *Reservation) Items() int {
 	if r.Listed > 0 {
 		return r.Listed
@@ -120,7 +116,7 @@ func (r *Reservation) Items() int {
 	return len(r.Limits)
 }
 
-// items returns the items of the limit at place i.
+// items returns the items of the limit at index i.
 func (r *Reserved) items(i int) uint32 {
 	if r.Items == 0 {
 		return 1 << i
@@ -128,7 +124,7 @@ func (r *Reserved) items(i int) uint32 {
 	return r.Items
 }
 
-// SettleEach is Settle with the units that were used of each item of the list, by its place.
+// SettleEach is Settle with a separate number of used units for each item of the list, by index.
 func (r *Reservation) SettleEach(used func(item int) int64) Op {
 	return r.settle(func(items uint32) (sum int64) {
 		for ; items != 0; items &= items - 1 {
@@ -138,7 +134,7 @@ func (r *Reservation) SettleEach(used func(item int) int64) Op {
 	})
 }
 
-// settle is Settle with the units that were used of the items of each limit.
+// settle is Settle with the used units for the items of each limit.
 func (r *Reservation) settle(used func(items uint32) int64) Op {
 	op := Op{Kind: OpSettle, Space: r.Space, Key: r.Key, ID: r.ID, Reservation: r, Charges: make([]Charge, len(r.Limits))}
 	for i := range r.Limits {
@@ -151,12 +147,11 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 	return op
 }
 
-// Undo yields, by the place of the charge, the operations that give back what an operation charged and its caller did not get, but for
-// kept units of each limit: because another limit of it was refused, or because its answer came too late.
-// But for permits they are settlements, so that no units come back that refill has replaced, and no slot of a pacer that
-// others wait behind (docs/design/rules.md, section 9). Each charge has one of its own, because the states
-// can be ahead of the clock by different times. They change something for as long as within: their marks
-// are gone soon.
+// Undo yields, by index of the charge, the operations that give back a charge whose caller did not get it, except for
+// kept units of each limit: because another of its limits was denied, or because its answer came too late. Except for
+// permits they are settlements, so that units that have refilled are not given back, nor a pacer's slot that others
+// depend on (docs/design/rules.md, section 9). Each charge is settled separately, because the states can be ahead of
+// the clock by different times. They have an effect only for the time within: their marks soon expire.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
 		if op.Kind == OpReserve && op.Term != nil { // the store has it open
@@ -183,7 +178,7 @@ func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, 
 	}
 }
 
-// undo returns one charge as a reservation.
+// undo returns a reservation of one charge.
 func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Reservation {
 	one := Op{Charges: []Charge{{Limit: charge.Limit, Cost: charge.Cost}}}
 	one.Space, one.Key = op.Subject(i)
@@ -192,13 +187,13 @@ func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Rese
 		outcome.Standing = o.Limits[i].Standing
 	}
 	r := outcome.Reservation(&one, "undo-"+rand.Text())
-	// A pacer gives back only before the slot of its caller, who here has not got it.
+	// A pacer gives back only before its caller's slot; this caller never got its slot.
 	r.Limits[0].Slot = max(r.Limits[0].Slot, r.Limits[0].Held.Ends)
 	r.Ends = o.AtMicros + within.Microseconds()
 	return r
 }
 
-// Delaying reports whether a reserve can have a delay: whether all of its limits can, without choices.
+// Delaying reports whether a reserve can have a delay: all of its limits can, and there are no choices.
 func (o *Op) Delaying() bool {
 	for i := range o.Charges {
 		if !o.Charges[i].Limit.Numbers().Delays() || o.Charges[i].Choice != 0 {
@@ -259,14 +254,13 @@ func (o *Op) checkSettle() error {
 	return nil
 }
 
-// The bounds of what shares are charged.
+// Bounds of the charges of shares.
 const (
 	maxProcess = 256 // bytes of a name
 	maxShares  = MaxCharges * algo.MaxWindows
 )
 
-// possible reports whether a reserve can have returned this: stores count exactly up to
-// 2^53 µs from 1970.
+// possible reports whether a reserve can have returned this: stores count exactly up to 2^53 µs from 1970.
 func (r *Reserved) possible() bool {
 	const last = 1 << 53
 	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last

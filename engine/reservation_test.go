@@ -23,7 +23,7 @@ func reservation() *engine.Reservation {
 	}
 }
 
-// byShares is a reservation of shares, beside the store or alone.
+// byShares is a reservation made by shares, with or without the store.
 func byShares(shares []engine.Reserved) *engine.Reservation {
 	r := reservation()
 	r.Process, r.Shares = "web-1/ABC", shares
@@ -37,7 +37,7 @@ func termed() *engine.Reservation {
 	return r
 }
 
-// A settlement charges no more than the ceiling, also at the end of the term.
+// A settlement never charges more than the ceiling, not even at the end of the term.
 func TestCeilings(t *testing.T) {
 	r := termed()
 	for used, want := range map[int64]string{9: "", 10: "charges.0: actual is 10; accepted: 0 to 9, the ceiling of the reservation"} {
@@ -67,8 +67,8 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// What a text is read as has the same text, and every cut or changed text is an error or
-// another reservation, never a panic.
+// A parsed text formats to the same text, and every truncated or modified text is an error or another reservation,
+// never a panic.
 func TestReservationText(t *testing.T) {
 	text := reservation().String()
 	for _, want := range []*engine.Reservation{reservation(), byShares(nil), byShares(reservation().Limits), termed()} {
@@ -102,7 +102,7 @@ func FuzzParseReservation(f *testing.F) {
 	})
 }
 
-// A settle without its reservation, or of other limits, is an error.
+// A settle without its reservation, or with other limits, is an error.
 func TestCheckSettle(t *testing.T) {
 	for name, change := range map[string]func(*engine.Op){
 		"none":   func(op *engine.Op) { op.Reservation = nil },
@@ -128,7 +128,7 @@ func TestCheckSettle(t *testing.T) {
 	}
 }
 
-// What a refused list charged is given back by a settlement of each charge, and its permit is released.
+// The charges of a denied list are returned by a settlement of each, and its permit is released.
 func TestUndoOfAList(t *testing.T) {
 	permit := engine.Build(algo.Concurrency, []engine.Rate{engine.Per(5, time.Second)})
 	op := engine.Op{Kind: engine.OpReserve, Key: "k", ID: "id", Charges: []engine.Charge{

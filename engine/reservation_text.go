@@ -12,8 +12,8 @@ import (
 // MaxReservationText is the length in bytes of the longest text of a reservation.
 const MaxReservationText = 1 << 16
 
-// The first byte of a reservation, before it becomes text: of the store alone, which other versions of this
-// package read too, of shares, of a list with several keys or shares, and of one with a term.
+// The first byte of an encoded reservation: of the store only, which other versions of this package can read too, of
+// shares, of a list with several keys or shares, and of one with a term.
 const (
 	reservationFormat = 1
 	reservationShares = 2
@@ -23,13 +23,13 @@ const (
 
 const reservationAccepted = "the text of a reservation"
 
-// String returns the reservation as text, which [ParseReservation] reads back: URL-safe
-// base64. It is not signed: a program that can change the text can give back other units.
+// String returns the reservation as URL-safe base64, which [ParseReservation] reads. It is not signed: a client that
+// changes the text can give back other units.
 func (r *Reservation) String() string {
 	return base64.RawURLEncoding.EncodeToString(r.AppendTo(nil))
 }
 
-// AppendTo appends the bytes whose text String returns. [ReservationOf] reads them.
+// AppendTo appends the bytes that String encodes. [ReservationAt] reads them.
 func (r *Reservation) AppendTo(b []byte) []byte {
 	format := byte(reservationFormat)
 	switch {
@@ -61,7 +61,7 @@ func (r *Reservation) AppendTo(b []byte) []byte {
 	return b
 }
 
-// isList reports whether limits have keys of their own, or are not of one item each.
+// isList reports whether limits have their own keys, or do not have one item each.
 func isList(limits []Reserved) bool {
 	for i := range limits {
 		if l := &limits[i]; l.Key != "" || l.Items != 0 {
@@ -100,7 +100,7 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// ParseReservation reads what [Reservation.String] wrote. The error is an [*InputError].
+// ParseReservation parses a text from [Reservation.String]. The error is an [*InputError].
 func ParseReservation(text string) (*Reservation, error) {
 	if len(text) > MaxReservationText {
 		return nil, invalid("reservation", len(text), reservationAccepted+", at most 65536 bytes long")
@@ -113,8 +113,8 @@ func ParseReservation(text string) (*Reservation, error) {
 	return r, nil
 }
 
-// ReservationAt reads what [Reservation.AppendTo] appended, and returns how many bytes it was; nil for other
-// bytes. A reservation that was written without an id has the given one.
+// ReservationAt reads bytes from [Reservation.AppendTo] and returns their length, or nil for other bytes. A
+// reservation that was written without an id gets the given one.
 func ReservationAt(data []byte, id string) (r *Reservation, length int) {
 	if len(data) == 0 || data[0] < reservationFormat || data[0] > reservationTerm {
 		return nil, 0
@@ -141,7 +141,7 @@ func ReservationAt(data []byte, id string) (r *Reservation, length int) {
 	return r, len(data) - len(p.data)
 }
 
-// byteFields reads the fields of a reservation. bad is set by one that is not there.
+// byteFields reads the fields of a reservation. A missing field sets bad.
 type byteFields struct {
 	data []byte
 	bad  bool
@@ -175,7 +175,7 @@ func (f *byteFields) term() *Term {
 	return t
 }
 
-// ints reads up to [MaxCharges] numbers; nil if there are none.
+// ints reads up to [MaxCharges] numbers, or returns nil if there are none.
 func (f *byteFields) ints() (all []int64) {
 	count := f.size()
 	f.bad = f.bad || count > MaxCharges
@@ -195,7 +195,7 @@ func (f *byteFields) byte() byte {
 	return b
 }
 
-// reserved reads what limits were charged: from least to most of them.
+// reserved reads the charges of least to most limits.
 func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most

@@ -7,17 +7,17 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Shares returns the limits that each of n processes enforces by itself while no process
-// reaches the store, all or nothing. Every share is a bucket, so that in any span the
-// processes together let through no more than a bucket of the limit's capacity and rate:
+// Shares returns the limits that each of n processes enforces by itself while no process reaches the store, all or
+// nothing. Every share is a bucket, so that in any span the processes together admit no more than a bucket of the
+// limit's capacity and rate:
 //
 //	token bucket, warm-up      1/n of the rate (a warm-up's full rate) and of the burst
 //	window, log                for each window a bucket of 1/n of its count in its length
 //	pacer                      1/n of the rate, queue and burst, and a burst of 1 at least
 //	concurrency                1/n of the permits
 //
-// Units are rounded down; a share below one unit is [algo.DenyAll]. The length of a calendar's
-// window is its longest: 25 h for a day. Debt, NextPays and CountDenied are left out.
+// Units are rounded down; a share below one unit is [algo.DenyAll]. A calendar window has its longest length: 25 h
+// for a day. Debt, NextPays and CountDenied do not apply to shares.
 //
 // The shares of "sliding-log 5/1s 50/1h" among 2 are 2/2s burst 2 and 25/2h burst 25.
 func Shares(l Limit, n int64) []Limit {
@@ -32,8 +32,8 @@ func Shares(l Limit, n int64) []Limit {
 	return shares
 }
 
-// share returns a share as a limit. The name of a bucket tells it from the shares of other
-// limits and windows of one key.
+// share returns a share as a limit. The name of its bucket distinguishes it from the shares of other limits and
+// windows of one key.
 func (l *spec) share(s *algo.Share) Limit {
 	if s.Limit.Algorithm.DeniesAll() {
 		return Build(s.Limit.Algorithm, nil)
@@ -49,9 +49,8 @@ func (l *spec) share(s *algo.Share) Limit {
 	return own.limit()
 }
 
-// MostPermits returns a concurrency limit of the same name with as many permits as there can be, and
-// another lease time: a permit that was given beside the store is added to it for the rest of its
-// lease, even above the limit.
+// MostPermits returns a concurrency limit of the same name with the largest number of permits, and another lease
+// time. A permit given by a share is added to the store under it, for the rest of its lease, even above the limit.
 func MostPermits(l Limit, lease time.Duration) Limit {
 	own := *l.of()
 	if own.numbers.Algorithm.Holds() {
@@ -60,10 +59,9 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 	return own.limit()
 }
 
-// Depth returns how long a limit takes, in µs, from the most that can be charged to untouched:
-// the refill of its burst and of its debt or queue, its longest window, its lease time. What a
-// store that lost its data has forgotten counts no longer than that. With NextPays it is the
-// refill of the burst.
+// Depth returns how long a limit takes, in µs, from the largest possible charge to full capacity: the refill of its
+// burst and of its debt or queue, its longest window, its lease time. Charges lost by a store count no longer than
+// that. With NextPays it is the refill of the burst.
 func Depth(l Limit) (us int64) {
 	s := l.of()
 	m := &s.numbers
@@ -73,9 +71,8 @@ func Depth(l Limit) (us int64) {
 	return m.RefillsWithin(max(m.LongestRefill(), s.rate(0).Period.Microseconds()))
 }
 
-// Cover returns a limit of the same name that admits no less than this one, wherever the
-// state of this one is: what an auditor that does not see the state counts on. ok is false
-// if there is none, or nothing to count.
+// Cover returns a limit of the same name that admits at least as much as this one in any state of this one, for an
+// auditor that does not see the state. ok is false if there is none, or nothing to count.
 func Cover(l Limit) (cover Limit, ok bool) {
 	s := l.of()
 	numbers, ok := s.numbers.Cover()
@@ -86,9 +83,8 @@ func Cover(l Limit) (cover Limit, ok bool) {
 	return own.limit(), true
 }
 
-// SharesBound returns by how many units a span of the limit's own time that holds a share's
-// answer can exceed the limit, with n processes (docs/design/rules.md, section 9): its
-// capacity once before the shares and once with them, for a bucket its debt or queue too, and
-// the bursts of 1 of a pacer. The own time is the time to fill from empty, or the longest
-// window. A longer span can add as much for each such time.
+// SharesBound returns by how many units a span of the limit's own time that includes a share's answer can exceed the
+// limit, with n processes (docs/design/rules.md, section 9): its capacity once before the shares and once with them,
+// for a bucket also its debt or queue, and the bursts of 1 of a pacer. The own time is the time to fill from empty,
+// or the longest window. A longer span can add as much for each such time.
 func SharesBound(l Limit, n int64) int64 { return l.Numbers().SharesBound(n) }

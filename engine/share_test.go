@@ -61,7 +61,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Shares of different limits and windows of one key have counters of their own.
+// Shares of different limits and windows of one key have separate counters.
 func TestSharesHaveTheirOwnCounters(t *testing.T) {
 	names := map[string]string{}
 	for _, text := range []string{"100/s", "100/s name x", "fixed-window 100/1s", "sliding-window 100/1s", "sliding-log 100/1s 200/1m", "warm-up 10/s warm_up 10s burst 4"} {
@@ -78,7 +78,7 @@ func TestSharesHaveTheirOwnCounters(t *testing.T) {
 	}
 }
 
-// The depth is the time from the most that can be charged to untouched.
+// The depth is the time in which the maximum charge drains.
 func TestDepth(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"100/s burst 500": 5 * time.Second, "100/1m burst 1": time.Minute, "pacer 10/s max_wait 1h": time.Hour + 100*time.Millisecond,
@@ -97,8 +97,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestCover: a window that begins with its first request admits twice its count in a span of
-// its length, and a cold limit no more than a warm one. Names stay.
+// TestCover checks that a window that starts with its first request admits twice its count in a span of its length,
+// and that a cold limit admits no more than a warm one. Names stay the same.
 func TestCover(t *testing.T) {
 	for text, want := range map[string]string{
 		`fixed-window 60/1m name "a"`: `sliding-log 120/1m name "a"`, "fixed-window 60/1m align clock": "fixed-window 60/1m align clock",
@@ -115,7 +115,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// The bound of shares is that of rules.md, section 9.
+// The bound of shares is as stated in rules.md, section 9.
 func TestSharesBound(t *testing.T) {
 	for text, want := range map[string]int64{
 		"100/s burst 200": 400, "60/1m burst 10 debt 5": 30, "10/s burst 4 next_pays": 8, "pacer 10/s max_queue 10": 2*(1+10) + 3,
@@ -132,7 +132,7 @@ func TestSharesBound(t *testing.T) {
 	}
 }
 
-// What refills in ten seconds at the fastest rate is more than 2^63 / Period.
+// At the fastest rate, the refill of ten seconds exceeds 2^63 / Period.
 func TestRefilledOfTheFastestRate(t *testing.T) {
 	l := parsed(t, "281474976710655/1ms burst 1").Numbers()
 	if got := l.Refilled(10_000_000); got != 10_000*algo.MaxUnits {
@@ -140,11 +140,11 @@ func TestRefilledOfTheFastestRate(t *testing.T) {
 	}
 }
 
-// A pacer's queue can be longer than any count of units: its bounds neither wrap nor end early.
+// A pacer's queue can be longer than any count of units. Its bounds neither overflow nor end early.
 func TestBoundsOfALongQueue(t *testing.T) {
 	const week = 7 * 24 * time.Hour
 	limit := parsed(t, "pacer 281474976710655/1ms max_wait 1w")
-	if got := engine.Depth(limit); got != week.Microseconds()+1 { // and the burst of 1
+	if got := engine.Depth(limit); got != week.Microseconds()+1 { // plus the burst of 1
 		t.Errorf("a queue of a week is empty after %d µs", got)
 	}
 	if got := limit.Numbers().SharesBound(1000); got < 1<<60 {

@@ -9,9 +9,8 @@ import (
 
 var errSpan = errors.New(`a whole duration with its unit, such as 100ms, 1m30s, 1d or 2w`)
 
-// ParseSpan reads a duration in the form that limits use: Go's units, plus d (24 h) and w
-// (7 d), alone or combined, as in "1d12h". A number without a unit and a negative number
-// are errors.
+// ParseSpan parses a duration in the form used by limits: Go's units, plus d (24 h) and w (7 d), alone or combined,
+// as in "1d12h". A number without a unit and a negative number are errors.
 func ParseSpan(text string) (time.Duration, error) {
 	total := time.Duration(0)
 	for rest := text; ; {
@@ -30,9 +29,8 @@ func ParseSpan(text string) (time.Duration, error) {
 	}
 }
 
-// readable is the longest duration that ParseSpan accepts. It is more than any limit
-// accepts, so that a duration too long for a limit gets the limit's own error, which
-// names the longest accepted one.
+// readable is the longest duration that ParseSpan accepts. It is more than any limit accepts, so that a duration too
+// long for a limit gets the limit's own error with the longest accepted one.
 const readable = 2 * longest
 
 func oneSpan(number, unit string) (time.Duration, error) {
@@ -53,8 +51,7 @@ func oneSpan(number, unit string) (time.Duration, error) {
 	return time.Duration(int64(span) * factor), nil
 }
 
-// FormatSpan writes a duration in the shortest form that ParseSpan reads back: 1m, not
-// 1m0s; 1d, not 24h0m0s.
+// FormatSpan formats a duration in the shortest form that ParseSpan reads: 1m, not 1m0s; 1d, not 24h0m0s.
 func FormatSpan(span time.Duration) string {
 	switch {
 	case span > 0 && span%week == 0:
@@ -75,8 +72,8 @@ func FormatSpan(span time.Duration) string {
 // rateUnits are the units of a rate's period.
 const rateUnits = "us, ms, s, m (minutes), h, d, w, mo (months), y"
 
-// ParseRate reads a count and a period: "100/s", "5/1m", "30/60s", "1000/1d", "1/1mo",
-// "1/1y". The number before the unit is optional.
+// ParseRate parses a count and a period: "100/s", "5/1m", "30/60s", "1000/1d", "1/1mo", "1/1y". The number before the
+// unit is optional.
 func ParseRate(text string) (Rate, error) {
 	const accepted = `a whole number per duration, such as "100/s" or "5/1m"`
 	count, period, found := strings.Cut(text, "/")
@@ -103,7 +100,7 @@ func ParseRate(text string) (Rate, error) {
 	return Per(n, span), nil
 }
 
-// String writes the rate so that [ParseRate] reads it back: "100/s", "5/1m".
+// String formats the rate in the form that [ParseRate] reads: "100/s", "5/1m".
 func (r Rate) String() string { return strconv.FormatInt(r.Count, 10) + "/" + formatPeriod(r) }
 
 func formatPeriod(r Rate) string {

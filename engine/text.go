@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// String writes the limit in its text form, which [ParseLimit] reads back:
+// String formats the limit in its text form, which [ParseLimit] reads:
 //
 //	100/s burst 200
 //	pacer 10/s max_wait 2s
@@ -44,13 +44,12 @@ func (l Limit) String() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// unnamed is the algorithm of a text that names none.
+// unnamed is the algorithm of a text without one.
 const unnamed = algo.TokenBucket
 
-// ParseLimit reads the text form that [Limit.String] writes. The algorithm is optional: a
-// rate alone is a token bucket, one with max_wait or max_queue a pacer, one with align a
-// fixed window. Other names of an algorithm (gcra, leaky-bucket, funnel) are accepted.
-// The error is an [*InputError].
+// ParseLimit parses the text form written by [Limit.String]. The algorithm is optional: a rate alone is a token
+// bucket, one with max_wait or max_queue a pacer, one with align a fixed window. Aliases of an algorithm (gcra,
+// leaky-bucket, funnel) are accepted. The error is an [*InputError].
 func ParseLimit(text string) (Limit, error) {
 	p, err := ParseParts(text)
 	if err != nil {
@@ -60,17 +59,16 @@ func ParseLimit(text string) (Limit, error) {
 	return limit, limit.Err()
 }
 
-// Parts are what a text says of a limit. They are read, and not yet checked together.
+// Parts are the parts of a limit's text, parsed but not yet checked together.
 type Parts struct {
 	Algorithm algo.Algorithm
-	// Rates are as [Limit.Rates] has them. DenyAll and NoLimit have none.
+	// Rates are as in [Limit.Rates]. DenyAll and NoLimit have none.
 	Rates []Rate
-	// Settings are the fields that the text has.
+	// Settings are the fields in the text.
 	Settings []Setting
 }
 
-// ParseParts reads the parts of a text that [ParseLimit] makes a limit of. The error is an
-// [*InputError].
+// ParseParts parses the parts of a limit's text, for [ParseLimit]. The error is an [*InputError].
 func ParseParts(text string) (Parts, error) {
 	words, err := splitWords(text)
 	if err != nil || len(words) == 0 {
@@ -102,8 +100,7 @@ func ParseParts(text string) (Parts, error) {
 	return Parts{Algorithm: a, Rates: p.rates, Settings: settings}, err
 }
 
-// ParseAlgorithm returns the algorithm with the name or alias; ok is false if there is
-// none.
+// ParseAlgorithm returns the algorithm with the name or alias; ok is false if there is none.
 func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	for _, a := range algo.Algorithms() {
 		if slices.Contains(a.Names(), name) {

@@ -12,7 +12,7 @@ import (
 type parser struct {
 	words   []string
 	rates   []Rate
-	implied algo.Algorithm // by the fields, if the text names none
+	implied algo.Algorithm // from the fields, if the text has no algorithm
 }
 
 // splitWords splits at spaces. A quoted word may contain spaces.
@@ -45,7 +45,7 @@ func (p *parser) next() string {
 	return word
 }
 
-// isWord says whether a text that should be a rate looks like the name of an algorithm.
+// isWord reports whether a text instead of a rate looks like the name of an algorithm.
 func isWord(text string) bool {
 	return !strings.ContainsAny(text, "0123456789/")
 }

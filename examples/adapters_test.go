@@ -22,9 +22,9 @@ import (
 // ask sends one request to a documented program, and returns "ok" or "denied".
 type ask func(t *testing.T, address string) string
 
-// TestAdaptersInFreshModule does what a reader does: it saves each program of
-// docs/reference/adapters.md in a module beside a clone, builds and runs it. Each must
-// admit its burst of 5 and deny the sixth request.
+// TestAdaptersInFreshModule follows the instructions like a reader: it saves each program of
+// docs/reference/adapters.md in a module next to a clone, builds and runs it. Each must allow its burst of 5 and deny
+// the sixth request.
 func TestAdaptersInFreshModule(t *testing.T) {
 	t.Parallel()
 	clone, err := filepath.Abs("..")
@@ -68,8 +68,7 @@ func TestAdaptersInFreshModule(t *testing.T) {
 	}
 }
 
-// buildFresh builds a program in a module of its own, with a free address in the place of
-// its port.
+// buildFresh builds a program in a separate module, with its port replaced by a free address.
 func buildFresh(t *testing.T, clone, module, program string) (binary string) {
 	t.Helper()
 	parent := t.TempDir()
@@ -95,8 +94,8 @@ func buildFresh(t *testing.T, clone, module, program string) (binary string) {
 		}
 		commands += fmt.Sprintf("go mod edit -require=github.com/headgate/%s@v0.0.0 -replace=github.com/headgate/%s=../%s\n", m, m, m)
 	}
-	// What a test of the adapter needs is known by its sums. go mod tidy would ask for
-	// the tests of all modules, too.
+	// The checksums of the adapters' test dependencies are missing on purpose; go mod tidy would download the tests
+	// of all modules.
 	if module != "" {
 		commands += "cp ../headgate/" + module + "/go.sum .\n"
 	}

@@ -1,4 +1,4 @@
-// Package examples_test runs the programs that the documentation begins with.
+// Package examples_test runs the first programs of the documentation.
 package examples_test
 
 import (
@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestDocumentedProgramRunsInFreshModule does what a reader does: it saves the page's
-// first Go block as main.go in a folder beside a clone, and runs the page's first
-// commands there. The program must print what its last comment says.
+// TestDocumentedProgramRunsInFreshModule follows the instructions like a reader: it saves the page's first Go block
+// as main.go in a directory next to a clone, and runs the page's first commands there. The program must print the
+// text of its last comment.
 func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	clone, err := filepath.Abs("..")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(demo, "main.go"), []byte(program), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			// The clone is called headgate, whatever the name of this one is.
+			// The clone is called headgate, whatever this directory's name is.
 			if err := os.Symlink(clone, filepath.Join(parent, "headgate")); err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	}
 }
 
-// TestDocumentedSharesWithoutRedis runs the program that answers by shares, where no Redis is.
+// TestDocumentedSharesWithoutRedis runs the program that decides by shares, without a Redis.
 func TestDocumentedSharesWithoutRedis(t *testing.T) {
 	page, err := os.ReadFile("../docs/reference/go.md")
 	if err != nil {
@@ -75,10 +75,10 @@ func firstBlock(t *testing.T, page, language string) string {
 	return block + "\n"
 }
 
-// printedLines are the comments behind the Printlns of a program.
+// printedLines are the comments after the Println calls of a program.
 var printedLines = regexp.MustCompile(`(?m)fmt\.Println\(.*\) +// (.*)$`)
 
-// documentedOutput returns the comment behind the last Println of a program.
+// documentedOutput returns the comment after the last Println of a program.
 func documentedOutput(t *testing.T, program string) string {
 	t.Helper()
 	comments := printedLines.FindAllStringSubmatch(program, -1)
@@ -88,14 +88,13 @@ func documentedOutput(t *testing.T, program string) string {
 	return comments[len(comments)-1][1] + "\n"
 }
 
-// shell runs commands outside of the workspace. Modules that the machine lacks come from
-// its proxy: the versions that an adapter names are others than those that the workspace
-// chooses. It returns what they print.
+// shell runs commands outside of the workspace, and returns their output. Missing modules are downloaded from the
+// module proxy, because an adapter's go.mod has other versions than the workspace.
 func shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	run := exec.Command("sh", "-e", "-c", commands)
 	run.Dir = dir
-	// Without -trimpath the build cache has a package only for the folder that it was built in.
+	// With -trimpath, the build cache can be shared between directories.
 	run.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems
@@ -105,7 +104,8 @@ func shell(t *testing.T, dir, commands string) string {
 	return printed.String()
 }
 
-// TestTaskPages runs the programs of the pages on tasks, with the policies there: each line prints what its comment says.
+// TestTaskPages runs the programs of the task pages, with the policies there. Each line must print what its comment
+// says.
 func TestTaskPages(t *testing.T) {
 	for _, name := range []string{"sign-ins.md", "language-models.md"} {
 		t.Run(name, func(t *testing.T) {

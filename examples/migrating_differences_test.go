@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TestPeekAtTheLimit shows what docs/migrating-from-other-limiters.md says of ulule's Peek.
+// TestPeekAtTheLimit checks what docs/migrating-from-other-limiters.md says about ulule's Peek.
 func TestPeekAtTheLimit(t *testing.T) {
 	ctx := t.Context()
 	theirs := limiter.New(memory.NewStore(), limiter.Rate{Period: time.Hour, Limit: 2})
@@ -32,7 +32,7 @@ func TestPeekAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestRetryAfterAboveTheLimit shows what the page says of a cost that never passes.
+// TestRetryAfterAboveTheLimit checks what the page says about a cost that can never pass.
 func TestRetryAfterAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	const program = `package main
@@ -65,7 +65,7 @@ func main() {
 	}
 }
 
-// TestWhatRedisAnswersAndHeadgateDoesNot: the errors of the table of redis-cell.
+// TestWhatRedisAnswersAndHeadgateDoesNot checks the errors in the table about redis-cell.
 func TestWhatRedisAnswersAndHeadgateDoesNot(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: headgateServer(t)})
 	defer client.Close()

@@ -18,7 +18,7 @@ import (
 
 const springPage = "../docs/migrating-from-spring-cloud-gateway.md"
 
-// script is the arithmetic of the gateway's script: a token bucket in whole seconds.
+// script does the arithmetic of the gateway's script: a token bucket in whole seconds.
 type script struct {
 	rate, burst, cost float64
 	used              bool
@@ -45,8 +45,7 @@ type front struct {
 	take  func() *httptest.ResponseRecorder
 }
 
-// fronts are the ways in which the page's policies can decide, each with a store of its
-// own.
+// fronts are the ways to decide by the page's policies, each with its own store.
 func fronts(t *testing.T, rate, burst, cost int64) []front {
 	t.Helper()
 	policies := fmt.Sprintf("policies:\n  users: {algorithm: token-bucket, rate: %d/s, burst: %d, cost: %d, headers: spring}\n", rate, burst, cost) + springRoutes(t)
@@ -96,8 +95,8 @@ func springFile(t *testing.T) (policies, routes string) {
 	return policies, "routes:\n" + routes
 }
 
-// TestSpringTables computes every row of docs/migrating-from-spring-cloud-gateway.md: the
-// script's answers, and Headgate's by each front.
+// TestSpringTables computes every row of docs/migrating-from-spring-cloud-gateway.md: the script's answers, and
+// Headgate's from each front.
 func TestSpringTables(t *testing.T) {
 	t.Parallel()
 	const columns = "| time | requests | script: passed | Remaining | Headgate: passed | Remaining | Retry-After |"
@@ -120,7 +119,7 @@ func TestSpringTables(t *testing.T) {
 	}
 }
 
-// springRow sends the requests of a row, and returns the row as it is computed.
+// springRow sends the requests of a row, and returns the computed row.
 func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *front) string {
 	t.Helper()
 	var n int
@@ -146,8 +145,7 @@ func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *fr
 	return fmt.Sprintf("%s|%s|%d|%v|%d|%s|%s", row[0], requests, passed, left, ours, h.Get("X-Ratelimit-Remaining"), h.Get("Retry-After"))
 }
 
-// TestSpringHeaders compares the headers that each answer has, also a denial, with the
-// page's table.
+// TestSpringHeaders compares the headers of each answer, including denials, with the page's table.
 func TestSpringHeaders(t *testing.T) {
 	t.Parallel()
 	for _, f := range fronts(t, 1, 180, 60) {
@@ -166,7 +164,7 @@ func TestSpringHeaders(t *testing.T) {
 	}
 }
 
-// A request without its key is denied as the page says.
+// A request without its key is denied, as the page says.
 func TestSpringEmptyKey(t *testing.T) {
 	t.Parallel()
 	limiter, _ := onClock(t)

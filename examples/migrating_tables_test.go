@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// table returns the rows of the table of a page that has these columns, as cells.
+// table returns the cells of a page's table that has these columns.
 func table(t *testing.T, page string, number int, columns string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -30,7 +30,7 @@ func table(t *testing.T, page string, number int, columns string) (rows [][]stri
 	if len(parts) <= number {
 		t.Fatalf("%s has no table %d of %s", page, number, columns)
 	}
-	lines := strings.Split(parts[number], "\n")[1:] // after the line of dashes
+	lines := strings.Split(parts[number], "\n")[1:] // skips the line of dashes
 	for _, line := range lines {
 		if !strings.HasPrefix(line, "|") {
 			break
@@ -47,8 +47,7 @@ func table(t *testing.T, page string, number int, columns string) (rows [][]stri
 	return rows
 }
 
-// onClock returns a limiter in memory with a clock that the test turns. It begins with a
-// whole second.
+// onClock returns a limiter in memory with a clock set by the test. The clock starts at a whole second.
 func onClock(t *testing.T) (*headgate.Limiter, *headgatetest.Clock) {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -61,7 +60,7 @@ func onClock(t *testing.T) (*headgate.Limiter, *headgatetest.Clock) {
 	return headgate.New(headgate.WithStore(store)), clock
 }
 
-// api is the HTTP interface of a service in memory.
+// api is the HTTP API of a service in memory.
 type api struct {
 	t       *testing.T
 	service *service.Service
@@ -96,9 +95,8 @@ func (a *api) post(path, body string, answer any) *httptest.ResponseRecorder {
 	return w
 }
 
-// guava is the arithmetic that Guava documents for SmoothBursty: what a request costs
-// beyond the stored permits delays the next one, and time without requests stores permits,
-// up to those of one second.
+// guava does the arithmetic that Guava documents for SmoothBursty: the part of a request's cost beyond the stored
+// permits delays the next request, and idle time stores permits, up to those of one second.
 type guava struct{ rate, stored, free float64 }
 
 func (g *guava) acquire(now, permits, longest float64) (wait float64, ok bool) {
@@ -149,8 +147,7 @@ func TestGuavaTable(t *testing.T) {
 // forever is the longest wait that acquire accepts, in seconds.
 const forever = 1e6
 
-// each calls a function for each step of a row: "7" and "try 0.2" ask for permits, the
-// others are verbs.
+// each calls a function for each step of a row: "7" and "try 0.2" request permits, the others are verbs.
 func each(t *testing.T, steps string, ask func(permits, longest float64) string, do func(verb string, x float64)) string {
 	t.Helper()
 	var answers []string
@@ -173,7 +170,7 @@ func each(t *testing.T, steps string, ask func(permits, longest float64) string,
 	return strings.Join(answers, ", ")
 }
 
-// inSeconds prints a wait without the noise of floats.
+// inSeconds formats a wait without floating-point noise.
 func inSeconds(wait float64) string { return fmt.Sprint(float64(int64(wait*1e6+0.5)) / 1e6) }
 
 func guavaAnswers(t *testing.T, rate int, steps string) string {
@@ -212,7 +209,7 @@ func headgateAnswers(t *testing.T, rate int, steps string) string {
 		a.clock.Advance(wait)
 		return inSeconds(wait.Seconds())
 	}
-	reserve(float64(rate), 0) // Guava begins with nothing stored
+	reserve(float64(rate), 0) // Guava starts with nothing stored
 	return each(t, steps, reserve, func(verb string, x float64) {
 		switch verb {
 		case "sleep":

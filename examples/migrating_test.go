@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestMigrationsPrintTheSame runs the programs of docs/migrating-from-other-limiters.md,
-// before and after. The other limiters are requirements of the module bench.
+// TestMigrationsPrintTheSame runs the programs of docs/migrating-from-other-limiters.md, before and after. The module
+// bench requires the other limiters.
 func TestMigrationsPrintTheSame(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/migrating-from-other-limiters.md")
@@ -44,7 +44,7 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 			}
 			for i, program := range programs {
 				program, _, _ = strings.Cut(program, "\n```\n")
-				// Each program has a Redis of its own, so that none finds what another spent.
+				// Each program has its own Redis, so that it does not see units spent by another one.
 				if strings.Contains(program, `"127.0.0.1:6379"`) {
 					program = strings.Replace(program, "127.0.0.1:6379", redistest.Standalone(t, redistest.Redis).Addr(), 1)
 				}
@@ -95,7 +95,7 @@ func headgateServer(t *testing.T) string {
 	return server.RESPAddr().String()
 }
 
-// A service that limits addresses and users takes no more lines than with ulule/limiter.
+// A service that limits addresses and users needs no more lines than with ulule/limiter.
 func TestLinesOfAService(t *testing.T) {
 	count := func(folder string) (lines int) {
 		for _, name := range []string{"service.go", "service_test.go"} {

@@ -8,9 +8,9 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// warmingUp is the arithmetic that Guava documents for SmoothWarmingUp: the permits that
-// are stored while it is idle, up to those of the warm-up time, cost more, the upper half of
-// them up to three times as much. The price of a request is the area under that line.
+// warmingUp does the arithmetic that Guava documents for SmoothWarmingUp. Idle time stores permits, up to those of
+// the warm-up time. Stored permits cost more, those in the upper half up to three times as much. The price of a
+// request is the area under that line.
 type warmingUp struct{ rate, warmUp, stored, free float64 }
 
 func (g *warmingUp) acquire(now float64) (wait float64) {
@@ -54,7 +54,7 @@ func TestGuavaWarmUpTable(t *testing.T) {
 	}
 }
 
-// warmUpAnswers asks for units as Wait does: again after each retry-after.
+// warmUpAnswers requests units like Wait: it retries after each retry-after.
 func warmUpAnswers(t *testing.T, rate, warmUp int, steps string) string {
 	limiter, clock := onClock(t)
 	p := limiter.Policy("calls", headgate.WarmUp(headgate.PerSecond(int64(rate)), time.Duration(warmUp)*time.Second))

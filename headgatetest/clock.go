@@ -29,8 +29,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock by d: forward, or back where d is negative, like a clock that
-// is corrected.
+// Advance moves the clock by d: forward, or back if d is negative, like a clock that is corrected.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,27 +9,27 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// advice is what one answer says about one limit.
+// advice is the state of one limit, as one answer reports it.
 type advice struct {
 	name      string
 	remaining int64
 	reset     time.Duration // from now
-	quota     int64         // 0 if not said
+	quota     int64         // 0 if not in the answer
 }
 
-// The bounds of what is read. Everything beyond is ignored.
+// Bounds of the headers that are read. Anything beyond is ignored.
 const (
-	// maxLimits is how many limits of one answer are read, the first ones.
+	// maxLimits is the number of limits read from one answer, from the first.
 	maxLimits = 8
 	// maxHeader is the length of the longest header that is read.
 	maxHeader = 4096
-	// maxReset is the longest time until a reset that is believed. After it, a server
-	// that said more is asked again.
+	// maxReset is the longest time until a reset that is believed. The client calls again after it, even if the
+	// server announced a longer one.
 	maxReset = time.Hour
 )
 
-// read returns the limits that an answer tells, in the newest form that it has. Malformed
-// headers are ignored, and so are limits of other units than requests.
+// read returns the limits in an answer's headers, from the newest form present. It ignores malformed headers, and
+// limits with other units than requests.
 func read(h http.Header, now time.Time) []advice {
 	if limits := readDraft(h); len(limits) > 0 {
 		return limits
@@ -42,8 +42,8 @@ func read(h http.Header, now time.Time) []advice {
 	return nil
 }
 
-// readDraft reads RateLimit as a List of items ("name";r=50;t=30) or, as drafts before 08
-// had it, as a Dictionary (limit=100, remaining=50, reset=30).
+// readDraft reads RateLimit as a List of items ("name";r=50;t=30) or, as in drafts before 08, as a Dictionary
+// (limit=100, remaining=50, reset=30).
 func readDraft(h http.Header) []advice {
 	text := joined(h, "Ratelimit")
 	if text == "" {
@@ -66,8 +66,7 @@ func readDraft(h http.Header) []advice {
 	return withPolicies(limits, joined(h, "Ratelimit-Policy"))
 }
 
-// limitOf returns the name of a limit and its parameters. The name is "" if the member is no
-// String or Token.
+// limitOf returns the name of a limit and its parameters. The name is "" if the member is not a String or Token.
 func limitOf(member httpsfv.Member) (name string, params *httpsfv.Params) {
 	item, ok := member.(httpsfv.Item)
 	if !ok {
@@ -76,7 +75,7 @@ func limitOf(member httpsfv.Member) (name string, params *httpsfv.Params) {
 	return textOf(item.Value), item.Params
 }
 
-// textOf returns a String or Token, and "" for other values.
+// textOf returns a String or Token, or "" for other values.
 func textOf(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -94,8 +93,7 @@ func integerOf(params *httpsfv.Params, name string) (n int64, ok bool) {
 	return n, ok
 }
 
-// withPolicies adds the quotas of RateLimit-Policy, and leaves out limits whose unit is
-// not requests.
+// withPolicies adds the quotas of RateLimit-Policy, and drops limits whose unit is not requests.
 func withPolicies(limits []advice, text string) []advice {
 	policies, err := httpsfv.UnmarshalList([]string{text})
 	if err != nil {
@@ -174,8 +172,8 @@ func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// serverTime returns when the server sent an answer, by its own clock: that is the clock of the
-// instants in its headers. Without a Date it is now.
+// serverTime returns when the server sent an answer, by the server's clock, which the instants in its headers refer
+// to. Without a Date it returns now.
 func serverTime(h http.Header, now time.Time) time.Time {
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
 		return sent
@@ -188,7 +186,7 @@ func seconds(n int64) time.Duration {
 	return time.Duration(min(n, int64(maxReset/time.Second))) * time.Second
 }
 
-// integer reads a number that is not negative and has at most 15 digits.
+// integer parses a non-negative number of at most 15 digits.
 func integer(text string) (int64, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) == 0 || len(text) > 15 {

@@ -13,8 +13,7 @@ import (
 	"github.com/headgate/headgate/httpclient"
 )
 
-// The longest hold that a server has announced stays: a later answer that names a shorter one
-// was of a request that had left before.
+// The longest hold announced by a server stays: a later answer with a shorter one belongs to a request sent earlier.
 func TestLongestHoldStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){
@@ -43,8 +42,8 @@ func TestLongestHoldStays(t *testing.T) {
 	})
 }
 
-// A caller whose deadline is nearer than the server's hold fails at once, also behind another
-// one that waits, and also if the hold is announced meanwhile.
+// A caller whose deadline is before the end of the server's hold fails at once, even if another caller waits before
+// it, or if the hold is announced while it waits.
 func TestDeadlineBehindAnotherCaller(t *testing.T) {
 	for name, announced := range map[string]time.Duration{"before": 0, "meanwhile": 2 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +78,7 @@ func TestDeadlineBehindAnotherCaller(t *testing.T) {
 	}
 }
 
-// A deadline that passes while a caller waits has the documented error too.
+// A deadline that passes while a caller waits also gives the documented error.
 func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})
@@ -100,7 +99,7 @@ func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 	})
 }
 
-// A refusal whose body never ends holds up nobody: draining it has a bound.
+// A denial with an endless body blocks nobody, because draining it is bounded.
 func TestRefusalWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

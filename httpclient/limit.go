@@ -6,14 +6,13 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// Limit returns a transport that sends each request as soon as a policy of this program
-// lets it pass: for servers whose limits are known and that do not tell them. Processes
-// that share the policy on one store share the limit. The key of a request is what key
-// returns; nil stands for the host.
+// Limit returns a transport that sends each request as soon as a policy of this program allows it. It is for servers
+// with known limits and without rate-limit headers. Processes with the same policy on one store share the limit. key
+// returns the key of a request; nil means the host.
 //
-// A request waits as [headgate.Policy.Wait] does, until its context ends: give requests a
-// deadline. If that is nearer than the wait, the request is not sent, and the error
-// matches [headgate.ErrDenied]. A base of nil is [http.DefaultTransport].
+// A request waits like [headgate.Policy.Wait], until its context ends: give requests a deadline. If the deadline is
+// before the end of the wait, the request is not sent, and the error matches [headgate.ErrDenied]. A base of nil is
+// [http.DefaultTransport].
 func Limit(base http.RoundTripper, policy *headgate.Policy, key func(*http.Request) string) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -30,7 +29,7 @@ type limited struct {
 	key    func(*http.Request) string
 }
 
-// RoundTrip waits, and sends the request.
+// RoundTrip waits, and then sends the request.
 func (l *limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := l.policy.Wait(r.Context(), l.key(r)); err != nil {
 		closeBody(r)

@@ -5,41 +5,39 @@ import (
 	"time"
 )
 
-// quota is one limit of a scope, as the answers have told it.
+// quota is one limit of a scope, as reported by its answers.
 type quota struct {
 	name string
-	// budget is how many requests fit until the reset, if no other client sends any.
+	// budget is the number of requests that fit until the reset, if no other client sends any.
 	budget int64
 	reset  time.Time
-	// span is how long the last answer was away from its reset, at least a second.
+	// span is the time between the last answer and its reset, at least a second.
 	span time.Duration
-	// size is the quota as the server named it, or the most that remained.
+	// size is the server's quota, or if unknown the highest number remaining so far.
 	size int64
-	// most is the highest number that remained after a request.
+	// most is the highest number remaining after a request.
 	most int64
 	last time.Time // when the last request was sent
-	// recent are the last answers, in a ring.
+	// recent are the last answers, as a ring buffer.
 	recent  [overlapping]remained
 	answers int
 }
 
-// remained is the number that remained after an answer, which was the scope's answer at a
-// place.
+// remained is the number remaining after an answer. place is the answer's number in the scope.
 type remained struct{ place, units int64 }
 
-// overlapping is how many requests at a time are told apart: with more in flight the
-// budget is a little lower than it could be.
+// overlapping is the number of answers to concurrent requests that are kept. With more in flight the budget is a
+// little lower than necessary.
 const overlapping = 64
 
-// slowest is the longest pause between two requests while units remain. A daily quota
-// that is nearly spent does not stop a client for hours before it is.
+// slowest is the longest pause between two requests while units remain, so that a nearly spent daily quota does not
+// stop a client for hours.
 const slowest = time.Second
 
-// wait returns how long the next request must wait: 0 if it fits. While more than half of
-// the quota remains, requests go at full speed. Then the rest is spread over the time
-// until the reset.
+// wait returns how long the next request must wait, or 0 if it fits. While more than half of the quota remains,
+// requests are not delayed. Below that, they are spread over the time until the reset.
 func (q *quota) wait(now time.Time, inFlight int64) time.Duration {
-	if !now.Before(q.reset) { // all of the quota is back
+	if !now.Before(q.reset) { // the quota is full again
 		q.budget = max(1, q.most+1-inFlight)
 		q.reset = now.Add(q.span)
 	}
@@ -58,16 +56,15 @@ func (q *quota) sent(now time.Time) {
 	q.last = now
 }
 
-// answered notes the advice of the scope's answer at a place. sentAt is the number of
-// the scope's answers before the request was sent.
+// answered records the advice from the scope's answer number place. sentAt is the number of the scope's answers
+// before the request was sent.
 //
-// Answers come in another order than the server decided. The last decision is this one's
-// or that of an answer since this request was sent, so the least of them remains at least,
-// less what is still in flight.
+// Answers arrive in another order than the server decided. The server's last decision is this answer or one received
+// since the request was sent, so at least the lowest of their numbers remains, less the requests still in flight.
 func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time) {
 	reset := now.Add(a.reset)
 	if q.answers > 0 && reset.After(q.reset.Add(time.Second)) && a.remaining > q.recent[(q.answers-1)%overlapping].units {
-		sentAt = place // a new window: what remained of the old one says nothing
+		sentAt = place // a new window: earlier numbers belong to the old one
 	}
 	least := a.remaining
 	for i := range q.recent[:min(q.answers, overlapping)] {
@@ -82,7 +79,7 @@ func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time
 	q.size = max(a.quota, q.most)
 }
 
-// refused makes no request pass before a time, and then one.
+// refused blocks requests until a time, and then lets one pass.
 func (q *quota) refused(until, now time.Time) {
 	q.budget, q.most, q.reset, q.span = 0, 0, until, max(time.Second, until.Sub(now))
 }

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The retry budget of a scope: each request earns retryShare of a retry, and up to
-// retryBurst are saved. So retries add a tenth to the load at most.
+// The retry budget of a scope: each request earns retryShare of a retry, and up to retryBurst are saved. So retries
+// add at most a tenth to the load.
 const (
 	retryShare = 0.1
 	retryBurst = 10
 )
 
-// refused reports whether an answer says to come back later.
+// refused reports whether an answer tells the client to come back later.
 func refused(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusTooManyRequests ||
 		answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
@@ -22,15 +22,14 @@ func refused(answer *http.Response) bool {
 
 var idempotentMethods = []string{"", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete}
 
-// repeatable reports whether a request can be sent twice: its method or an
-// Idempotency-Key says so, and its body, if it has one, can be made again. No body is
-// buffered for this.
+// repeatable reports whether a request can be sent twice: its method or an Idempotency-Key allows it, and its body,
+// if any, can be recreated. It never buffers a body.
 func repeatable(r *http.Request) bool {
 	idempotent := slices.Contains(idempotentMethods, r.Method) || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != ""
 	return idempotent && (r.Body == nil || r.Body == http.NoBody || r.GetBody != nil)
 }
 
-// again returns the request with a new body.
+// again returns a copy of the request with a fresh body.
 func again(r *http.Request) (*http.Request, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, nil
@@ -55,7 +54,7 @@ func (s *scope) spendRetry() bool {
 	return true
 }
 
-// The bounds of what is read of a refused answer so that its connection can be used again.
+// Bounds for reading the body of a denied answer so that its connection can be reused.
 const (
 	maxDrained  = 4 << 10
 	drainWithin = time.Second
@@ -68,14 +67,14 @@ func drain(answer *http.Response) {
 	_ = answer.Body.Close()
 }
 
-// shouldRetry decides about an answer to a try, the first being 0.
+// shouldRetry decides whether to retry after the answer to a try. The first try is 0.
 func (t *Transport) shouldRetry(r *http.Request, answer *http.Response, s *scope, try int) bool {
 	if !refused(answer) || try >= t.retries || !repeatable(r) || r.Context().Err() != nil {
 		return false
 	}
 	wait := s.soonest()
 	if deadline, ok := r.Context().Deadline(); wait > t.maxWait || ok && time.Until(deadline) < wait {
-		return false // the caller gets the refusal itself
+		return false // the caller gets the denial itself
 	}
 	return s.spendRetry()
 }

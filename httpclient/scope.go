@@ -10,31 +10,30 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// The bounds of a scope that has had no answer yet.
+// Bounds for a scope before its first answer.
 const (
-	// unknownInFlight is how many requests may be in flight before the first answer says
-	// what fits.
+	// unknownInFlight is the number of requests that may be in flight before the first answer.
 	unknownInFlight = 8
-	// unknownWait is how long others wait for that answer at most.
+	// unknownWait is the longest time that other requests wait for that answer.
 	unknownWait = time.Second
 )
 
-// scope is what the requests to one host know together.
+// scope is the state shared by the requests to one host.
 type scope struct {
 	mu sync.Mutex
-	// line is the requests that wait to be sent. The first is the one that may be sent next.
+	// line is the queue of requests waiting to be sent.
 	line     queue.Queue[struct{}, struct{}]
 	limits   quotas
-	hold     time.Time // no request is sent before
-	known    bool      // an answer has come
+	hold     time.Time // no request is sent before then
+	known    bool      // an answer has arrived
 	inFlight int64
-	answers  int64 // how many answers told limits
+	answers  int64 // number of answers with limits
 	retries  float64
 }
 
 func newScope() *scope { return &scope{retries: retryBurst} }
 
-// enter waits until a request fits, and counts it as sent. ticket is for leave.
+// enter waits until a request fits, and counts it as sent. The caller passes ticket to leave.
 func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64, err error) {
 	start := time.Now()
 	s.mu.Lock()
@@ -70,7 +69,7 @@ func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64,
 	}
 }
 
-// ended is the error of a request whose context has ended while it waited.
+// ended returns the error of a request whose context ended while it waited.
 func (s *scope) ended(ctx context.Context) error {
 	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -78,16 +77,16 @@ func (s *scope) ended(ctx context.Context) error {
 	return &LimitedError{RetryAfter: s.soonest(), cause: context.DeadlineExceeded}
 }
 
-// turn is what a request learns when it looks whether it fits.
+// turn is the result of one attempt to send.
 type turn struct {
-	sent   bool // it fits, and is counted
+	sent   bool // the request fits, and is counted
 	ticket int64
 	first  bool          // no other request is before it
-	wait   time.Duration // at least, until it fits
-	known  bool          // an answer has come: the wait does not end early with the first
+	wait   time.Duration // the shortest time until it fits
+	known  bool          // an answer has arrived, so the first answer cannot end the wait early
 }
 
-// tooLong returns the error of a request that must wait past its deadline or past latest.
+// tooLong returns the error of a request that would have to wait beyond its deadline or beyond latest.
 func (t *turn) tooLong(ctx context.Context, latest time.Time) error {
 	fits := time.Now().Add(t.wait)
 	if deadline, ok := ctx.Deadline(); ok && fits.After(deadline) && t.known {
@@ -99,7 +98,7 @@ func (t *turn) tooLong(ctx context.Context, latest time.Time) error {
 	return nil
 }
 
-// try counts a request as sent if it is the first and fits.
+// try counts a request as sent if it is first in line and fits.
 func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time.Duration) turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,8 +119,7 @@ func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time
 	return t
 }
 
-// untilFit returns how long until the next request fits, as far as is known: 0 or less if it
-// does.
+// untilFit returns the known time until the next request fits, or 0 or less if it fits now.
 func (s *scope) untilFit(now time.Time) time.Duration {
 	wait := s.hold.Sub(now)
 	for i := range s.limits {
@@ -130,14 +128,14 @@ func (s *scope) untilFit(now time.Time) time.Duration {
 	return wait
 }
 
-// soonest returns when the next request can fit at the earliest, as far as is known.
+// soonest returns the shortest known time until the next request can fit.
 func (s *scope) soonest() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(0, s.untilFit(time.Now()))
 }
 
-// leave notes the answer of a request, nil if it had none.
+// leave records the answer of a request, or nil if it had none.
 func (s *scope) leave(ticket int64, answer *http.Response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +144,7 @@ func (s *scope) leave(ticket int64, answer *http.Response) {
 		s.note(ticket, answer, time.Now())
 	}
 	if answer != nil && refused(answer) {
-		s.line.WakeAll() // some have a deadline before the end of the hold
+		s.line.WakeAll() // some waiting requests have a deadline before the end of the hold
 	} else {
 		s.line.Wake()
 	}
@@ -160,7 +158,7 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 		q := s.limits.named(a.name)
 		if q == nil {
 			if len(s.limits) == maxLimits {
-				s.limits = s.limits[:0] // the server names its limits anew
+				s.limits = s.limits[:0] // the server has renamed its limits
 			}
 			s.limits = append(s.limits, quota{name: a.name})
 			q = &s.limits[len(s.limits)-1]
@@ -175,7 +173,7 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 		if !ok {
 			wait = time.Second
 		}
-		// A request that left before can be answered with a shorter one.
+		// Another request may have been told to wait longer.
 		if until := now.Add(wait); until.After(s.hold) {
 			s.hold = until
 		}

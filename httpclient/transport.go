@@ -10,33 +10,29 @@ import (
 
 // The defaults and bounds of a [Transport].
 const (
-	// DefaultMaxWait is how long a request waits at most before it is sent.
+	// DefaultMaxWait is the longest time that a request waits before it is sent.
 	DefaultMaxWait = 30 * time.Second
-	// DefaultRetries is how often a refused request is sent again.
+	// DefaultRetries is the number of times that a denied request is sent again.
 	DefaultRetries = 2
-	// MaxHosts is how many hosts a transport knows at a time. With more, it forgets the
-	// host whose last request is the longest ago.
+	// MaxHosts is the number of hosts that a transport remembers. Beyond it, the transport forgets the host that was
+	// used least recently.
 	MaxHosts = 1000
 )
 
 // Transport is an [http.RoundTripper] that respects the rate limits of servers. It is safe
 // for concurrent use.
 //
-// It reads RateLimit and RateLimit-Policy, the headers of their older drafts
-// (RateLimit-Remaining and -Reset), X-RateLimit-… and X-Rate-Limit-…, and Retry-After.
-// Malformed headers are ignored. While more than half of a quota remains, requests go at
-// full speed; then they are spread over the time until the reset, at least one a second;
-// and once nothing remains they wait for the reset. Before a host's first answer at most
-// 8 requests are in flight.
+// It reads RateLimit and RateLimit-Policy, the headers of their older drafts (RateLimit-Remaining and -Reset),
+// X-RateLimit-… and X-Rate-Limit-…, and Retry-After. Malformed headers are ignored. While more than half of a quota
+// remains, requests are not delayed. Below that they are spread over the time until the reset, at least one a second.
+// Once nothing remains they wait for the reset. Before a host's first answer at most 8 requests are in flight.
 //
-// A request that is answered 429, or 503 with Retry-After, is sent again if it is
-// idempotent and its body can be made again ([http.Request].GetBody): up to
-// [DefaultRetries] times, and all retries of a host are at most a tenth of its requests
-// and 10. Otherwise the caller gets the answer.
+// A request answered with 429, or with 503 and Retry-After, is sent again if it is idempotent and its body can be
+// recreated ([http.Request].GetBody): up to [DefaultRetries] times. All retries of a host together are at most a
+// tenth of its requests plus 10. Otherwise the caller gets the answer.
 //
-// A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is
-// not sent: the error matches [ErrLimited]. It fails as soon as that is known, also while other
-// requests wait before it.
+// A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is not sent: the error
+// matches [ErrLimited]. It fails as soon as that is known, even while other requests wait before it.
 type Transport struct {
 	base    http.RoundTripper
 	maxWait time.Duration
@@ -45,7 +41,7 @@ type Transport struct {
 
 	mu     sync.Mutex
 	scopes map[string]*list.Element
-	used   list.List // of *known; the last used first
+	used   list.List // of *known, most recently used first
 }
 
 type known struct {
@@ -56,25 +52,22 @@ type known struct {
 // Option changes a [Transport].
 type Option func(*Transport)
 
-// WithMaxWait sets how long a request waits at most before it is sent; the same bounds the
-// wait before a retry. 0 fails every request that would have to wait.
+// WithMaxWait sets the longest time that a request waits before it is sent, or before a retry. With 0, every request
+// that would have to wait fails.
 func WithMaxWait(longest time.Duration) Option {
 	return func(t *Transport) { t.maxWait = max(0, longest) }
 }
 
-// WithRetries sets how often a refused request is sent again: 0 to 10. Numbers beyond are
-// taken as the nearest of these.
+// WithRetries sets how many times a denied request is sent again: 0 to 10. Other numbers are clamped to this range.
 func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
 
-// WithScope sets which requests share a limit of the server: those for which scope returns
-// the same text. The default is the host. A program with several credentials for one host
-// adds which of them a request has.
+// WithScope sets which requests share a limit of the server: those for which scope returns the same text. The default
+// is the host. A program with several credentials for one host adds the credential.
 func WithScope(scope func(*http.Request) string) Option {
 	return func(t *Transport) { t.scopeOf = scope }
 }
 
-// New returns a transport that sends requests by base; nil stands for
-// [http.DefaultTransport].
+// New returns a transport that sends requests through base. A nil base is [http.DefaultTransport].
 func New(base http.RoundTripper, options ...Option) *Transport {
 	if base == nil {
 		base = http.DefaultTransport
@@ -91,10 +84,10 @@ func host(r *http.Request) string { return r.URL.Host }
 // ErrLimited is matched by every [LimitedError].
 var ErrLimited = errors.New("httpclient: rate limit")
 
-// LimitedError is the error of a request that was not sent, because the server's limit
-// would refuse it for longer than the request may wait.
+// LimitedError is the error of a request that was not sent, because the server's limit would deny it for longer than
+// the request may wait.
 type LimitedError struct {
-	// RetryAfter is when a request can fit at the earliest, from now.
+	// RetryAfter is the shortest time until a request can fit.
 	RetryAfter time.Duration
 	cause      error
 }
@@ -107,8 +100,7 @@ func (e *LimitedError) Error() string {
 // Is makes every LimitedError match ErrLimited.
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 
-// Unwrap returns [context.DeadlineExceeded] where the request's deadline is nearer than
-// the wait.
+// Unwrap returns [context.DeadlineExceeded] if the request's deadline is before the end of the wait.
 func (e *LimitedError) Unwrap() error { return e.cause }
 
 // RoundTrip sends a request as soon as it fits.
@@ -140,14 +132,14 @@ func closeBody(r *http.Request) {
 	}
 }
 
-// CloseIdleConnections closes those of the base. [http.Client] calls it.
+// CloseIdleConnections closes the idle connections of the base transport. [http.Client] calls it.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
 }
 
-// scope returns what is known of a host.
+// scope returns the state of a host.
 func (t *Transport) scope(name string) *scope {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,11 +21,10 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// requests is how many requests the client on real sockets makes.
+// requests is the number of requests that the client makes on real sockets.
 var requests = flag.Int("requests", 2000, "requests of TestClientOnRealSockets")
 
-// handlerTransport answers requests by a handler, after a latency of 1 to 20 ms each way,
-// or up to the longest.
+// handlerTransport answers requests from a handler, with a latency of 1 to 20 ms each way, or up to longest.
 type handlerTransport struct {
 	handler http.Handler
 	longest time.Duration
@@ -56,7 +55,7 @@ func (h *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer := w.Result()
-	for name, values := range w.Header() { // as a client reads them from a wire
+	for name, values := range w.Header() { // as a client reads them from the wire
 		answer.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	return answer, nil
@@ -108,8 +107,8 @@ func crowd(t *testing.T, client *http.Client, callers, n int) time.Duration {
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 
-// A client alone at its server is never refused: whatever the limit, the headers and the
-// number of requests at a time. It takes not much longer than the limit needs.
+// A client that is alone at its server is never denied, for any limit, headers and number of concurrent requests. It
+// takes little longer than the limit requires.
 func TestClientIsNeverRefused(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -148,7 +147,7 @@ func TestClientIsNeverRefused(t *testing.T) {
 	}
 }
 
-// The same on real sockets, by the real clock. -requests=10000 takes ten seconds.
+// The same on real sockets with the real clock. -requests=10000 takes ten seconds.
 func TestClientOnRealSockets(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -182,7 +181,7 @@ func (rw rewrite) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rw.base.RoundTrip(r)
 }
 
-// script answers the nth request by its nth step, and the last step for ever.
+// script answers the nth request with its nth step, and all later ones with the last step.
 type script struct {
 	steps []func(http.ResponseWriter, *http.Request)
 	mu    sync.Mutex
@@ -208,8 +207,8 @@ func answering(status int, headers ...string) func(http.ResponseWriter, *http.Re
 	}
 }
 
-// A refused request is sent again after Retry-After if it is idempotent and its body can
-// be made again. Otherwise the caller gets the refusal.
+// A denied request is sent again after Retry-After if it is idempotent and its body can be recreated. Otherwise the
+// caller gets the denial.
 func TestRetries(t *testing.T) {
 	type edit func(*http.Request)
 	nothing := func(*http.Request) {}
@@ -281,8 +280,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A server that refuses everything gets 3 tries of a request, and at most a tenth more
-// requests than the client has.
+// From a server that denies everything, a request gets 3 tries, and the retries add at most a tenth to the client's
+// requests.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(429, "Retry-After", "0")}}
@@ -301,7 +300,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// Requests that cannot fit in time are not sent: the error says when one fits.
+// Requests that cannot fit in time are not sent: the error has the time when one fits.
 func TestTooLongWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"hourly";r=0;t=3600`)}}
@@ -327,7 +326,7 @@ func TestTooLongWaits(t *testing.T) {
 	})
 }
 
-// A client that waits and goes away is not sent, and holds up no other.
+// A request whose caller leaves while it waits is not sent, and blocks no other.
 func TestCancelledWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"p";r=0;t=10`), answering(200)}}
@@ -359,8 +358,8 @@ func TestCancelledWaits(t *testing.T) {
 	})
 }
 
-// Before the first answer of a server that answers slowly, few requests are in flight; a
-// server without limits is not slowed down after it.
+// Before the first answer of a slow server, few requests are in flight. A server without limits is not slowed down
+// after it.
 func TestUnknownServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})
@@ -379,7 +378,7 @@ func TestUnknownServer(t *testing.T) {
 		if n := server.now.Load(); n != 8 {
 			t.Errorf("%d in flight", n)
 		}
-		time.Sleep(time.Second) // a server that does not answer keeps no other request back for longer than a second
+		time.Sleep(time.Second) // a silent server delays other requests by at most a second
 		if n := server.now.Load(); n != 100 {
 			t.Errorf("%d in flight after a second", n)
 		}
@@ -388,7 +387,7 @@ func TestUnknownServer(t *testing.T) {
 	})
 }
 
-// The scopes are bounded, and limits of one do not hold up another.
+// The number of scopes is bounded, and the limits of one do not delay another.
 func TestScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"p";r=0;t=3600`)}}
@@ -420,7 +419,7 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Limit sends at the rate of a policy of the program, and each host has its own.
+// Limit sends at the rate of a policy of the program, separately for each host.
 func TestLimitByPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := headgate.New()

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/adaptive"
 )
 
-// retryWithin is the longest Retry-After of an overloaded server. Each answer has a random one of 1 s to this, so that clients do
-// not come back at the same moment.
+// retryWithin is the longest Retry-After of an overloaded server. Each answer has a random one between 1 s and this,
+// so that clients do not come back at the same moment.
 const retryWithin = 4 * time.Second
 
 // OverloadWait returns the Retry-After of one answer of an overloaded server: a random time of 1 s to 4 s.
@@ -19,17 +19,18 @@ func OverloadWait() time.Duration {
 	return time.Second + rand.N(retryWithin-time.Second) //nolint:gosec // no secret
 }
 
-// Overloaded reports whether the status of an answer says that the server is overloaded: 503 or 504.
+// Overloaded reports whether a status means that the server is overloaded: 503 or 504.
 func Overloaded(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// Adaptive returns a middleware that bounds the requests in flight by the limiter, whose limit follows their latency.
-// A refused request is answered 503 with a Retry-After of 1 s to 4 s: the server is overloaded, and the caller has done nothing
-// wrong. Requests whose context ends by its deadline, and answers with 503 or 504, count as failed; a client that leaves
-// early says nothing.
+// Adaptive returns a middleware that bounds the requests in flight with the limiter, whose limit follows their
+// latency. A denied request gets a 503 with a Retry-After of 1 s to 4 s, because the server is overloaded and the
+// caller did nothing wrong. Requests whose context reaches its deadline, and answers with 503 or 504, count as
+// failed. A client that leaves early counts neither way.
 //
-// Put health checks outside of it. Cheap and dear requests need a limiter each, because a latency that mixes them says little.
+// Put health checks outside of it. Use separate limiters for cheap and expensive requests: their mixed latency says
+// little.
 func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,7 +11,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// TestAdaptive: a request beside as many as the limiter allows is answered 503, and is allowed again when one has ended.
+// TestAdaptive: with as many requests in flight as the limiter allows, another one gets a 503. It is allowed once one
+// has ended.
 func TestAdaptive(t *testing.T) {
 	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 1, Latency: time.Second})
 	if err != nil {

@@ -12,45 +12,44 @@ type Decider interface {
 	AllowRequest(r *http.Request) (headgate.Decision, error)
 }
 
-// Settler is a [Decider] that says more than the decision, and can correct a charge once the
-// response is known, which [WithFinalCost] needs. The limiter of a policies file is one: see package
-// policy/decide.
+// Settler is a [Decider] that returns more than the decision, and can correct a charge once the response is known, as
+// [WithFinalCost] requires. The limiter of a policies file is one: see package policy/decide.
 type Settler interface {
 	Decider
-	// ChargeRequest decides as AllowRequest does. settles is true if [Answer].Settle is needed for
-	// every request, and not only for those that a pacer delays.
+	// ChargeRequest decides like AllowRequest. settles is true if every request needs [Answer].Settle, not only those
+	// that a pacer delays.
 	ChargeRequest(r *http.Request, settles bool) (Answer, error)
 }
 
-// Answer is what a [Settler] answers.
+// Answer is the answer of a [Settler].
 type Answer struct {
 	Decision headgate.Decision
-	// Limits are the limits of the request for its headers, the binding one first. Without them the
-	// headers have the decision's binding limit.
+	// Limits are the limits of the request for its headers, the binding one first. If it is empty, the headers show
+	// the decision's binding limit.
 	Limits []Limit
 	// Style is the form of the headers, unless [WithHeaders] chooses one.
 	Style Style
-	// Cost is what the request was charged or, if it was denied, would have been charged.
+	// Cost is the number of units charged or, for a denied request, the units it would have cost.
 	Cost int64
-	// Settle corrects the charge to the units that the request cost in the end: 0 or more. It is nil
-	// if nothing limits the request, or if it was not charged.
+	// Settle corrects the charge to the final cost of the request: 0 or more. It is nil if nothing limits the
+	// request, or if it was not charged.
 	Settle func(ctx context.Context, final int64) error
 }
 
-// Charge is what a request was charged. The zero value is no charge.
+// Charge is the charge of a request. The zero value is no charge.
 type Charge struct {
 	// Decision is the decision of the request.
 	Decision headgate.Decision
-	// Units is what the request was to be charged.
+	// Units is the cost of the request, before the decision.
 	Units int64
 
 	settle func(ctx context.Context, final int64) error // nil if the charge stays as it is
-	policy *headgate.Policy                             // that was charged; nil with a decider
-	limits []Limit                                      // of a decider
-	style  Style                                        // of a decider; "" has none
+	policy *headgate.Policy                             // the policy that was charged; nil with a decider
+	limits []Limit                                      // from a decider
+	style  Style                                        // from a decider, or ""
 }
 
-// writeHeaders writes the limits of a decision.
+// writeHeaders writes the rate-limit headers for a charge.
 func (m *Middleware) writeHeaders(h http.Header, c *Charge) {
 	d := &c.Decision
 	if !d.Allowed {

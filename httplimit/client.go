@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// maxHops bounds the proxies that are followed towards the client.
+// maxHops bounds the number of proxies followed towards the client.
 const maxHops = 64
 
-// Proxies says which peers may name their client, and in which headers.
+// Proxies configures which peers are trusted to name their client, and in which headers.
 type Proxies struct {
 	// Networks are the addresses of the proxies whose X-Forwarded-For and Forwarded are
 	// trusted.
 	Networks []netip.Prefix
-	// RealIP also trusts X-Real-IP, for requests without the other two. Set it only if every
-	// proxy of Networks sets or removes that header: most pass on what the client sent.
+	// RealIP also trusts X-Real-IP, for requests without the other two. Set it only if every proxy of Networks sets
+	// or removes that header: most forward the value sent by the client.
 	RealIP bool
 }
 
-// Loopback trusts proxies on the same machine. Where no [Proxies] are set, it is the default.
+// Loopback trusts proxies on the same machine. It is the default if no [Proxies] are set.
 var Loopback = Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 
-// Trusts reports whether an address is that of a trusted proxy.
+// Trusts reports whether an address belongs to a trusted proxy.
 func (p Proxies) Trusts(address netip.Addr) bool {
 	for _, network := range p.Networks {
 		if network.Contains(address) {
@@ -33,20 +33,19 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Peer returns the address of the other end of a request's connection; the zero Addr if it
-// has none, as on a Unix socket.
+// Peer returns the peer address of a request's connection, or the zero Addr if it has none, as on a Unix socket.
 func Peer(r *http.Request) netip.Addr {
-	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // as net/http has it
+	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // the form that net/http writes
 		return plain(withPort.Addr())
 	}
 	address, _ := parseAddress(r.RemoteAddr)
 	return address
 }
 
-// Client returns the client's address of a request with these headers. An untrusted peer is
-// the client. Behind a trusted peer the client is the first untrusted address in
-// X-Forwarded-For from the right, or else in Forwarded, or else, with RealIP, the one in
-// X-Real-IP. An entry that is not an address ends the search at the address before it.
+// Client returns the client's address for a request with these headers. An untrusted peer is the client. If the peer
+// is trusted, the client is the first untrusted address from the right in X-Forwarded-For, or else in Forwarded, or
+// else, with RealIP, the address in X-Real-IP. An entry that is not an address ends the search at the address to its
+// right.
 func (p Proxies) Client(peer netip.Addr, h http.Header) netip.Addr {
 	peer = plain(peer)
 	if !p.Trusts(peer) {

@@ -12,23 +12,22 @@ func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
 	QuotaExceeded(http.StatusTooManyRequests, d.Binding.Policy).Write(w)
 }
 
-// errNoPolicy is the error of a program that gave no policy for a request.
+// errNoPolicy is the error for a program that set no policy for a request.
 var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy returned none")
 
-// errNoSettler is the error of a program that wants a final cost from a decider that only
-// decides.
+// errNoSettler is the error for a program that uses a final cost with a decider that is not a Settler.
 var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
 
-// policyError is the error of a program that chose an invalid policy for a request.
+// policyError is the error for a program that chose an invalid policy for a request.
 type policyError struct{ cause error }
 
 func (e *policyError) Error() string { return "httplimit: " + e.cause.Error() }
 func (e *policyError) Unwrap() error { return e.cause }
 
-// Is makes every policyError match ErrInvalid: [FailOpen] does not serve the request.
+// Is makes every policyError match ErrInvalid, so that [FailOpen] does not serve the request.
 func (e *policyError) Is(target error) bool { return target == headgate.ErrInvalid }
 
-// policyErr returns why no request can be charged on a policy, or nil.
+// policyErr returns the reason why a policy cannot charge requests, or nil.
 func policyErr(policy *headgate.Policy) error {
 	for _, limit := range policy.Limits() {
 		if limit.Err() == nil && limit.Algorithm().Holds() {
@@ -43,7 +42,7 @@ func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err err
 	problemOf(err).Write(w)
 }
 
-// problemOf returns the problem of a request whose decision is not known.
+// problemOf returns the problem for a request whose decision is not known.
 func problemOf(err error) Problem {
 	var input *headgate.InputError
 	var lack *NoKeyError

@@ -4,18 +4,17 @@
 //	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerMinute(60)))
 //	http.Handle("/", httplimit.New(perIP, httplimit.ByIP())(handler))
 //
-// The middleware is a func(http.Handler) http.Handler, which chi and other routers take
-// as well. A denied request is answered 429 with Retry-After and a problem of RFC 9457;
-// every answer has rate-limit headers. The handler gets the ResponseWriter of the server
-// itself; with [WithFinalCost], one that can do the same.
+// The middleware is a func(http.Handler) http.Handler, which chi and other routers accept as well. A denied request
+// gets a 429 with Retry-After and an RFC 9457 problem; every answer has rate-limit headers. The handler gets the
+// server's own ResponseWriter or, with [WithFinalCost], a wrapper with the same capabilities.
 //
 // Adapters for gin, echo, fiber, connect and gRPC are modules of their own, in adapter/.
 //
 //	httplimit.go  the middleware
 //	options.go    its options
-//	response.go    what a request costs in the end: failures only, bytes written
+//	response.go    the final cost of a request: only failures, bytes written
 //	recorder.go   the ResponseWriter that counts them
-//	key.go        what a request is counted under
+//	key.go        the key of a request
 //	client.go     the address of a client behind proxies
 //	headers.go    rate-limit headers
 //	denied.go     the answer to a denied request

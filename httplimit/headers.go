@@ -14,11 +14,11 @@ import (
 // Style is a form of rate-limit headers.
 type Style string
 
-// The forms.
+// The supported styles.
 const (
 	// Draft is RateLimit and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers.
 	Draft Style = "draft"
-	// Draft03 is RateLimit-Limit, -Remaining and -Reset of its older versions.
+	// Draft03 is RateLimit-Limit, -Remaining and -Reset of older versions of that draft.
 	Draft03 Style = "draft-03"
 	// XRateLimit is X-RateLimit-Limit, -Remaining and -Reset.
 	XRateLimit Style = "x-ratelimit"
@@ -30,20 +30,20 @@ const (
 	Off Style = "off"
 )
 
-// Limit is one limit in the headers. Its numbers are those of one window, the binding one.
+// Limit is one limit in the headers. Its numbers are from the binding window.
 type Limit struct {
 	// Name is the name of the policy, or of the limit within it.
 	Name string
-	// Unit says what a unit is, such as tokens; "" if it is not said.
+	// Unit names the unit, such as tokens; it can be empty.
 	Unit string
 	// Rate is the rate of the limit as written.
 	Rate headgate.Rate
-	// Capacity is what passes at once: the burst of a bucket. Remaining is never above it.
+	// Capacity is the number of units that pass at once, such as the burst of a bucket. Remaining is never above it.
 	Capacity, Remaining int64
-	// Until is how long until a retry passes or, if that is now or never, until the
-	// binding window is as if untouched.
+	// Until is the time until a retry passes or, if a retry passes now or never, until the binding window is full
+	// again.
 	Until time.Duration
-	// Cost is what the request was charged.
+	// Cost is the number of units charged.
 	Cost int64
 }
 
@@ -59,8 +59,8 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 	}
 }
 
-// LimitsOf returns the limits of a decision, the binding one first, without those that limit nothing.
-// of returns the policy, its unit, the limit and the cost at a place of [headgate.Decision].Limits.
+// LimitsOf returns the limits of a decision, the binding one first, without those that limit nothing. of returns the
+// policy, its unit, the limit and the cost at an index of [headgate.Decision].Limits.
 func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit headgate.Limit, cost int64)) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
 	add := func(place int) {
@@ -83,8 +83,7 @@ func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, lim
 	return limits
 }
 
-// Until returns the time until a retry passes or, if that is now or never, until the window is
-// as if untouched.
+// Until returns the time until a retry passes or, if a retry passes now or never, until the window is full again.
 func Until(retry, reset time.Duration) time.Duration {
 	if retry > 0 && retry != headgate.Never {
 		return retry
@@ -92,8 +91,7 @@ func Until(retry, reset time.Duration) time.Duration {
 	return max(0, reset)
 }
 
-// LimitName returns the name of a limit beside others: policy.limit, or the policy for a limit without a
-// name.
+// LimitName returns the name of one of several limits: policy.limit, or just the policy for a limit without a name.
 func LimitName(policy, limit string) string {
 	switch {
 	case policy == "":
@@ -105,8 +103,8 @@ func LimitName(policy, limit string) string {
 	}
 }
 
-// RetryAfter sets the headers that each denial has, whatever the style: Retry-After in
-// whole seconds, at least 1, unless the request can never pass, and Cache-Control.
+// RetryAfter sets the headers of every denial, in any style: Retry-After in whole seconds, at least 1, unless the
+// request can never pass, and Cache-Control.
 func RetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Cache-Control", "no-store")
 	if wait != headgate.Never {
@@ -117,8 +115,8 @@ func RetryAfter(h http.Header, wait time.Duration) {
 // seconds rounds up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// Write writes the limits, the binding one first. Draft writes all, behind those that are in h
-// already, such as an outer middleware's. The others write the first in place of what is in h.
+// Write writes the limits, the binding one first. Draft appends all of them to the values already in h, such as an
+// outer middleware's. The other styles replace the values in h with the first limit.
 func (s Style) Write(h http.Header, limits ...Limit) {
 	if len(limits) == 0 {
 		return
@@ -136,7 +134,7 @@ func (s Style) Write(h http.Header, limits ...Limit) {
 	}
 }
 
-// names are the headers of all styles, as net/http reads them.
+// names are the headers of all styles, in net/http's canonical form.
 var names = []string{
 	"Ratelimit", "Ratelimit-Policy", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
 	"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
@@ -150,13 +148,13 @@ func RemoveHeaders(h http.Header) {
 	}
 }
 
-// draftFields is the memory of both structured fields, so that they cost one allocation.
+// draftFields holds the text of both structured fields, so that they cost one allocation.
 type draftFields struct {
 	values [2]string
 	text   [96]byte
 }
 
-// write returns the two values, which are one text up to a place and from there.
+// write returns the two values, which are the parts of text before and after place.
 func (f *draftFields) write(text []byte, place int) []string {
 	var all string
 	if len(text) <= len(f.text) {
@@ -200,7 +198,7 @@ func writeDraft(h http.Header, limits []Limit) {
 	h["Ratelimit"] = behind(h["Ratelimit"], values[1:2:2])
 }
 
-// behind adds a value to a list that an outer middleware has written.
+// behind appends a value to a list that an outer middleware has written.
 func behind(list, value []string) []string {
 	if len(list) == 0 {
 		return value
@@ -208,8 +206,8 @@ func behind(list, value []string) []string {
 	return []string{strings.Join(list, ", ") + ", " + value[0]}
 }
 
-// appendString appends a String of RFC 9651: printable ASCII, with quotes and backslashes
-// escaped. Any other byte of a name becomes a question mark.
+// appendString appends a String of RFC 9651: printable ASCII, with quotes and backslashes escaped. Any other byte
+// becomes a question mark.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, c := range []byte(s) {
@@ -225,9 +223,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// writeThree writes the headers of older drafts. Limit is the capacity, so that Remaining
-// is never above it: a burst can be larger than the count of the rate. Reset is seconds
-// from now.
+// writeThree writes the headers of older drafts. Limit is the capacity, so that Remaining never exceeds it: a burst
+// can be larger than the count of the rate. Reset is in seconds from now.
 func writeThree(h http.Header, l *Limit, limit, remaining, reset string) {
 	h[limit] = []string{strconv.FormatInt(l.Capacity, 10)}
 	h[remaining] = []string{strconv.FormatInt(l.Remaining, 10)}

@@ -8,38 +8,37 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// New returns middleware that charges each request on a policy, under the key of the
-// request. A request without a key is answered 400: see [Key]. It panics if the policy is
-// invalid ([headgate.Policy.Err]) or has slots, which a request cannot hold.
+// New returns middleware that charges each request on a policy, under the key of the request. A request without a key
+// gets a 400: see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]) or is a concurrency limit, whose
+// slots a request cannot hold.
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
 }
 
-// By returns middleware that lets a decider decide each request. [WithCost] and
-// [WithPolicy] have no meaning here. [WithFinalCost] needs a [Settler]: with another
-// decider every request is an error, as [WithError] answers it.
+// By returns middleware in which a decider decides each request. [WithCost] and [WithPolicy] have no effect here.
+// [WithFinalCost] needs a [Settler]: with another decider every request is an error, which [WithError] answers.
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
 	return MiddlewareBy(decider, options...).Handler
 }
 
-// Middleware decides requests and writes the answer to denied ones. [New] and [By] are
-// enough for net/http; adapters to other frameworks call [Middleware.Admit], or
-// [Middleware.Decide] where a denial is no HTTP answer. It is safe for concurrent use.
+// Middleware decides requests and writes the answer to denied ones. [New] and [By] are enough for net/http; adapters
+// to other frameworks call [Middleware.Admit], or [Middleware.Decide] if a denial is not an HTTP answer. It is safe
+// for concurrent use.
 type Middleware struct {
 	policy  *headgate.Policy
 	key     Key
-	decider Decider // replaces policy and key where set
+	decider Decider // replaces policy and key if set
 
-	style     Style // "" is that of the policies, or Draft
+	style     Style // "" means the style of the policies, or Draft
 	choose    func(*http.Request) *headgate.Policy
 	cost      func(*http.Request) int64
 	finalCost Rule
-	slots     *slots // of requests that a pacer delays
+	slots     *slots // for requests delayed by a pacer
 	denied    func(http.ResponseWriter, *http.Request, headgate.Decision)
 	failed    func(http.ResponseWriter, *http.Request, http.Handler, error)
 }
 
-// NewMiddleware returns what [New] wraps handlers with.
+// NewMiddleware is [New] for adapters: it returns the middleware instead of a wrapper.
 func NewMiddleware(policy *headgate.Policy, key Key, options ...Option) *Middleware {
 	if policy != nil {
 		if err := policyErr(policy); err != nil {
@@ -49,7 +48,7 @@ func NewMiddleware(policy *headgate.Policy, key Key, options ...Option) *Middlew
 	return newMiddleware(Middleware{policy: policy, key: key}, options)
 }
 
-// MiddlewareBy returns what [By] wraps handlers with.
+// MiddlewareBy is [By] for adapters: it returns the middleware instead of a wrapper.
 func MiddlewareBy(decider Decider, options ...Option) *Middleware {
 	return newMiddleware(Middleware{decider: decider}, options)
 }
@@ -62,16 +61,15 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 	return &m
 }
 
-// Decide decides a request and writes no answer. If the policy is a pacer, it returns when
-// the slot of an allowed request has come; a request whose context ends before gives its slot
-// back. The error is that of [headgate.Policy.AllowN],
-// or [ErrNoKey].
+// Decide decides a request and writes no answer. Under a pacer it returns at the slot of an allowed request; if the
+// request's context ends earlier, it gives the slot back. It returns the same errors as [headgate.Policy.AllowN], or
+// [ErrNoKey].
 func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 	err = m.decide(&c, r)
 	return c, err
 }
 
-// decide fills in c where the caller has it, because it takes time to copy.
+// decide fills in the caller's c, because returning a Charge would copy it.
 func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 	if m.decider == nil {
 		return m.charge(c, r)
@@ -82,7 +80,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 	return err
 }
 
-// chargeBy lets the decider decide.
+// chargeBy calls the decider.
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
 		a, err := settler.ChargeRequest(r, m.Settles())
@@ -128,7 +126,7 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
 		return err
 	}
-	// A client that leaves while the store decides gives its slot back all the same.
+	// A client that leaves while the store decides still gives its slot back.
 	ctx, cancel := queue.Outliving(settleWithin, r.Context())
 	charged, d, err := policy.Charge(ctx, key, c.Units)
 	cancel()
@@ -145,11 +143,11 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 	return nil
 }
 
-// Admit decides a request and sets the rate-limit headers. If ok is false, it has written
-// the answer, and the handler must not run. After the handler call [Middleware.Settle].
+// Admit decides a request and sets the rate-limit headers. If ok is false, it has written the answer, and the handler
+// must not run. After the handler, call [Middleware.Settle].
 //
-// The next handler that a function of [WithError] gets here only notes that the request
-// is to be served.
+// The next handler passed to a function of [WithError] does not serve: it only records that the request is to be
+// served.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
 	if err := m.decide(&c, r); err != nil {
 		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
@@ -162,7 +160,7 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok
 	return c, c.Decision.Allowed
 }
 
-// Handler wraps a handler.
+// Handler wraps a handler with the middleware.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c Charge

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// limiter returns a limiter whose clock stands still.
+// limiter returns a limiter with a stopped clock.
 func limiter(t testing.TB) *headgate.Limiter {
 	t.Helper()
 	return headgate.New(headgate.WithStore(store(t)))
@@ -61,8 +61,8 @@ func with(name string, values ...string) func(*http.Request) {
 	}
 }
 
-// Each address has its own limit. A denied request is answered 429 with Retry-After, a
-// problem and rate-limit headers; allowed ones have the headers too.
+// Each address has its own limit. A denied request gets a 429 with Retry-After, a problem and rate-limit headers;
+// allowed ones have the headers too.
 func TestPerIP(t *testing.T) {
 	p := limiter(t).Policy("per-ip", headgate.TokenBucket(headgate.Per(2, 3*time.Second)))
 	h := httplimit.New(p, httplimit.ByIP())(hello)
@@ -91,8 +91,8 @@ func TestPerIP(t *testing.T) {
 	}
 }
 
-// Known bug 38: the client of a trusted proxy is the last address that is no trusted proxy. An untrusted
-// peer is the client, whatever it says.
+// Known bug 38: the client behind a trusted proxy is the last address that is not a trusted proxy. An untrusted peer
+// is the client, whatever its headers say.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
 	for _, c := range []struct {
@@ -124,8 +124,7 @@ func TestClientBehindProxies(t *testing.T) {
 	}
 }
 
-// X-Real-IP names the client where the program says that its proxies set it, and only behind
-// them.
+// X-Real-IP names the client only if the program says that its proxies set it, and only if such a proxy sent it.
 func TestRealIPCountsWhereConfigured(t *testing.T) {
 	key := httplimit.ByClient(httplimit.Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, RealIP: true})
 	for _, c := range []struct{ peer, forwarded, want string }{
@@ -145,7 +144,7 @@ func TestRealIPCountsWhereConfigured(t *testing.T) {
 	}
 }
 
-// Keys compose without colliding, and a request without a part of one is answered 400.
+// Keys compose without colliding, and a request that lacks a part gets a 400.
 func TestKeys(t *testing.T) {
 	user, ip := httplimit.ByHeader("x-user"), httplimit.ByIP()
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -231,7 +230,7 @@ func TestCostAndStyles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", style, got, want)
 		}
 	}
-	// No client is told to retry at once.
+	// No answer tells a client to retry immediately.
 	for wait, want := range map[time.Duration]string{0: "1", 1: "1", time.Second + 1: "2", headgate.Never: ""} {
 		h := http.Header{}
 		if httplimit.RetryAfter(h, wait); h.Get("Retry-After") != want {
@@ -270,7 +269,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-// While the store does not answer, requests are answered 503, or served with FailOpen.
+// While the store does not answer, requests get a 503, or are served with FailOpen.
 func TestStoreAway(t *testing.T) {
 	p := headgate.New(headgate.WithStore(away{})).Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
 	if w := get(httplimit.New(p, httplimit.All())(hello)); w.Code != http.StatusServiceUnavailable || w.Header().Get("Cache-Control") != "no-store" {
@@ -295,8 +294,8 @@ func (d *decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	}
 }
 
-// A decider decides alone; an unlimited answer has no rate-limit headers. A program's own
-// answers replace the middleware's.
+// A decider decides alone. An unlimited answer has no rate-limit headers. A program's own answers replace the
+// middleware's.
 func TestDecider(t *testing.T) {
 	denied := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) { w.WriteHeader(http.StatusTeapot) }
 	h := httplimit.By(&decider{}, httplimit.WithDenied(denied))(hello)
@@ -308,7 +307,7 @@ func TestDecider(t *testing.T) {
 	}
 }
 
-// A final cost without a decider that can settle is an error, not a charge that stays.
+// A final cost with a decider that cannot settle is an error; the charge does not silently stay.
 func TestFinalCostNeedsSettler(t *testing.T) {
 	var problem error
 	failed := func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {

@@ -10,9 +10,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// A limit that cannot be built, and one that no request can be charged on, is the program's
-// mistake: New panics, and a policy that is chosen later is answered 500, also with FailOpen. It
-// was the client's 400.
+// An invalid limit, or one that cannot charge requests, is the program's mistake: New panics, and a policy chosen
+// later is answered with 500, also with FailOpen. It used to be the client's 400.
 func TestInvalidPolicyIsTheProgramsMistake(t *testing.T) {
 	l := limiter(t)
 	for name, limit := range map[string]headgate.Limit{

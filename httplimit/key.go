@@ -13,21 +13,21 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Key returns what a request is counted under. ok is false if the request lacks it, such
-// as a header; it is then answered 400 ([WithError] changes that).
+// Key returns the key of a request. ok is false if the request lacks it, such as a header; the answer is then 400
+// ([WithError] changes that).
 //
-// A key is at most 1024 bytes long. A longer one, which only a client can have made, is
-// answered 400 too, unless [HashLong] shortens it.
+// A key is at most 1024 bytes long. A longer one must come from the client and also gets a 400, unless [HashLong]
+// shortens it.
 type Key func(r *http.Request) (key string, ok bool)
 
-// ByIP counts by the client's address, IPv6 by /64: a single subscriber has at least that
-// much. Behind proxies, pass their addresses: only from these are X-Forwarded-For and
-// Forwarded trusted. Without any, the peer is the client.
+// ByIP counts by the client's address, and IPv6 by /64, because a single subscriber has at least that much. If the
+// server runs behind proxies, pass their addresses: X-Forwarded-For and Forwarded are trusted only from these.
+// Without any, the peer is the client.
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
 }
 
-// ByClient is ByIP for proxies that name the client in other headers too.
+// ByClient is ByIP for proxies that also use other headers.
 func ByClient(proxies Proxies) Key {
 	return func(r *http.Request) (string, bool) {
 		peer := Peer(r)
@@ -44,8 +44,8 @@ func ByClient(proxies Proxies) Key {
 	}
 }
 
-// textOfPeer returns the IPv4 address of the peer as the request has it, which is how it
-// would be written anew. ok is false for other addresses.
+// textOfPeer returns the peer's IPv4 address as it is in the request, which is its canonical form. ok is false for
+// other addresses.
 func textOfPeer(r *http.Request) (text string, ok bool) {
 	text, _, ok = strings.Cut(r.RemoteAddr, ":")
 	return text, ok && strings.IndexByte(text, '.') > 0 && text[0] != '['
@@ -63,8 +63,8 @@ func network(client netip.Addr) string {
 	return prefix.String()
 }
 
-// ByHeader counts by the value of a header, such as an API key. It must not be one that
-// any client can make up to get a fresh limit: check it first.
+// ByHeader counts by the value of a header, such as an API key. Validate it first: a value that clients can make up
+// gives them a fresh limit.
 func ByHeader(name string) Key {
 	name = http.CanonicalHeaderKey(name)
 	return func(r *http.Request) (string, bool) {
@@ -76,8 +76,8 @@ func ByHeader(name string) Key {
 	}
 }
 
-// ByCookie counts by the value of a cookie. It must not be one that any client can make
-// up: check it first.
+// ByCookie counts by the value of a cookie. Validate it first: a value that clients can make up gives them a fresh
+// limit.
 func ByCookie(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		c, err := r.Cookie(name)
@@ -88,8 +88,8 @@ func ByCookie(name string) Key {
 	}
 }
 
-// ByPathValue counts by a wildcard of the pattern that [http.ServeMux] matched, such as id
-// in /users/{id}. The middleware must be inside the mux.
+// ByPathValue counts by a wildcard of the pattern matched by [http.ServeMux], such as id in /users/{id}. The
+// middleware must be inside the mux.
 func ByPathValue(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		value := r.PathValue(name)
@@ -97,8 +97,8 @@ func ByPathValue(name string) Key {
 	}
 }
 
-// ByQuery counts by a field of the query, such as a token. It must not be one that any
-// client can make up: check it first. A query that is malformed has no fields.
+// ByQuery counts by a field of the query, such as a token. Validate it first: a value that clients can make up gives
+// them a fresh limit. A malformed query has no fields.
 func ByQuery(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
@@ -110,8 +110,7 @@ func ByQuery(name string) Key {
 	}
 }
 
-// HashLong replaces a key of more than 1024 bytes by its SHA-256. Without it such a key is
-// answered 400.
+// HashLong replaces a key of more than 1024 bytes with its SHA-256. Without it the answer is 400.
 func HashLong(key Key) Key {
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
@@ -128,8 +127,8 @@ func All() Key {
 	return func(*http.Request) (string, bool) { return "all", true }
 }
 
-// Join counts by several keys together, such as address and user. Two requests have one
-// key only if all parts are the same. A request that lacks one of them lacks the key.
+// Join counts by several keys together, such as address and user. Two requests share a key only if all parts are
+// equal. A request that lacks one part lacks the key.
 func Join(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		parts := make([]string, len(keys))
@@ -144,12 +143,12 @@ func Join(keys ...Key) Key {
 	}
 }
 
-// Or counts by the first key that the request has, such as the user, or else the address.
+// Or uses the first of the keys that the request has, such as the user or else the address.
 func Or(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {
 			if part, ok := key(r); ok {
-				// The place keeps users and addresses of one name apart.
+				// The index keeps a user and an address of the same text apart.
 				return headgate.Key(strconv.Itoa(i), part), true
 			}
 		}

@@ -2,20 +2,18 @@ package httplimit
 
 import "errors"
 
-// ErrNoKey is the error of a request that lacks its key. [WithError] and
-// [Middleware.Decide] have it.
+// ErrNoKey is the error for a request that lacks its key. [WithError] and [Middleware.Decide] get it.
 var ErrNoKey = errors.New("httplimit: " + noKey + ", such as a header")
 
 const noKey = "the request lacks what it is counted under"
 
-// NoKeyError is an [ErrNoKey] that says which part of the key the request lacks.
+// NoKeyError is an [ErrNoKey] that names the missing part of the key.
 type NoKeyError struct {
 	// Part is the part, such as "header X-API-Key".
 	Part string
-	// Policy is the policy whose key has the part; "" if the request is counted under one key alone.
+	// Policy is the policy whose key has the part, or "" if the request has a single key.
 	Policy string
-	// Unreadable is true if the request has the part in a form that cannot be read, such as a
-	// token that is too long.
+	// Unreadable is true if the request has the part in a form that cannot be read, such as a token that is too long.
 	Unreadable bool
 	// Status is the status of the answer, 400 to 499.
 	Status int
@@ -36,5 +34,5 @@ func (e *NoKeyError) Detail() string {
 	return detail
 }
 
-// Is makes it an [ErrNoKey].
+// Is makes it match [ErrNoKey].
 func (e *NoKeyError) Is(target error) bool { return target == ErrNoKey }

@@ -5,22 +5,21 @@ import (
 	"net/http"
 )
 
-// Problem is an error as RFC 9457 defines it: the body of an answer.
+// Problem is an RFC 9457 error: the body of an answer.
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
-	// Field is the invalid field of the request; absent if the error is not about one.
+	// Field is the invalid field of the request. It is omitted if the error is not about a field.
 	Field string `json:"field,omitempty"`
-	// RequestID is that of the request: [Problem.Write] sets it from the answer's header
-	// X-Request-Id.
+	// RequestID is the id of the request. [Problem.Write] takes it from the answer's header X-Request-Id.
 	RequestID string `json:"request_id,omitempty"`
 	// Violated are the policies that denied the request.
 	Violated []string `json:"violated-policies,omitempty"`
 }
 
-// requestID is the header of a request's id, as net/http reads it.
+// requestID is the header of a request's id, in net/http's canonical form.
 const requestID = "X-Request-Id"
 
 // NewProblem returns a problem; field is the name of the field that it is about, or "".
@@ -28,8 +27,8 @@ func NewProblem(status int, field, detail string) Problem {
 	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
 }
 
-// QuotaExceeded returns the problem of a request that a limit of a policy denied, of the type that IANA
-// lists for it. policy can be "".
+// QuotaExceeded returns the problem for a request denied by a limit of a policy, with the type registered at IANA.
+// policy can be "".
 func QuotaExceeded(status int, policy string) Problem {
 	p := Problem{
 		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
@@ -41,11 +40,11 @@ func QuotaExceeded(status int, policy string) Problem {
 	return p
 }
 
-// Problem returns the problem of a request that lacks a part of its key.
+// Problem returns the problem for a request that lacks a part of its key.
 func (e *NoKeyError) Problem() Problem { return NewProblem(e.Status, "", e.Detail()) }
 
-// Write answers a request with the problem, and with the request's id if it has one. An
-// answer that may soon be another one is not to be stored.
+// Write answers a request with the problem, and with the request's id if it has one. Temporary answers are marked as
+// not cacheable.
 func (p Problem) Write(w http.ResponseWriter) {
 	h := w.Header()
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
@@ -62,7 +61,7 @@ func (p Problem) Write(w http.ResponseWriter) {
 // JSON returns the problem as JSON.
 func (p Problem) JSON() []byte {
 	data, err := json.Marshal(p)
-	if err != nil { // texts and numbers can be encoded
+	if err != nil { // cannot happen: texts and numbers always encode
 		return []byte("{}")
 	}
 	return data

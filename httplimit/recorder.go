@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// recorder is a ResponseWriter that notes the status and counts the body's bytes.
+// recorder is a ResponseWriter that records the status and counts the bytes of the body.
 type recorder struct {
 	writer http.ResponseWriter
 	status int // 0 until written
@@ -16,8 +16,7 @@ type recorder struct {
 
 func (r *recorder) Header() http.Header { return r.writer.Header() }
 
-// WriteHeader notes the first final status. Those from 100 to 199 come before it, except
-// 101, which is final.
+// WriteHeader records the first final status. Statuses 100 to 199 are interim, except 101, which is final.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		r.status = status
@@ -31,7 +30,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteString saves the copy of the text where the server's writer can.
+// WriteString avoids a copy of the text if the server's writer supports it.
 func (r *recorder) WriteString(s string) (int, error) {
 	n, err := io.WriteString(r.writer, s)
 	r.wrote(int64(n))
@@ -66,7 +65,7 @@ type (
 	readerFrom struct{ r *recorder }
 )
 
-// Flush sends what is written; the status, too.
+// Flush sends everything that is written, including the status.
 func (f flusher) Flush() { _ = f.FlushError() }
 
 // FlushError is for [http.ResponseController].
@@ -75,7 +74,7 @@ func (f flusher) FlushError() error {
 	return http.NewResponseController(f.r.writer).Flush()
 }
 
-// Hijack hands the connection to the handler.
+// Hijack gives the handler control of the connection.
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffer, err := http.NewResponseController(h.r.writer).Hijack()
 	if err == nil && h.r.status == 0 {
@@ -91,9 +90,8 @@ func (f readerFrom) ReadFrom(from io.Reader) (int64, error) {
 	return n, err
 }
 
-// like returns the recorder with the parts that w has, and no others: handlers ask for
-// them by type assertion. (Push of HTTP/2, which browsers have dropped, is reached by
-// Unwrap.)
+// like returns the recorder with exactly the optional interfaces that w implements, because handlers use type
+// assertions to find them. (HTTP/2 Push, which browsers no longer support, is available through Unwrap.)
 func (r *recorder) like(w http.ResponseWriter) http.ResponseWriter {
 	_, flushes := w.(http.Flusher)
 	_, hijacks := w.(http.Hijacker)

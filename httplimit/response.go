@@ -8,54 +8,49 @@ import (
 	"time"
 )
 
-// Response is what a handler answered.
+// Response is the answer of a handler.
 type Response struct {
-	// Status is the status of the answer: 200 if the handler wrote none, 101 if it took
-	// the connection over, 500 if it panicked before it wrote one. An answer that a handler
-	// outside of the middleware writes is seen by the adapters to gin, echo and fiber only.
+	// Status is the status of the answer: 200 if the handler wrote none, 101 if it hijacked the connection, 500 if it
+	// panicked before writing one. Answers written by handlers outside of the middleware are visible only with the
+	// adapters for gin, echo and fiber.
 	Status int
-	// Bytes is how many bytes of the body were sent, headers not included: 0 for a HEAD.
-	// Bytes on a connection that the handler took over are not counted.
+	// Bytes is the number of body bytes sent, without headers: 0 for a HEAD. Bytes on a hijacked connection are not
+	// counted.
 	Bytes int64
-	// Charged is what the request was charged before its handler ran. If the policies of a
-	// route have costs of their own, it is that of the first, and of several charges the highest.
+	// Charged is the cost charged before the handler ran. If the policies of a route have different costs, it is that
+	// of the first one; with several charges, it is the highest.
 	Charged int64
 }
 
-// Rule says what a request costs in the end, in units: 0 or more. If that is less than
-// what was charged, the difference is given back. If it is more, the difference is
-// charged, or, where the limit has less, all that the limit has; with
-// [headgate.AllowDebt] a token bucket can owe the rest.
+// Rule returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
+// is given back. If it is higher, the difference is charged, or everything that the limit has left if that is less.
+// With [headgate.AllowDebt] a token bucket can owe the rest.
 //
-// With the routes of a policies file the units are those of each limit of the route:
-// limits with a cost of their own are corrected to the same final cost. A rule that returns
-// Response.Charged changes none of them.
+// With the routes of a policies file the final cost applies to each limit of the route: limits with their own cost
+// are corrected to the same final cost. If a rule returns Response.Charged, nothing is corrected.
 //
-// Units come back only to the window that they were charged to, and to a bucket only as far
-// as refill has not replaced them. More units are charged at the time of the answer.
+// Units are given back only to the window to which they were charged, and to a bucket only as far as it has not
+// refilled them. Additional units are charged at the time of the answer.
 type Rule func(r *http.Request, o Response) int64
 
-// OnlyStatus counts requests that were answered with one of these statuses, and no
-// others.
+// OnlyStatus counts only requests that were answered with one of these statuses.
 func OnlyStatus(statuses ...int) Rule {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
 }
 
-// ExceptStatus counts all requests but those that were answered with one of these
-// statuses, such as 304.
+// ExceptStatus counts all requests except those answered with one of these statuses, such as 304.
 func ExceptStatus(statuses ...int) Rule {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(!slices.Contains(statuses, o.Status)) }
 }
 
-// OnlyFailures counts requests that were answered 400 to 499, such as wrong passwords.
-// It does not count failures of the server itself, from 500.
+// OnlyFailures counts requests answered with 400 to 499, such as wrong passwords. It does not count failures of the
+// server itself (500 and above).
 func OnlyFailures(_ *http.Request, o Response) int64 {
 	return o.chargedIf(o.Status >= 400 && o.Status < 500)
 }
 
-// BytesWritten charges each byte of the answer's body as one unit. A limit of bytes is
-// charged when the answer ends: put a limit of requests beside it, or charge an estimate
-// before with [WithCost].
+// BytesWritten charges one unit for each byte of the answer's body. Because the charge comes when the answer ends,
+// also set a limit of requests, or charge an estimate first with [WithCost].
 func BytesWritten(_ *http.Request, o Response) int64 { return o.Bytes }
 
 func (o *Response) chargedIf(counts bool) int64 {
@@ -65,29 +60,28 @@ func (o *Response) chargedIf(counts bool) int64 {
 	return 0
 }
 
-// settleWithin bounds how long an answer can be held up by a store that hangs.
+// settleWithin bounds how long a hanging store can delay an answer.
 const settleWithin = time.Second
 
-// settling returns the context in which the charge of a request is corrected, also after its own
-// has ended.
+// settling returns a context for correcting the charge of a request. It outlives the request's own context.
 func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 }
 
-// Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does
-// nothing, and the bytes of a response need not be counted.
+// Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does nothing, and the bytes of a
+// response need not be counted.
 func (m *Middleware) Settles() bool { return m.finalCost != nil }
 
-// Settle corrects the charge of a request that was served. It asks the store for up to a
-// second, also where the request's context has ended. If the store does not answer, the
-// first charge remains; an observer of the limiter sees the error.
+// Settle corrects the charge of a served request. The call to the store takes up to a second, even if the request's
+// context has ended. If the store does not answer, the first charge remains; an observer of the limiter sees the
+// error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if !m.Settles() || c.settle == nil || !c.Decision.Allowed {
 		return
 	}
 	o.Charged = c.Units
 	if r.Method == http.MethodHead {
-		o.Bytes = 0 // the server drops what the handler wrote
+		o.Bytes = 0 // the server drops the body
 	}
 	ctx, cancel := settling(r.Context())
 	defer cancel()
@@ -97,10 +91,10 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	}
 }
 
-// SettleAtEnd is [Middleware.Settle] for frameworks in which outer handlers can still make
-// the answer after the middleware has returned. It settles when the request's context ends,
-// which net/http does after the last handler, with the response that was last given to note,
-// or else with the first. Without such a context it settles at once.
+// SettleAtEnd is [Middleware.Settle] for frameworks in which outer handlers can still write the answer after the
+// middleware has returned. It settles when the request's context ends, which net/http does after the last handler,
+// with the last response passed to note, or with first if there was none. If the context never ends, it settles at
+// once.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)
@@ -112,7 +106,7 @@ func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (no
 	return func(o Response) { last.Store(&o) }
 }
 
-// serveAndSettle runs the handler and settles, also where the handler panics.
+// serveAndSettle runs the handler and settles, even if the handler panics.
 func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next http.Handler, c *Charge) {
 	recorder := &recorder{writer: w}
 	returned := false

@@ -33,7 +33,7 @@ var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, strings.Repeat("x", bytes))
 })
 
-// spent returns what all requests spent of a policy.
+// spent returns the units spent under a policy.
 func spent(t *testing.T, p *headgate.Policy) int64 {
 	t.Helper()
 	d, err := p.Peek(t.Context(), "all", 0)
@@ -43,7 +43,7 @@ func spent(t *testing.T, p *headgate.Policy) int64 {
 	return d.Limit - d.Remaining
 }
 
-// Each rule leaves the charge that its answers cost, also where a handler panics.
+// Each rule leaves the charge for its answers, even if a handler panics.
 func TestFinalCostOfResponses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -80,7 +80,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 	}
 }
 
-// A HEAD is charged for no body: none is sent.
+// A HEAD request is not charged for a body, because none is sent.
 func TestHeadHasNoBytes(t *testing.T) {
 	p := limiter(t).Policy("bytes", headgate.TokenBucket(headgate.PerHour(100)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
@@ -95,8 +95,7 @@ func TestHeadHasNoBytes(t *testing.T) {
 	}
 }
 
-// A download beyond a limit that allows debt is owed. The client whose download it was is
-// gone, and pays nevertheless.
+// A download beyond a limit that allows debt leaves a debt. Its client is gone, but pays nevertheless.
 func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	p := limiter(t).Policy("bytes", headgate.TokenBucket(headgate.PerSecond(1000), headgate.AllowDebt(1<<20)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))
@@ -109,8 +108,8 @@ func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	}
 }
 
-// A request whose plan is not known has the policy of New. Requests at the same time are
-// all charged before the first is answered.
+// A request without a known plan uses the policy of New. Concurrent requests are all charged before the first is
+// answered.
 func TestPolicyByPlan(t *testing.T) {
 	l := limiter(t)
 	free, paid := l.Policy("free", headgate.FixedWindow(headgate.PerDay(1))), l.Policy("paid", headgate.FixedWindow(headgate.PerDay(5)))
@@ -134,8 +133,7 @@ func TestPolicyByPlan(t *testing.T) {
 	}
 }
 
-// Known bug 29: FailOpen serves while the store is away, and never a request that hides
-// its key.
+// Known bug 29: FailOpen serves requests while the store is away, but not a request that hides its key.
 func TestFailOpenNeedsAKey(t *testing.T) {
 	p := headgate.New(headgate.WithStore(away{})).Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
 	h := httplimit.New(p, httplimit.ByHeader("X-User"), httplimit.WithError(httplimit.FailOpen))(hello)
@@ -146,8 +144,7 @@ func TestFailOpenNeedsAKey(t *testing.T) {
 	}
 }
 
-// Known bug 36: with a store that does not answer, settling neither panics nor changes
-// the answer.
+// Known bug 36: if the store does not answer, settling neither panics nor changes the answer.
 func TestSettleWithoutStore(t *testing.T) {
 	p := headgate.New(headgate.WithStore(&once{Store: store(t)})).Policy("p", headgate.TokenBucket(headgate.PerSecond(9)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
@@ -172,8 +169,7 @@ func (o *once) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 	o.Store.Do(ctx, ops, results)
 }
 
-// A pacer spaces the requests out instead of denying them. A client that leaves while it
-// waits is not served.
+// A pacer spaces requests out instead of denying them. A client that leaves while it waits is not served.
 func TestPacerDelaysRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -195,7 +191,7 @@ func TestPacerDelaysRequests(t *testing.T) {
 	})
 }
 
-// An adapter without http.Handler gets the same answers by Admit and Settle.
+// An adapter without http.Handler gets the same answers from Admit and Settle.
 func TestAdmitAndSettle(t *testing.T) {
 	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(1)))
 	m := httplimit.NewMiddleware(p, httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
@@ -224,7 +220,7 @@ func TestAdmitAndSettle(t *testing.T) {
 	}
 }
 
-// serve runs a handler behind a rule that notes the response of its request.
+// serve runs a handler wrapped with a rule that records its response.
 func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, <-chan httplimit.Response) {
 	t.Helper()
 	responses := make(chan httplimit.Response, 1)
@@ -249,8 +245,8 @@ func fetch(t *testing.T, url string) string {
 	return string(body)
 }
 
-// Behind a rule a handler can still flush, send a file and take the connection over, on a
-// real server, and the bytes are counted.
+// With a rule, a handler can still flush, send a file and hijack the connection on a real server, and the bytes are
+// counted.
 func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 	t.Run("flush", func(t *testing.T) {
 		flushed := make(chan struct{})
@@ -313,7 +309,7 @@ func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 	})
 }
 
-// Writers of all kinds, by what they can do.
+// Writers with every combination of capabilities.
 type (
 	flushes struct{}
 	hijacks struct{}
@@ -326,7 +322,7 @@ func (hijacks) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 func (reads) ReadFrom(from io.Reader) (int64, error) { return io.Copy(io.Discard, from) }
 
-// The handler's writer can do exactly what the server's can.
+// The handler's writer has exactly the capabilities of the server's.
 func TestRuleAddsNothingToTheWriter(t *testing.T) {
 	type w = http.ResponseWriter
 	bare := &discard{header: http.Header{}}
@@ -397,8 +393,8 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 	}
 }
 
-// The reset of a limit of several windows is that of the window that decided, as a server writes it for the
-// same policy: it was that of the longest one, t=3600 (known bug 74).
+// The reset of a limit with several windows is the reset of the deciding window, as a server writes it for the same
+// policy. It used to be the reset of the longest one, t=3600 (known bug 74).
 func TestResetOfTheBindingWindow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

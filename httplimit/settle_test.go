@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Known bug 58: units that refill or a new window has replaced do not come back. Requests that
-// fail for nobody are charged, and their answers come when the limit is free again.
+// Known bug 58: units that have refilled, or that a new window has replaced, are not given back. Failed requests that
+// should not count are charged, and their answers come after the limit has recovered.
 func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	for name, limit := range map[string]headgate.Limit{
 		"bucket": headgate.TokenBucket(headgate.PerSecond(10)),
@@ -38,7 +38,7 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 					all.Go(func() { get(h) })
 				}
 				time.Sleep(1050 * time.Millisecond)
-				for range 2 { // the first ten answer between the two
+				for range 2 { // the first ten are answered between the two
 					for range 10 {
 						all.Go(func() {
 							if get(h).Code == http.StatusOK {
@@ -51,7 +51,7 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 				}
 				all.Wait()
-				if passed < 10 || passed > 11 { // a unit of the bucket comes in 100 ms
+				if passed < 10 || passed > 11 { // a unit refills in 100 ms
 					t.Errorf("%d requests passed together, want 10", passed)
 				}
 			})
@@ -59,8 +59,8 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	}
 }
 
-// What comes back after a second charge is what the first had left: a response that is cheaper
-// than its estimate gives back the rest, one that is dearer is charged, once.
+// After a second charge, only the rest of the first is given back: a response cheaper than its estimate returns the
+// difference, a more expensive one is charged, and both only once.
 func TestFinalCostOfSeveralLimits(t *testing.T) {
 	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(10)), headgate.SlidingLog(headgate.PerHour(100)), headgate.NoLimit())
 	for _, c := range []struct{ cost, final, small, large int64 }{{4, 1, 1, 1}, {2, 5, 6, 6}, {0, 2, 8, 8}, {1, 30, 10, 38}} {
@@ -74,8 +74,8 @@ func TestFinalCostOfSeveralLimits(t *testing.T) {
 	}
 }
 
-// A client that leaves while a pacer delays its request gives its units back, also those of
-// other limits, and the requests behind it move up.
+// A client that leaves while a pacer delays its request gives its units back, also on other limits, and later
+// requests move up.
 func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -116,8 +116,7 @@ func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	})
 }
 
-// lateAnswers is a store whose client leaves before it has the answer: what was charged is not
-// heard by a call that has ended.
+// lateAnswers is a store whose client leaves before the answer, so the call that has ended never sees the charge.
 type lateAnswers struct {
 	engine.Store
 
@@ -138,7 +137,7 @@ func (s *lateAnswers) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// A client that leaves while the store decides gives back the slot that it has not heard of.
+// A client that leaves while the store decides gives back the slot from the answer that it never saw.
 func TestClientThatLeavesInFlightGivesItsSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})
@@ -171,7 +170,7 @@ func (d *delaying) ChargeRequest(r *http.Request, _ bool) (httplimit.Answer, err
 	return httplimit.Answer{Decision: decision, Cost: 3, Settle: func(_ context.Context, final int64) error { d.final = final; return nil }}, err
 }
 
-// A client that leaves while the pacer of a decider delays its request is settled with 0 units.
+// If a client leaves while a decider's pacer delays its request, the request is settled with 0 units.
 func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &delaying{final: -1}
@@ -184,14 +183,13 @@ func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
 	})
 }
 
-// An adapter whose outer handlers make the answer settles by the last answer, when the context
-// of the request ends.
+// For an adapter whose outer handlers write the answer, the last answer settles when the context of the request ends.
 func TestSettleAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(9)))
 		m := httplimit.NewMiddleware(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))
 		for i, c := range []struct {
-			status int // of the outer handler, 0 if it has none
+			status int // of the outer handler, or 0 if it has none
 			want   int64
 		}{{0, 0}, {http.StatusUnauthorized, 1}} {
 			ctx, end := context.WithCancel(t.Context())

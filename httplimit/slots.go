@@ -9,37 +9,36 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// slots are the requests that wait for the slot that a pacer has given them.
+// slots are the requests that wait for their slot from a pacer.
 type slots struct {
 	queue.Slots[slotName, *headgate.Charged]
 }
 
-// slotName is what requests have in common that can use each other's slots.
+// slotName identifies requests that can take over each other's slots.
 type slotName struct {
 	policy *headgate.Policy
 	key    string
 	units  int64
 }
 
-// undoneAtOnce is how many requests that have left together give their slots back within
-// settleWithin.
+// undoneAtOnce is the number of slots given back in one go, within settleWithin, when requests leave together.
 const undoneAtOnce = 100
 
-// wait returns in the slot of a request, with the charge that belongs to it. A client that
-// leaves gives a slot back.
+// wait returns at the time of the request's slot, with the charge of that slot. It gives the slot back if the client
+// leaves.
 func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *headgate.Charged) (*headgate.Charged, error) {
 	seat := s.Take(name, time.Now().Add(delay), charged)
 	return s.Wait(ctx, nil, name, seat, undoneAtOnce, func(left []*headgate.Charged) {
 		own, cancel := settling(ctx)
 		defer cancel()
 		for _, c := range left {
-			_ = c.Settle(own, 0) // where that fails, the units stay spent
+			_ = c.Settle(own, 0) // if that fails, the units stay spent
 		}
 	})
 }
 
-// sleep waits for the slot that a decider's pacer has given. A client that leaves gives back
-// what its request was charged, unless others have slots behind it.
+// sleep waits for the slot from a decider's pacer. If the client leaves, it gives the charge back, except units that
+// later slots depend on.
 func (c *Charge) sleep(r *http.Request) error {
 	timer := time.NewTimer(c.Decision.Delay)
 	defer timer.Stop()

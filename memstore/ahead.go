@@ -8,16 +8,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A decision on one of many keys mostly waits for cache lines: that of the shard, then a
-// mark, then a slot. A lock does not let a later fetch begin before it is taken. So a
-// call with many operations first finds the lines of all keys and begins to fetch them,
+// With many keys, a decision mostly waits for cache lines: of the shard, then a mark, then a slot. Later fetches
+// cannot start before the lock is taken. So a call with many operations first starts to fetch the lines of all keys,
 // and then decides.
 
-// aheadOps is how many operations are looked up before the first of them is decided:
-// enough lines to fetch at the same time, and few enough to stay in the cache.
+// aheadOps is the number of operations that are looked up before the first of them is decided: enough lines to fetch
+// in parallel, and few enough to stay in the cache.
 const aheadOps = 32
 
-// doMany decides operations in order, and looks up some ahead.
+// doMany decides operations in order, and looks up the next ones ahead.
 func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	var found [aheadOps]located
 	for len(ops) > 0 {
@@ -37,7 +36,7 @@ func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// lookAhead finds the operations' places and begins to fetch them.
+// lookAhead locates the operations' states and starts to fetch them.
 func (s *Store) lookAhead(ops []engine.Op, results []engine.Result, found *[aheadOps]located) {
 	for i := range ops {
 		f := &found[i]
@@ -48,12 +47,11 @@ func (s *Store) lookAhead(ops []engine.Op, results []engine.Result, found *[ahea
 	}
 }
 
-// lines is where a shard's table is, for readers without the shard's lock.
+// lines has the location of a shard's table, for readers without the shard's lock.
 type lines struct{ table atomic.Pointer[table] }
 
-// prefetch begins to fetch the lines of a hash: that of the shard's lock, and those where
-// the search begins. Denials that take no lock need none of them. If the table has just
-// been replaced, lines are fetched in vain.
+// prefetch starts to fetch the lines for a hash: the line of the shard's lock, and those where the search begins.
+// Denials without a lock need none of them. If the table has just been replaced, the fetch is wasted.
 func (s *Store) prefetch(h *shard, key hash) {
 	if h.hot.scope.Load() != nil {
 		return
@@ -65,7 +63,7 @@ func (s *Store) prefetch(h *shard, key hash) {
 	}
 }
 
-// publishTable shows where the shard's table is.
+// publishTable publishes the location of the shard's table.
 func (s *Store) publishTable(h *shard) {
 	s.lines[h.index].table.Store(&table{marks: h.table.marks, slots: h.table.slots})
 }

@@ -14,10 +14,10 @@ import (
 // touched keeps the compiler from removing the reads of keys.
 var touched atomic.Int64
 
-// BenchmarkAllow decides on keys that have a state, by Quick.
+// BenchmarkAllow decides with Quick on keys that have a state.
 func BenchmarkAllow(b *testing.B) { decideAll(b, headgate.TokenBucket(headgate.PerHour(1000))) }
 
-// BenchmarkSteps decides by the steps of package algo.
+// BenchmarkSteps decides with the steps of package algo.
 func BenchmarkSteps(b *testing.B) {
 	decideAll(b, headgate.Pacer(headgate.PerHour(1000), headgate.MaxQueue(100)))
 }

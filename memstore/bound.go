@@ -8,20 +8,19 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// bound is a limit in a name space, with its scope. A request brings only a key and a
-// cost.
+// bound is a limit in a name space, with its scope looked up in advance. A request adds only a key and a cost.
 type bound struct {
 	store   *Store
 	space   string
 	limit   engine.Limit
 	numbers *algo.Limit
-	scope   atomic.Pointer[scope] // replaced when the store has dropped it
+	scope   atomic.Pointer[scope] // replaced if the store has dropped it
 }
 
 var _ engine.Binder = (*Store)(nil)
 
-// Bind looks a limit up: a token bucket without debt, or a fixed window that begins with
-// its first request. See [engine.Binder].
+// Bind returns a bound for a token bucket without debt, or a fixed window that starts with its first request. See
+// [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
 	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().Quick() {
 		return nil
@@ -29,7 +28,7 @@ func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
 	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers()}
 }
 
-// Allow decides a request on a key that has a state. See [engine.Bound].
+// Allow decides a request on a key with a state. See [engine.Bound].
 func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Simple) {
 	s := b.store
 	if s.closed.Load() || uint(len(key)-1) >= engine.MaxKeyBytes || ctx.Err() != nil {

@@ -29,8 +29,7 @@ func ask(s *Store, op engine.Op) engine.Result {
 	return results[0]
 }
 
-// A bound limit gives the answers of Do, or none: whatever else happens to its keys, and
-// under whichever numbers.
+// A bound limit gives the same answers as Do, or none, whatever else happens to its keys, and with any numbers.
 func TestBoundDecidesAsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -76,8 +75,8 @@ func TestBoundDecidesAsDo(t *testing.T) {
 	})
 }
 
-// A state that was written under other numbers is read as what it was written as: ten
-// units of 6 s are spent, and not as many parts of a unit of a day.
+// A state keeps the meaning of the numbers under which it was written: ten units of 6 s are spent, not the same time
+// as a fraction of one unit a day.
 func TestBoundReadsOtherNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
@@ -92,7 +91,7 @@ func TestBoundReadsOtherNumbers(t *testing.T) {
 	})
 }
 
-// What a bound limit must not decide goes to Do, which has the error or the answer.
+// Requests that a bound limit cannot decide fall back to Do, which has the error or the answer.
 func TestBoundLeavesTheRest(t *testing.T) {
 	s := open(t)
 	limit := parse(t, "10/1s")
@@ -129,8 +128,7 @@ func TestBoundLeavesTheRest(t *testing.T) {
 	}
 }
 
-// A store drops what it knows of a limit that no state refers to. Its bound limit looks it
-// up again.
+// A store drops a limit's scope when no state refers to it. A bound limit then looks it up again.
 func TestBoundOutlivesItsScope(t *testing.T) {
 	s := open(t)
 	limit := parse(t, "10/1s")
@@ -146,7 +144,7 @@ func TestBoundOutlivesItsScope(t *testing.T) {
 	}
 }
 
-// A call with many operations gives each the answer that it would have got alone.
+// In a call with many operations, each gets the answer that it would get alone.
 func TestManyOperationsAreDecidedAsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 4))

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// The memory of a key, everything included, is as documented.
+// The total memory per key is as documented.
 func TestBytes(t *testing.T) {
 	if raced {
 		t.Skip("slow with the race detector; make test runs this without it too")
@@ -78,7 +78,7 @@ func TestBytesOfOpenReservations(t *testing.T) {
 		store, _ := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
 		results, before := make([]engine.Result, 1), int64(0)
 		for i := range count + 10 {
-			if i == 10 { // the states are there
+			if i == 10 { // the states exist by now
 				before = heap()
 			}
 			op := engine.Op{Kind: engine.OpReserve, Space: "policy:tokens", Key: "user", ID: fmt.Sprintf("%026d", i), Term: &engine.Term{Within: time.Hour}}

@@ -11,17 +11,16 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// maxNames bounds the groups, the topics and the values, each on its own. One more is an
-// ErrFull.
+// maxNames bounds the groups, the topics and the values, each separately. Beyond it the error is ErrFull.
 const maxNames = 10_000
 
-// backlog is how many messages wait for a slow subscriber. It misses those beyond that.
+// backlog is the number of messages queued for a slow subscriber. It misses further ones.
 const backlog = 1024
 
-// coordinator is what the members in this one process know of one another.
+// coordinator is the state shared by the members in this process.
 type coordinator struct {
 	mu     sync.Mutex
-	groups map[string]map[string]int64 // member → the end of its life
+	groups map[string]map[string]int64 // member → when it expires
 	values map[string]value
 	topics map[string]map[*subscription]struct{}
 	closed chan struct{}
@@ -39,7 +38,7 @@ func (c *coordinator) start() {
 	c.topics, c.closed = map[string]map[*subscription]struct{}{}, make(chan struct{})
 }
 
-// Beat says that a member is alive. See [engine.Coordinator].
+// Beat keeps a member alive. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
 	if err := s.coordinates(ctx, engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
 		return nil, err
@@ -68,8 +67,7 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 	return names, nil
 }
 
-// living removes the members whose lives have ended, and returns the group, or nil if it
-// is empty.
+// living removes expired members and returns the group, or nil if it is empty.
 func (c *coordinator) living(group string, now int64) map[string]int64 {
 	members := c.groups[group]
 	for name, ends := range members {
@@ -84,7 +82,7 @@ func (c *coordinator) living(group string, now int64) map[string]int64 {
 	return members
 }
 
-// Leave ends a member's life. See [engine.Coordinator].
+// Leave removes a member. See [engine.Coordinator].
 func (s *Store) Leave(ctx context.Context, group, member string) error {
 	if err := s.coordinates(ctx, engine.CheckName("group", group), engine.CheckName("member", member)); err != nil {
 		return err
@@ -190,8 +188,7 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, t
 	return v.version, true, nil
 }
 
-// coordinates returns the first failed check, or the reason why the store cannot decide
-// now.
+// coordinates returns the first failed check, or the reason why the store cannot be used now.
 func (s *Store) coordinates(ctx context.Context, checks ...error) error {
 	for _, err := range checks {
 		if err != nil {

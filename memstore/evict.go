@@ -11,9 +11,8 @@ func (s *Store) reserve(n int64) bool {
 	return false
 }
 
-// makeRoom drops at least one key, anywhere in the store: an expired one first; then, if
-// the store evicts and not only expired ones may go, the one nearest to untouched. It
-// reports false if no key may be dropped. The caller holds no lock.
+// makeRoom drops at least one key, anywhere in the store: an expired one or, if the store evicts and expiredOnly is
+// false, the one nearest to full capacity. It reports false if no key may be dropped. The caller holds no lock.
 func (s *Store) makeRoom(t algo.Instant, expiredOnly bool) bool {
 	for {
 		i, others := s.soonestShard()
@@ -30,9 +29,9 @@ func (s *Store) makeRoom(t algo.Instant, expiredOnly bool) bool {
 	}
 }
 
-// freeFirst drops the expired keys of a shard, or, unless only expired ones may go, evicts the state that expires first if
-// no other shard can have one nearer to untouched. It reports false if it dropped nothing
-// and only corrected the shard's order.
+// freeFirst drops the expired keys of a shard. If there are none and expiredOnly is false, it evicts the state that
+// expires first, if no other shard can have an earlier one. It reports false if it dropped nothing and only corrected
+// the shard's order.
 func (s *Store) freeFirst(h *shard, t algo.Instant, others int64, expiredOnly bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// expiring is the few states of a shard that expire first, so that dropping one does not
-// need a look at every state. An entry can be out of date: its state may last longer by
-// now, or be gone.
+// expiring lists the states of a shard that expire first, so that dropping one does not require a scan of all states.
+// An entry can be stale: its state may last longer by now, or be gone.
 type expiring struct {
 	list []expiry // at most mostSoon, in order
 	// horizon is an instant before which no state outside the list expires.
@@ -25,7 +24,7 @@ const mostSoon = 16
 // reset empties the list. No state expires before the horizon.
 func (o *expiring) reset(horizon int64) { o.list, o.horizon = o.list[:0], horizon }
 
-// first returns an instant before which no state expires.
+// first returns a lower bound on the next expiry.
 func (o *expiring) first() int64 {
 	if len(o.list) > 0 {
 		return min(o.list[0].at, o.horizon)
@@ -33,7 +32,7 @@ func (o *expiring) first() int64 {
 	return o.horizon
 }
 
-// note records that the state at a place expires at an instant.
+// note records that the state at an index expires at an instant.
 func (o *expiring) note(place int, at int64) {
 	if at >= o.horizon {
 		return
@@ -52,7 +51,7 @@ func (o *expiring) note(place int, at int64) {
 	}
 }
 
-// note is expiring.note, and publishes the result to readers without the lock.
+// note is expiring.note, and publishes the result for readers without the lock.
 func (h *shard) note(place int, at int64) {
 	if at < h.expiring.horizon {
 		h.expiring.note(place, at)
@@ -70,7 +69,7 @@ func (h *shard) publish() {
 	}
 }
 
-// scan looks at every state, drops the expired ones and finds those that expire next.
+// scan visits every state, drops the expired ones and lists those that expire next.
 func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
 	h.expiring.reset(never)
 	for i := range h.table.marks {
@@ -89,8 +88,7 @@ func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
 	return dropped
 }
 
-// next returns the state that expires first and its expiry, or nowhere. It first corrects
-// entries that are out of date.
+// next returns the state that expires first and its expiry, or nowhere. It corrects stale entries on the way.
 func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped int64) {
 	for h.table.used > 0 {
 		if len(h.expiring.list) == 0 {
@@ -114,8 +112,8 @@ func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped i
 	return nowhere, never, dropped
 }
 
-// expire drops up to budget states that equal no state, and returns how many. Where it
-// has to scan all states, it drops all that do.
+// expire drops up to budget expired states, and returns their number. If it has to scan all states, it drops all
+// expired ones.
 func (h *shard) expire(cs *scopes, t algo.Instant, budget int) (dropped int64) {
 	for ; budget > 0 && h.soonest.Load() <= t.Now; budget-- {
 		place, at, more := h.next(cs, t)

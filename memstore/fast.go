@@ -8,15 +8,15 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// located is where an operation that take can decide has its state. Its scope is nil for
-// any other operation.
+// located is the location of the state of an operation that take can decide. Its scope is nil for any other
+// operation.
 type located struct {
 	hash  hash
 	scope *scope
 	shard int
 }
 
-// locate finds where an allow that take can decide has its state.
+// locate finds the state of an allow that take can decide.
 func (s *Store) locate(op *engine.Op, f *located) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || s.clock.custom != nil {
 		return false
@@ -32,8 +32,8 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 	return true
 }
 
-// simple decides a located operation by a reading of the clock. It reports false, and has
-// changed nothing, if the steps of package algo have to decide.
+// simple decides a located operation at the clock reading now. It reports false, and has changed nothing, if the
+// steps of package algo have to decide.
 func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
 	if f.scope == nil {
 		return false
@@ -51,8 +51,8 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 	return true
 }
 
-// fast decides an operation on one limit of a key that has a state of two words. It
-// reports false, and has changed no state, if the operation is of another kind.
+// fast decides an operation on one limit of a key with a state of two words. It reports false, and has changed no
+// state, for any other operation.
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
@@ -93,9 +93,8 @@ const (
 	verdictOpen   // the steps of package algo have to decide
 )
 
-// take decides an allow by the system's clock, if the key has a state and
-// [algo.Words.Quick] can decide on it. Otherwise it changes nothing. at is a reading of
-// the clock, and becomes the instant of the decision.
+// take decides an allow by the system clock, if the key has a state and [algo.Words.Quick] can decide on it.
+// Otherwise it changes nothing. at is a clock reading, and becomes the instant of the decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
 	if h.hot.deny(key, c, limit, now, cost, o) {
@@ -121,7 +120,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	passes, ok := slot.state.Quick(limit, now, cost, o)
 	if ok && !passes && now%hotEvery == 0 {
 		h.hot.set(key, c, slot.state, now)
-		// Callers that this state denied were denied before now.
+		// Callers that were denied from this copy were denied before now.
 		h.last = max(h.last, s.clock.micros())
 	}
 	h.mu.Unlock()
@@ -135,8 +134,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	}
 }
 
-// known returns the place of a key's state, or nowhere if the key has none of two words,
-// or its scope was dropped.
+// known returns the place of a key's state, or nowhere if the key has no state of two words or its scope was dropped.
 func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	if c.stale.Load() {
 		return nowhere
@@ -148,11 +146,11 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	return place
 }
 
-// oneStep has the steps for bySteps. On the stack they would escape to the heap, because a
-// step calls its algorithm through a table; in the shard they would be seldom in the cache.
+// oneStep has the steps for bySteps. On the stack they would escape to the heap, because a step calls its algorithm
+// through a table. In the shard they would rarely be in the cache.
 var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
-// bySteps decides an operation on the state at a place with the steps of package algo.
+// bySteps decides an operation on the state at an index with the steps of package algo.
 func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *scope, now algo.Instant) {
 	steps := oneStep.Get().(*[1]algo.Step)
 	step := &steps[0]
@@ -172,12 +170,10 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 	oneStep.Put(steps)
 }
 
-// hot is a copy of the state of one denied key of a shard, which callers read without the
-// shard's lock. A denial changes nothing, so callers of a busy key are denied in
-// parallel. It is written under the lock. A caller that takes the lock for this key
-// removes the copy, and a caller that copies another key replaces it. Both read the clock
-// after that, so that here, too, the order of decisions on a key is the order of their
-// instants.
+// hot is a copy of the state of one denied key of a shard, which callers read without the shard's lock. A denial
+// changes nothing, so callers of a busy key are denied in parallel. The copy is written under the lock. A caller that
+// takes the lock for this key removes the copy, and a caller that copies another key replaces it. Both read the clock
+// after that, so that here, too, decisions on a key are in the order of their instants.
 //
 // It is a sequence lock: a reader that finds another version at the end than at the
 // beginning may have read halves of two states.
@@ -189,11 +185,11 @@ type hot struct {
 	at      atomic.Int64 // when the copy was made
 }
 
-// hotEvery is how many µs lie between the instants at which a denied caller copies its
-// key's state here. A busy key soon meets such an instant; other keys cost nothing.
+// hotEvery is the interval in µs between the instants at which a denied caller copies its key's state here. A busy
+// key soon hits such an instant; other keys cost nothing.
 const hotEvery = 64
 
-// deny decides as Quick does if Quick denies; ok is false otherwise.
+// deny decides like Quick if Quick denies; otherwise ok is false.
 func (t *hot) deny(key hash, c *scope, limit *algo.Limit, now, cost int64, o *algo.Outcome) (ok bool) {
 	version := t.version.Load()
 	if t.scope.Load() != c || !t.of(key) {
@@ -209,7 +205,7 @@ func (t *hot) deny(key hash, c *scope, limit *algo.Limit, now, cost int64, o *al
 
 func (t *hot) of(key hash) bool { return t.hi.Load() == key.hi && t.lo.Load() == key.lo }
 
-// set copies a key's state here.
+// set copies a key's state into t.
 func (t *hot) set(key hash, c *scope, state algo.Words, now int64) {
 	t.scope.Store(nil)
 	t.version.Add(1)
@@ -221,7 +217,7 @@ func (t *hot) set(key hash, c *scope, state algo.Words, now int64) {
 	t.scope.Store(c)
 }
 
-// cool removes a key's state, and reports whether it was here.
+// cool removes a key's copy, and reports whether there was one.
 func (t *hot) cool(key hash) bool {
 	if t.scope.Load() == nil || !t.of(key) {
 		return false
@@ -230,7 +226,7 @@ func (t *hot) cool(key hash) bool {
 	return true
 }
 
-// forget removes the state of a slot.
+// forget removes the copy of a slot's state.
 func (t *hot) forget(s *slot) {
 	if t.scope.Load() != nil && t.hi.Load() == s.hi {
 		t.scope.Store(nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A key that is denied again and again is read without the lock, and only for its own
-// limit. Every change of its state is seen at once.
+// A key that is denied repeatedly is read without the lock, and only for its own limit. Every change of its state
+// takes effect at once.
 func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 	limit := parse(t, "1/1h burst 10")
 	more := parse(t, "1/1h burst 11")
@@ -45,7 +45,7 @@ func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 	}
 }
 
-// parse returns the limit that a text describes.
+// parse returns the limit for a text.
 func parse(t *testing.T, text string) engine.Limit {
 	t.Helper()
 	limit, err := engine.ParseLimit(text)
@@ -55,7 +55,7 @@ func parse(t *testing.T, text string) engine.Limit {
 	return limit
 }
 
-// decide runs an operation that must have no error.
+// decide runs an operation that must not fail.
 func decide(t *testing.T, s *Store, op engine.Op) engine.Outcome {
 	t.Helper()
 	var results [1]engine.Result
@@ -89,7 +89,7 @@ func heat(t *testing.T, s *Store, limit engine.Limit) {
 	t.Fatal("the key does not become hot")
 }
 
-// A reader beside a writer reads one whole state or none.
+// A reader concurrent with a writer reads a whole state or none.
 func TestHotStateIsNeverTorn(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1000/1h")
@@ -124,8 +124,7 @@ func TestHotStateIsNeverTorn(t *testing.T) {
 	wg.Wait()
 }
 
-// No caller is denied by a state that is later than its clock, by another key's state or
-// by another limit's.
+// No caller is denied by a state later than its clock, or by another key's or another limit's state.
 func TestHotStateDeniesOnlyItsKeyLimitAndTime(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1/1h")
@@ -146,8 +145,8 @@ func TestHotStateDeniesOnlyItsKeyLimitAndTime(t *testing.T) {
 	}
 }
 
-// Some callers request two units and are denied without the lock, while another caller
-// gives one unit back and takes it again. Each answer shows the state of its instant.
+// Some callers request two units and are denied without the lock, while another caller gives one unit back and takes
+// it again. Each answer shows the state at its instant.
 func TestHotDecisionsAreInTheOrderOfTheirInstants(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {

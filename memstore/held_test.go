@@ -28,7 +28,7 @@ func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	}
 }
 
-// A key that is untouched again is not stored.
+// A key at full capacity is not stored.
 func TestUntouchedKeyIsNotStored(t *testing.T) {
 	store, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	if err := take(t, l, "a", seconds(1)); err != nil {
@@ -49,7 +49,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	}
 }
 
-// The expiry of several limits is that of the last one to expire, wherever it stands.
+// Several limits expire with the last of them, in any position.
 func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	short := headgate.FixedWindow(headgate.Per(10, time.Second), headgate.Named("short"))

@@ -23,8 +23,8 @@ func TestWallNeverGoesBack(t *testing.T) {
 	}
 }
 
-// Whatever is stored, changed and dropped, each state is found under its key, and dropped
-// states are not. Expired states go, and the next expiry is known.
+// After any stores, changes and drops, each state is found under its key, and dropped states are not. Expired states
+// are dropped, and the next expiry is known.
 func TestTableFindsEveryState(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s, err := New(Config{MaxKeys: 1000})
@@ -58,7 +58,7 @@ func TestTableFindsEveryState(t *testing.T) {
 			maps.DeleteFunc(lasts, gone) // dropped to make room
 			lasts[key] = ends
 		case random.IntN(3) == 0:
-			// The state lasts longer, and the list of expiries does not learn it.
+			// The state lasts longer, without the list of expiries being updated.
 			ends = lasts[key] + random.Int64N(100)
 			h.write(&h.table.slots[place], window(ends), ends)
 			lasts[key] = ends
@@ -86,7 +86,7 @@ func TestTableFindsEveryState(t *testing.T) {
 	}
 }
 
-// isNext checks the state that should expire next. No expired state is left.
+// isNext checks which state expires next, and that no expired state is left.
 func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	t.Helper()
 	h := &s.shards[0]
@@ -105,7 +105,7 @@ func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	}
 }
 
-// A table is never too full to be fast, and never larger than 44 bytes a key.
+// A table always has enough free slots to be fast, and takes at most 44 bytes a key.
 func TestTableSizeIsBounded(t *testing.T) {
 	if size := unsafe.Sizeof(slot{}); size != 32 {
 		t.Errorf("a slot has %d bytes, want 32", size)
@@ -121,8 +121,7 @@ func TestTableSizeIsBounded(t *testing.T) {
 	}
 }
 
-// A scope is dropped when no state refers to it, and not before. An operation that holds
-// a dropped scope gets a new one.
+// A scope is dropped when no state refers to it, and not before. An operation with a dropped scope gets a new one.
 func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
 	cs.start(nil)
@@ -145,7 +144,7 @@ func TestUnusedScopesAreDropped(t *testing.T) {
 	if again := cs.of("s", limit(1)); again != held {
 		t.Error("the scope in use was dropped")
 	}
-	for n := range int64(5000) { // more than a page
+	for n := range int64(5000) { // more than one page
 		if c := cs.enter(cs.of("many", limit(1+n))); cs.get(c.id) != c {
 			t.Fatalf("scope %d has another's number", c.id)
 		}

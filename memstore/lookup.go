@@ -23,19 +23,19 @@ func (cs *scopes) of(space string, limit engine.Limit) *scope {
 	return c
 }
 
-// index spreads limits over the cached scopes.
+// index distributes limits over the cached scopes.
 func index(space string, l *algo.Limit) uint64 {
 	h := uint64(l.Count)*0x9e3779b97f4a7c15 ^ uint64(l.Period)*0xbf58476d1ce4e5b9 ^ uint64(l.Burst)*0x94d049bb133111eb
 	h += uint64(l.Algorithm) + uint64(len(space))<<8
 	return (h ^ h>>29) * 0x9e3779b97f4a7c15 >> 54
 }
 
-// get returns a scope that a state refers to.
+// get returns the scope with a number.
 func (cs *scopes) get(id uint32) *scope {
 	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
 }
 
-// find returns the place of a key's state under the scope's name, or nowhere.
+// find returns the index of a key's state under the scope's name, or nowhere.
 func (h *shard) find(cs *scopes, key hash, c *scope) int {
 	t := &h.table
 	if len(t.slots) == 0 {
@@ -67,8 +67,7 @@ func (s *slot) number() uint32 { return s.scope &^ boxed }
 // of reports whether the slot belongs to the hash.
 func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
 
-// mark returns a slot's byte. Its bits of the hash are not in the slot, and do not choose
-// the shard.
+// mark returns a slot's byte. Its bits of the hash are neither stored in the slot nor used to choose the shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
 // home returns where the search for a hash begins, from its high half.
@@ -76,24 +75,21 @@ func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }
 
-// hash replaces a key: two values of the key as a polynomial.
+// hash replaces a key: the key as a polynomial, evaluated at two points.
 type hash struct{ lo, hi uint64 }
 
-// secret is two points, of 60 random bits each, at which keys are evaluated as
-// polynomials modulo 2⁶¹−1. The coefficients are the key's length and then seven bytes at
-// a time (Carter and Wegman 1979). Two keys of up to n bytes have the same value at n/7+1
-// points at most. So a pair of keys collides with probability (n/7+1)²/2¹²⁰ at most,
-// however a caller that does not know the secret chooses them. No hash ever leaves the
-// store.
+// secret is two points, of 60 random bits each, at which keys are evaluated as polynomials modulo 2⁶¹−1. The
+// coefficients are the key's length and then seven bytes at a time (Carter and Wegman 1979). Two keys of up to n
+// bytes have the same value at n/7+1 points at most. So a pair of keys collides with probability (n/7+1)²/2¹²⁰ at
+// most, however they are chosen by a caller that does not know the secret. No hash ever leaves the store.
 //
-// Hashing 20 bytes takes 13 ns. SipHash-1-3 takes 23 ns; maphash takes 6 ns, with 64 bits
-// and without such a bound.
+// Hashing 20 bytes takes 13 ns. SipHash-1-3 takes 23 ns; maphash takes 6 ns, but has 64 bits and no such bound.
 type secret [2]uint64
 
 // newSecret returns a random secret.
 func newSecret() secret {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails, by its documentation
+	_, _ = rand.Read(b[:]) // documented never to fail
 	return secret{binary.LittleEndian.Uint64(b[:]) >> 4, binary.LittleEndian.Uint64(b[8:]) >> 4}
 }
 
@@ -121,8 +117,7 @@ func horner(h, k, m uint64) uint64 {
 	return lo&(1<<61-1) + (hi<<3 | lo>>61) + m
 }
 
-// tail returns the last bytes of a key, seven or fewer. It reads some bytes twice instead
-// of each one in turn.
+// tail returns the last bytes of a key, seven or fewer. Overlapping reads replace reading byte by byte.
 func tail(key string) uint64 {
 	switch n := len(key); {
 	case n >= 4:
@@ -139,7 +134,7 @@ func four(key string) uint64 {
 	return uint64(key[0]) | uint64(key[1])<<8 | uint64(key[2])<<16 | uint64(key[3])<<24
 }
 
-// spread mixes a value's bits, one to one, because some of them choose the place.
+// spread is a bijection that mixes a value's bits, because some of them choose the place.
 func spread(x uint64) uint64 {
 	x = (x ^ x>>32) * 0x9e3779b97f4a7c15
 	return x ^ x>>32

@@ -1,35 +1,32 @@
 // Package memstore keeps limits in the memory of one process.
 //
-// The store is sharded by key, bounded in keys and exact: it decides every operation
-// at one reading of the clock, under the locks of its shards (repeated denials of a busy
-// key need none), and is linearizable. Use it if one
-// process decides, and in tests. If several processes each had a memory store, each would
-// admit the whole limit: they need a shared store.
+// The store is sharded by key, bounded in keys and exact: it decides every operation at one reading of the clock,
+// under the locks of its shards (repeated denials of a busy key need none), and is linearizable. Use it in tests, and
+// if a single process decides. Several processes need a shared store, because each one with its own memory store
+// would admit the whole limit.
 //
-// The store knows a key by a hash of 128 bits under a secret of its own. Two keys of 20
-// bytes collide with probability below 2^-95, however a caller chooses them.
+// The store stores a 128-bit hash of each key under a secret of its own. Two keys of 20 bytes collide with
+// probability below 2^-95, however a caller chooses them.
 //
-// No state is lost while there is room. A state that equals an untouched limit is
-// dropped, a few at a time, as new keys come in. A store that is full of keys that still
-// count either refuses new keys or evicts, as [Config.WhenFull] says. There is no
-// goroutine: a store that is not used does nothing.
+// No state is lost while there is room. States at full capacity are dropped, a few at a time, as new keys come in. A
+// store that is full of keys that still count either refuses new keys or evicts, depending on [Config.WhenFull].
+// There is no goroutine: an idle store does nothing.
 //
-// The files, in the order in which an operation goes through them:
+// The files, in the order in which an operation passes through them:
 //
 //	memstore.go  operations → results; the clock
 //	bound.go     a limit that was looked up: key and cost → answer
-//	ahead.go     many operations in one call; cache lines that are fetched ahead
+//	ahead.go     many operations in one call; prefetches cache lines
 //	fast.go      a known key with one limit and a state of two words; a busy denied key
 //	             needs no lock
 //	slow.go      everything else: several limits, new keys, larger states
 //	lookup.go    key → hash → shard → slot
 //	shard.go     the states under one lock; table.go, where they are
-//	scope.go     what many states share: name space and limit
-//	expiry.go    which state expires next; evict.go, which goes when the store is full
+//	scope.go     the shared part of many states: namespace and limit
+//	expiry.go    the next state to expire; evict.go the next to drop when the store is full
 //	save.go      all states → a snapshot; restore.go, back
 //
-// Lock order: shards in the order of their index, then the scopes. No shard's lock is
-// held while the whole store is searched for room.
+// Lock order: shards by index, then the scopes. No shard's lock is held while the whole store is searched for room.
 package memstore
 
 import (
@@ -63,15 +60,14 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// keysPerShard keeps operations on a whole shard under its lock short. maxShards bounds
-// the size of an empty store to 1 MiB.
+// keysPerShard bounds the time of operations on a whole shard under its lock. maxShards bounds the size of an empty
+// store to 1 MiB.
 const (
 	keysPerShard = 1024
 	maxShards    = 4096
 )
 
-// New returns a store. The error is an [*engine.InputError] for a Config out of its
-// ranges.
+// New returns a store. The error is an [*engine.InputError] for a Config out of range.
 func New(c Config) (*Store, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
@@ -148,8 +144,7 @@ func (s *Store) Stats() Stats {
 	return Stats{Keys: s.keys.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), Refused: s.refused.Load()}
 }
 
-// Close drops all keys. It is idempotent. After Close every method returns
-// engine.ErrClosed.
+// Close drops all keys. It is idempotent. After Close every method returns engine.ErrClosed.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		close(s.coordinator.closed)
@@ -161,11 +156,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// clock reads the store's time. With the system's clock, Now is the wall clock at start
-// plus monotonic elapsed time, so that setting the clock gives no caller more or fewer
-// units. Wall is the wall clock, which never goes back, for windows that begin on the
-// hour. With a clock of the caller's, both are what that clock shows, also when it goes
-// back.
+// clock reads the store's time. With the system clock, Now is the wall clock at start plus monotonic elapsed time, so
+// that setting the clock gives no caller more or fewer units. Wall is the wall clock, kept from going back, for
+// windows that begin on the hour. With a custom clock, both are its reading, even if it goes back.
 type clock struct {
 	custom  func() time.Time
 	started time.Time
@@ -179,8 +172,8 @@ func (c *clock) start(custom func() time.Time) {
 	c.origin = c.started.UnixMicro()
 }
 
-// read returns the instant. It sets Wall only if asked, because keeping it from going
-// back takes memory that all shards share.
+// read returns the instant. It sets Wall only on request, because keeping it from going back takes memory shared by
+// all shards.
 func (c *clock) read(wall bool) algo.Instant {
 	if c.custom != nil {
 		now := c.custom().UnixMicro()

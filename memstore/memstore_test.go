@@ -39,8 +39,7 @@ func seconds(n int64) headgate.Limit {
 	return headgate.FixedWindow(headgate.Per(10, time.Duration(n)*time.Second))
 }
 
-// A full store keeps its keys, returns ErrFull for new ones, and drops expired keys
-// first.
+// A full store keeps its keys, returns ErrFull for new ones, and first drops expired keys.
 func TestFullStoreRefusesNewKeys(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 3, Clock: clock.Now})
@@ -74,13 +73,12 @@ func refills(n int64) headgate.Limit {
 	return headgate.TokenBucket(headgate.Per(1, time.Duration(n)*time.Second), headgate.Burst(10))
 }
 
-// The key nearest to untouched is evicted, in whichever shard it is and however it became
-// so.
+// The key nearest to full capacity is evicted, in whichever shard it is and however it got there.
 func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
 	const keys = 4096 // several shards
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
-	// A key that would have been evicted first, and whose expiry then moves far away.
+	// A key that would have been evicted first, until its expiry moves far away.
 	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100_000))
 	for _, n := range []int64{1, 90_000} {
 		if _, err := l.Policy("", bucket).AllowN(context.Background(), "moved", n); err != nil {
@@ -112,7 +110,7 @@ func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
 	}
 }
 
-// A store that takes new keys drops states that equal no state, even if it is not full.
+// A store that gets new keys drops expired states even if it is not full.
 func TestNewKeysDropExpiredOnes(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: clock.Now})
@@ -132,8 +130,7 @@ func TestNewKeysDropExpiredOnes(t *testing.T) {
 	}
 }
 
-// A key in use moves its expiry and keeps its place in the shard's order. It must not be
-// taken for expired.
+// A key in use moves its expiry, keeps its place in the shard's order, and is not mistaken for expired.
 func TestKeyInUseDoesNotExpire(t *testing.T) {
 	clock := headgatetest.NewClock()
 	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100))
@@ -182,7 +179,7 @@ func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 	}
 }
 
-// Room that an operation reserved and did not use is freed.
+// Reserved room that an operation did not use is freed.
 func TestDeniedRequestsReserveNoRoom(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	for range 3 {
@@ -206,8 +203,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// With the system's clock, time advances and a window aligned to the clock ends by the
-// wall clock.
+// With the system clock, time advances, and a window aligned to the clock ends by the wall clock.
 func TestSystemClockAdvances(t *testing.T) {
 	_, l := open(t, memstore.Config{})
 	before := time.Now()

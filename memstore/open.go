@@ -14,13 +14,13 @@ import (
 
 var _ engine.Keeper = (*Store)(nil)
 
-// opens are the reservations that are open. The lock is taken inside those of the shards.
+// opens are the open reservations. Its lock is taken while shard locks are held.
 type opens struct {
 	mu sync.Mutex
 	of map[hash]kept
-	// none of the terms ends before.
+	// earliest is a lower bound on the ends of all terms.
 	earliest int64
-	// pending is how many units those with a ceiling can still charge, by counter.
+	// pending is the number of units that reservations with a ceiling can still charge, by counter.
 	pending map[counterName]int64
 }
 
@@ -30,8 +30,8 @@ type counterName struct {
 	of         engine.Counter
 }
 
-// kept is one open reservation: the end of its term (8 bytes), 1 if it has ceilings, the reservation, and what
-// was reported of each of its limits. One string keeps a million of them small.
+// kept is one open reservation, encoded in a string to keep a million of them small: the end of its term (8 bytes), 1
+// if it has ceilings, the reservation, and the reported units of each of its limits.
 type kept string
 
 const keptHead = 9
@@ -40,12 +40,12 @@ func (o kept) due() int64 { return int64(binary.BigEndian.Uint64([]byte(o[:8])))
 
 func (o kept) ceilings() bool { return o[8] > 0 }
 
-// openName is what an open reservation is found by.
+// openName returns the lookup key of an open reservation.
 func (s *Store) openName(op *engine.Op) hash {
 	return s.secret.hash(op.Space + "\x00" + reservationName(op))
 }
 
-// keep keeps the reservation that a reserve with a term made.
+// keep stores the reservation of a reserve with a term.
 func (t *transaction) keep(r *engine.Result) {
 	if r.Outcome.Allowed {
 		made := r.Outcome.Reservation(t.op, t.op.ID)
@@ -54,8 +54,8 @@ func (t *transaction) keep(r *engine.Result) {
 	}
 }
 
-// findOpen gives the steps of a settlement what the open reservation holds. It reports false if there is
-// none, or if its stage is not that of the settlement.
+// findOpen gives the steps of a settlement the open reservation's content. It reports false if there is none, or if
+// the settlement's stage does not match.
 func (t *transaction) findOpen() bool {
 	t.open = t.store.openName(t.op)
 	o, ok := t.store.opens.get(t.open)
@@ -74,7 +74,7 @@ func (t *transaction) findOpen() bool {
 	return true
 }
 
-// settledOpen ends an open reservation, or keeps what was reported of it for another term.
+// settledOpen ends an open reservation, or stores its report for another term.
 func (t *transaction) settledOpen() {
 	if t.op.Stage != engine.Report {
 		t.store.opens.remove(t.open)
@@ -84,7 +84,7 @@ func (t *transaction) settledOpen() {
 	t.store.opens.put(t.open, t.kept)
 }
 
-// reservation reads an open reservation; nil for bytes that are none.
+// reservation decodes an open reservation. It returns nil for invalid bytes.
 func (o kept) reservation() *engine.Reservation {
 	if len(o) < keptHead {
 		return nil
@@ -112,7 +112,7 @@ func (o *opens) put(name hash, r *engine.Reservation) {
 	}
 	head := append(binary.BigEndian.AppendUint64(nil, uint64(r.Due)), ceilings)
 	small := *r
-	small.Due, small.Ends = 0, 0 // they are in the head
+	small.Due, small.Ends = 0, 0 // stored in the head
 	b := small.AppendTo(head)
 	for i := range r.Limits {
 		b = binary.AppendUvarint(b, uint64(r.Limits[i].Reported))
@@ -146,7 +146,8 @@ func (o *opens) remove(name hash) {
 	delete(o.of, name)
 }
 
-// count adds what an open reservation can still charge up to its ceilings, or takes it away. The lock is held.
+// count adds or removes the units that an open reservation can still charge up to its ceilings. The caller holds the
+// lock.
 func (o *opens) count(k kept, sign int64) {
 	if k == "" || !k.ceilings() {
 		return
@@ -162,8 +163,8 @@ func (o *opens) count(k kept, sign int64) {
 	}
 }
 
-// fits reports whether one more reservation can be open, and whether its ceilings and those of others are
-// less than 2^53 units of each counter.
+// fits reports whether one more reservation can be open, and whether all ceilings together stay below 2^53 units of
+// each counter.
 func (o *opens) fits(op *engine.Op) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -186,8 +187,8 @@ func nameOf(r *engine.Reservation, i int) counterName {
 	return counterName{space, l.Limit.Counts(space, cmp.Or(l.Key, r.Key)), l.Limit.Counter()}
 }
 
-// pendingOf returns how many units all open reservations can still charge of the limits of one; nil if it has
-// no ceilings.
+// pendingOf returns, for each limit of a reservation, the number of units that all open reservations can still
+// charge. It is nil if the reservation has no ceilings.
 func (o *opens) pendingOf(r *engine.Reservation) []int64 {
 	if r.Term.Ceilings == nil {
 		return nil
@@ -216,7 +217,7 @@ func (o *opens) len() int {
 	return len(o.of)
 }
 
-// until returns the open reservations whose terms end by an instant, the earliest first.
+// until returns the open reservations whose terms end by an instant, earliest first.
 func (o *opens) until(instant int64) (some []kept) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -234,7 +235,7 @@ func (o *opens) until(instant int64) (some []kept) {
 	return some
 }
 
-// Due returns the reservations whose term has passed. See [engine.Keeper].
+// Due returns the overdue reservations. See [engine.Keeper].
 func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -259,7 +260,7 @@ func (s *Store) OpenOf(ctx context.Context, key string, most int) (of []*engine.
 	return of, nil
 }
 
-// OpenCount returns how many reservations are open. See [engine.Keeper].
+// OpenCount returns the number of open reservations. See [engine.Keeper].
 func (s *Store) OpenCount(ctx context.Context) (int64, error) {
 	return int64(s.opens.len()), s.ready(ctx)
 }

@@ -2,13 +2,13 @@ package memstore
 
 import "unsafe"
 
-// prefetchWrite begins to fetch a cache line that will be written. It waits for nothing,
-// so the fetch overlaps with what follows. Go has no other way to say this.
+// prefetchWrite starts to fetch a cache line for writing. It does not wait, so the fetch overlaps with the code after
+// it. Go has no intrinsic for this.
 //
 //go:noescape
 func prefetchWrite(line unsafe.Pointer)
 
-// prefetchSlot begins to fetch a mark, and a slot that will be written.
+// prefetchSlot starts to fetch a mark, and a slot for writing.
 //
 //go:noescape
 func prefetchSlot(mark, slot unsafe.Pointer)

@@ -4,7 +4,7 @@ package memstore
 
 import "unsafe"
 
-// Elsewhere nothing is fetched ahead: the same decisions, a little later.
+// Other architectures do not prefetch: the decisions are the same, a little later.
 
 func prefetchWrite(unsafe.Pointer)     {}
 func prefetchSlot(_, _ unsafe.Pointer) {}

@@ -17,22 +17,21 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// ErrSnapshot is the error of Restore for bytes that are no snapshot, or not a whole one.
+// ErrSnapshot is the error of Restore for bytes that are not a complete snapshot.
 var ErrSnapshot = errors.New("not a snapshot that can be restored")
 
-// The bounds of what is read before its checksum is known.
+// Bounds for reading before the checksum is verified.
 const (
 	maxSnapshotText  = engine.MaxValueBytes
 	maxSnapshotState = 64 << 20
 )
 
-// Restore returns a store as New does, with the keys of a snapshot that [Store.Save] has
-// written. Keys that no longer count are left out. What was charged since the snapshot was
-// written is forgotten.
+// Restore returns a store like New, with the keys of a snapshot written by [Store.Save]. It drops keys that no longer
+// count. Charges after the snapshot are lost.
 //
-// The error matches [ErrSnapshot] if the snapshot is another program's, of a later format,
-// cut off or changed, and is an [*engine.InputError] for a Config out of its ranges, or whose
-// MaxKeys are fewer than the keys of the snapshot. There is no store then.
+// The error matches [ErrSnapshot] if the snapshot is from another program or a later format, truncated or corrupt. It
+// is an [*engine.InputError] for a Config out of range, or if MaxKeys is less than the number of keys in the
+// snapshot. The store is then nil.
 func Restore(c Config, from io.Reader) (*Store, error) {
 	s, err := New(c)
 	if err != nil {
@@ -46,14 +45,14 @@ func Restore(c Config, from io.Reader) (*Store, error) {
 	return s, nil
 }
 
-// snapshotReader puts the keys of a snapshot into a store.
+// snapshotReader reads the keys of a snapshot into a store.
 type snapshotReader struct {
 	store  *Store
 	from   *bufio.Reader
 	sum    digest.Hash
 	now    algo.Instant
 	scopes []*scope
-	keys   uint64 // in the snapshot, those that no longer count included
+	keys   uint64 // in the snapshot, including those that no longer count
 
 	scratch []byte
 	err     error
@@ -93,7 +92,7 @@ func (r *snapshotReader) read() error {
 	return r.err
 }
 
-// wrong says that the snapshot is cut off or changed.
+// wrong records that the snapshot is truncated or corrupt.
 func (r *snapshotReader) wrong() {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: it is cut off or was changed", ErrSnapshot)
@@ -102,7 +101,7 @@ func (r *snapshotReader) wrong() {
 
 // title reads the first line.
 func (r *snapshotReader) title() {
-	text, err := r.from.ReadSlice('\n') // of the reader's buffer at most
+	text, err := r.from.ReadSlice('\n') // at most the reader's buffer
 	line := string(text)
 	format, ours := strings.CutPrefix(line, snapshotTitle)
 	switch {
@@ -116,8 +115,8 @@ func (r *snapshotReader) title() {
 	r.sum.Write([]byte(line))
 }
 
-// shards takes over the number of shards of the store that was saved, if that is smaller:
-// the bits of a hash that chose among more of them are not in the snapshot.
+// shards lowers the number of shards to that of the saved store, if it is smaller: the snapshot does not have the
+// hash bits to choose among more.
 func (r *snapshotReader) shards(n uint64) {
 	if bits.OnesCount64(n) != 1 {
 		r.wrong()
@@ -201,8 +200,7 @@ func (r *snapshotReader) key(h *shard) {
 	}
 }
 
-// put stores a key, if the store has room. A state that was in a box is in one again: its
-// rate can differ from that of the scope.
+// put stores a key if there is room. A boxed state is boxed again, because its rate can differ from the scope's.
 func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	s := r.store
 	if !c.share.reserve() {
@@ -267,14 +265,13 @@ func (r *snapshotReader) signed() int64 {
 	return n
 }
 
-// ReadByte implements [io.ByteReader], for numbers of different lengths.
+// ReadByte implements [io.ByteReader], for reading varints.
 func (r *snapshotReader) ReadByte() (byte, error) {
 	b := r.byte()
 	return b, r.err
 }
 
-// check keeps the first error. The end of the bytes, and a number that is too long, mean
-// that the snapshot is not whole.
+// check keeps the first error. An early end and an overlong number mean that the snapshot is incomplete.
 func (r *snapshotReader) check(err error) {
 	_, fromSystem := errors.AsType[*fs.PathError](err)
 	switch {

@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// A snapshot is a line that names the format, the hash's secret, the number of shards, and
-// then blocks. A block begins with its kind: a value of the coordinator, a scope, the keys
-// of a shard, an open reservation, or the end, which has the number of keys. SHA-256 of all that follows. Scopes are numbered as they come.
-// Integers are those of encoding/binary: varint, and little endian where the size is fixed.
+// A snapshot is a line with the format, the hash's secret, the number of shards, and then blocks. A block starts with
+// its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the end, which has the
+// number of keys. Then follows the SHA-256 of everything before it. Scopes are numbered in order of appearance.
+// Integers are encoded as in encoding/binary: varint, or little endian if the size is fixed.
 const (
 	snapshotTitle  = "headgate snapshot "
 	snapshotFormat = "1\n"
@@ -20,18 +20,16 @@ const (
 	blockValue = 'V'
 	blockScope = 'S'
 	blockKeys  = 'K'
-	blockOpen  = 'O' // where reservations are open
+	blockOpen  = 'O' // only if reservations are open
 	blockEnd   = 'E'
 )
 
-// Save writes a snapshot of the keys that count, from which [Restore] makes a store, and
-// returns how many they are. Meanwhile the store decides: each shard is locked while it is
-// copied, about 20 µs for 1000 keys. So each key's state is that of one instant during the
-// call, and those of different keys are of different instants. The snapshot has the secret
-// under which the store hashes keys: it should be readable for its owner only. Of what the
-// [engine.Coordinator] keeps it has the values, and no groups.
+// Save writes a snapshot of the keys that count, for [Restore], and returns their number. The store keeps deciding
+// meanwhile: each shard is locked only while it is copied, about 20 µs for 1000 keys. So each key's state is
+// consistent, but different keys are copied at different instants. The snapshot contains the secret for hashing keys:
+// make it readable only by its owner. It has the values of the [engine.Coordinator], but not its groups.
 //
-// The error is that of the writer or of the context, or [engine.ErrClosed].
+// The error is the writer's or the context's, or [engine.ErrClosed].
 func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) {
 	w := newSnapshotWriter(to)
 	w.bytes = append(w.bytes, snapshotTitle+snapshotFormat...)
@@ -49,12 +47,12 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 			return 0, err
 		}
 	}
-	w.opens(&s.opens, open) // after the keys: a reservation that was settled meanwhile must not be released again
+	w.opens(&s.opens, open) // after the keys, so that a reservation settled meanwhile is not released again
 	w.bytes = binary.AppendUvarint(append(w.bytes, blockEnd), uint64(keys))
 	return keys, w.end()
 }
 
-// snapshotWriter writes blocks, and sums what it writes.
+// snapshotWriter writes blocks and computes their checksum.
 type snapshotWriter struct {
 	to      *bufio.Writer
 	sum     digest.Hash
@@ -68,7 +66,7 @@ func newSnapshotWriter(to io.Writer) *snapshotWriter {
 	return &snapshotWriter{to: bufio.NewWriter(to), sum: sha256.New(), scopes: map[*scope]uint64{}}
 }
 
-// shard copies the keys of a shard that count, and returns how many they are.
+// shard copies the keys of a shard that count, and returns their number.
 func (w *snapshotWriter) shard(s *Store, h *shard) (keys int64) {
 	w.records = w.records[:0]
 	h.mu.Lock()
@@ -91,8 +89,8 @@ func (w *snapshotWriter) shard(s *Store, h *shard) (keys int64) {
 	return keys
 }
 
-// key copies one key: its hash, the number of its scope, and its state, either the two
-// words or the length of the state's bytes, the bytes and the expiry.
+// key copies one key: its hash, the number of its scope, and its state. The state is either its two words, or its
+// length, its bytes and the expiry.
 func (w *snapshotWriter) key(s *Store, h *shard, place int, expires int64) {
 	at := &h.table.slots[place]
 	scope := w.scope(s.scopes.get(at.number()))

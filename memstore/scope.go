@@ -10,32 +10,31 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// scope is what many states share: the name space and the limit under which they were
-// written. A state refers to it by a number of 32 bits.
+// scope is shared by many states: the name space and the limit under which they were written. A state refers to it by
+// a 32-bit number.
 type scope struct {
 	space string
 	limit engine.Limit
 	id    uint32
-	// name is the number of the states' name: space, algorithm, name and grid of the
-	// limit. Scopes of one name differ in the limit's other numbers.
+	// name is the number of the states' name: space, algorithm, name and grid of the limit. Scopes with one name
+	// differ in the limit's other numbers.
 	name uint32
-	// share counts the keys of the name space, if they are bounded; nil otherwise.
+	// share counts the keys of the name space if it is bounded, or is nil.
 	share *share
 	// pool is the key that all keys count under, if the limit divides its units among them.
 	pool string
-	// stale is set once the scope is dropped.
+	// stale is set when the scope is dropped.
 	stale atomic.Bool
 
 	_ [64]byte // every decision reads the fields above
-	// states is how many states refer to the scope, or gone if it was dropped.
+	// states is the number of states that refer to the scope, or gone if it was dropped.
 	states atomic.Int64
 }
 
-// gone is the count of a scope that no state may refer to any more.
+// gone is the count of a dropped scope, which no state may refer to any more.
 const gone = math.MinInt64 / 2
 
-// enter counts one more state of a scope and returns the scope, or a new one if it was
-// dropped in the meantime.
+// enter counts one more state of a scope and returns the scope, or a new one if it was dropped in the meantime.
 func (cs *scopes) enter(c *scope) *scope {
 	for c.states.Add(1) < 0 {
 		c.states.Add(-1)
@@ -44,13 +43,13 @@ func (cs *scopes) enter(c *scope) *scope {
 	return c
 }
 
-// share is the keys of a name space that is bounded.
+// share counts the keys of a bounded name space.
 type share struct {
 	keys atomic.Int64
 	most int64
 }
 
-// reserve reserves room for one more key. A nil share has room.
+// reserve reserves room for one more key. A nil share always has room.
 func (s *share) reserve() bool {
 	if s == nil || s.keys.Add(1) <= s.most {
 		return true
@@ -77,10 +76,10 @@ type scopeKey struct {
 	limit engine.Limit
 }
 
-// cachedScopes is how many scopes can be found without a lock.
+// cachedScopes is the number of scopes that can be found without a lock.
 const cachedScopes = 1024
 
-// scopes is all scopes of a store: at most twice as many as are in use, or fewScopes.
+// scopes has all scopes of a store: at most twice as many as are in use, or fewScopes.
 type scopes struct {
 	cached [cachedScopes]atomic.Pointer[scope]
 	pages  atomic.Pointer[[]*page] // by number; the list is replaced, never changed
@@ -88,18 +87,18 @@ type scopes struct {
 	mu    sync.Mutex
 	known map[scopeKey]*scope
 	names map[name]*naming
-	free  []uint32 // numbers of scopes that were dropped
-	ids   uint32   // how many numbers scopes have been given
-	next  uint32   // the number of the next new name
-	limit int      // how many scopes there may be before unused ones are dropped
+	free  []uint32 // numbers of dropped scopes
+	ids   uint32   // count of numbers given to scopes
+	next  uint32   // the next number for a new name
+	limit int      // number of scopes at which unused ones are dropped
 
-	shares map[string]*share // of name spaces that are bounded
+	shares map[string]*share // of bounded name spaces
 }
 
-// page is the scopes with 1024 consecutive numbers.
+// page has the scopes with 1024 consecutive numbers.
 type page [1024]atomic.Pointer[scope]
 
-// naming is a name's number, and how many scopes have it.
+// naming is a name's number, and the number of scopes with it.
 type naming struct {
 	id     uint32
 	scopes int

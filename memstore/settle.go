@@ -9,23 +9,22 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// That a reservation was settled is kept like a state, under a key of its own, until the
-// reservation ends. So it counts as a key, expires like one, and can be evicted like one.
+// A settlement is recorded like a state, under its own key, until the reservation ends. So it counts as a key, and
+// expires and can be evicted like one.
 
-// settledLimit stands for the limit of such a state. Only its name matters.
+// settledLimit is the limit of such a state. Only its name matters.
 var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "settled"})
 
-// settledSpace separates these keys from those of callers. No other name space ends so.
+// settledSpace separates these keys from those of callers. No other name space has this suffix.
 const settledSpace = "\x00settled"
 
-// reservationName names the reservation of an operation in its name space. The length keeps a key and an id
-// from running into another pair.
+// reservationName names the reservation of an operation in its name space. The length prefix keeps different pairs of
+// key and id apart.
 func reservationName(op *engine.Op) string {
 	return strconv.Itoa(len(op.Key)) + ":" + op.Key + op.ID
 }
 
-// locateSettled finds the place where the settlement of the operation's reservation is
-// kept.
+// locateSettled locates the record of the settlement of the operation's reservation.
 func (t *transaction) locateSettled() {
 	op := t.op
 	hash := t.store.secret.hash(reservationName(op))
@@ -35,7 +34,7 @@ func (t *transaction) locateSettled() {
 	}
 }
 
-// loadSettled looks the settlement up. It returns 1 if it has to be stored.
+// loadSettled looks up the settlement. It returns 1 if it must be stored.
 func (t *transaction) loadSettled() (absent int64) {
 	p := &t.settled
 	if p.scope == nil {
@@ -58,7 +57,7 @@ func (t *transaction) loadSettled() (absent int64) {
 	return 0
 }
 
-// settle ends a reservation that has not ended and was not settled before.
+// settle ends a reservation that has neither ended nor been settled before.
 func (t *transaction) settle(r *engine.Result) {
 	if t.op.Reservation.Term != nil {
 		r.Found = t.findOpen()
@@ -70,7 +69,7 @@ func (t *transaction) settle(r *engine.Result) {
 	r.Outcome.Dropped = dropped
 }
 
-// storeSettled stores that the reservation was settled.
+// storeSettled records that the reservation was settled.
 func (t *transaction) storeSettled(r *engine.Result) (added int64) {
 	if !r.Found {
 		return 0

@@ -8,37 +8,36 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// shard is a part of the keys, under one lock.
+// shard has a part of the keys, under one lock.
 type shard struct {
-	// The fields that most decisions need are together: the first 64 bytes.
+	// The fields that most decisions need are in the first 64 bytes.
 	mu sync.Mutex
-	// last is the latest instant of a decision in this shard. The fast path reads
-	// the clock before it takes the lock: time must not appear to go back.
+	// last is the latest instant of a decision in this shard. The fast path reads the clock before it takes the lock,
+	// and time must not appear to go back.
 	last  int64
 	table table
 
 	boxes    []box
-	spare    []int32 // boxes that are free
+	spare    []int32 // free boxes
 	expiring expiring
-	// soonest is at or before the first expiry in the shard, and is read without the
-	// lock.
+	// soonest is at or before the first expiry in the shard. It is read without the lock.
 	soonest atomic.Int64
 	index   int      // in the store
-	_       [16]byte // different cores use different shards: whole cache lines
+	_       [16]byte // whole cache lines, because different cores use different shards
 
-	hot hot // one more cache line, which is seldom written
+	hot hot // one more cache line, which is rarely written
 	_   [8]byte
 }
 
 const never = math.MaxInt64
 
-// box is a state of more than two words, which does not fit in a slot.
+// box is a state of more than two words, which does not fit into a slot.
 type box struct {
 	state   algo.State
 	expires int64
 }
 
-// nowhere is the place of a key without a state.
+// nowhere is the index of a key without a state.
 const nowhere = -1
 
 func (h *shard) start(index int) {
@@ -56,7 +55,7 @@ func (h *shard) clear() {
 	h.publish()
 }
 
-// load returns the state at a place.
+// load returns the state at an index.
 func (h *shard) load(cs *scopes, i int) algo.State {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -65,7 +64,7 @@ func (h *shard) load(cs *scopes, i int) algo.State {
 	return s.state.State(cs.get(s.number()).limit.Numbers())
 }
 
-// expires returns the instant from which the state at a place equals no state.
+// expires returns the time from which the state at an index no longer counts.
 func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -74,9 +73,8 @@ func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
-// put stores a state at the place of an earlier one. A state of two words takes its rate
-// from its scope. If it has another rate than the given scope, as after a give, it stays
-// in its old scope.
+// put replaces the state at a place. A state of two words takes its rate from its scope. If its rate differs from the
+// given scope's, as after a give, it stays in its old scope.
 func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
 	if s.number() != c.id && state.Under(c.limit.Numbers()) {
@@ -87,7 +85,7 @@ func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int6
 	h.note(i, expires)
 }
 
-// write puts a state into its slot or its box.
+// write writes a state into its slot or its box.
 func (h *shard) write(s *slot, state *algo.State, expires int64) {
 	words, ok := state.Words()
 	switch {
@@ -112,8 +110,7 @@ func (h *shard) box(b box) (index uint64) {
 	return uint64(len(h.boxes) - 1)
 }
 
-// insert stores the state of a key that had none, for which its scope's share has room
-// reserved.
+// insert stores the state of a key that had none. The caller has reserved room in its scope's share.
 func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.Instant, expires int64) {
 	if h.table.crowded() {
 		h.renew(s, t)
@@ -126,7 +123,7 @@ func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.I
 	h.note(i, expires)
 }
 
-// remove drops the state at a place.
+// remove drops the state at an index.
 func (h *shard) remove(cs *scopes, i int) {
 	s := &h.table.slots[i]
 	c := cs.get(s.number())
@@ -140,8 +137,8 @@ func (h *shard) remove(cs *scopes, i int) {
 	h.table.drop(i)
 }
 
-// renew drops expired states and, if that makes no room, builds a larger table. Its time
-// grows with the shard: about 20 µs for 1000 keys.
+// renew drops expired states and, if that makes no room, builds a larger table. Its time grows with the shard: about
+// 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
 	s.dropped(h.scan(&s.scopes, t))
 	old := h.table

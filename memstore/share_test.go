@@ -23,8 +23,8 @@ func allowIn(t *testing.T, s engine.Store, space, key string, limit headgate.Lim
 	return results[0].Err
 }
 
-// TestShareOfNameSpace: a name space with a bound does not fill the store for others, by
-// whatever limits. Keys that no longer count make room in it, and resets do.
+// TestShareOfNameSpace: a name space with a bound does not fill the store for others, with any limits. Expired keys
+// and resets make room in it.
 func TestShareOfNameSpace(t *testing.T) {
 	for _, whenFull := range []memstore.WhenFull{memstore.Refuse, memstore.Evict} {
 		clock := headgatetest.NewClock()
@@ -72,7 +72,7 @@ func TestShareOfNameSpace(t *testing.T) {
 	}
 }
 
-// TestShareIsKeptByManyCallers: no caller gets a key beyond it, and none is lost.
+// TestShareIsKeptByManyCallers: concurrent callers never exceed the share, and none of it is lost.
 func TestShareIsKeptByManyCallers(t *testing.T) {
 	s, err := memstore.New(memstore.Config{MaxKeys: 100_000, MaxKeysOf: map[string]int{"inline": 500}})
 	if err != nil {

@@ -10,35 +10,34 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// transaction is one operation during its decision, with its shards locked and its states
-// in steps. It is reused, so that a decision allocates nothing.
+// transaction is one operation while it is decided, with its shards locked and its states in steps. It is reused, so
+// that a decision allocates nothing.
 type transaction struct {
 	store    *Store
 	op       *engine.Op
 	now      algo.Instant
 	steps    []algo.Step
 	places   []place
-	settled  place               // of a settle: where it is kept that it was made
-	kept     *engine.Reservation // of a settle: what the store keeps of it
-	open     hash                // and where
+	settled  place               // of a settle: where its record is
+	kept     *engine.Reservation // of a settle: the stored open reservation
+	open     hash                // and its lookup key
 	locked   []int               // shard indices, ascending
 	reserved int64
 }
 
-// place is where a step's state is kept.
+// place is the location of a step's state.
 type place struct {
 	key   hash
 	scope *scope // nil if the limit keeps no state
 	shard int
 	slot  int
-	// reserved is true while the scope's share has room reserved for the state.
+	// reserved is true while room for the state is reserved in the scope's share.
 	reserved bool
 }
 
 var transactions = sync.Pool{New: func() any { return new(transaction) }}
 
-// free clears what the caller passed in and the states, and returns the memory to the
-// pool.
+// free clears the caller's data and the states, and returns the memory to the pool.
 func (t *transaction) free() {
 	clear(t.steps)
 	clear(t.places)
@@ -46,13 +45,12 @@ func (t *transaction) free() {
 	transactions.Put(t)
 }
 
-// expireBatch is how many expired keys an operation on a new key drops: more than it
-// adds, so that a store in use shrinks to the keys that count.
+// expireBatch is the number of expired keys that an operation on a new key drops: more than it adds, so that a store
+// in use shrinks to the keys that count.
 const expireBatch = 4
 
-// begin locks the operation's shards, reads the clock and loads its states. It first
-// reserves room for the states that the operation may create, because it may charge
-// nothing that cannot all be stored.
+// begin locks the operation's shards, reads the clock and loads its states. It first reserves room for all states
+// that the operation may create, because nothing may be charged unless all of it can be stored.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
 	if op.Term != nil && !s.opens.fits(op) {
@@ -81,8 +79,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 	}
 }
 
-// reserve reserves room for states that are absent: in the store, and in the shares of their
-// name spaces.
+// reserve reserves room for absent states, in the store and in the shares of their name spaces.
 func (t *transaction) reserve(absent int64) error {
 	for i := range t.places {
 		p := &t.places[i]
@@ -102,7 +99,7 @@ func (t *transaction) reserve(absent int64) error {
 	return nil
 }
 
-// release gives back what was reserved of shares and was not used.
+// release gives unused reservations back to the shares.
 func (t *transaction) release() {
 	for i := range t.places {
 		if p := &t.places[i]; p.reserved {
@@ -216,8 +213,8 @@ func (t *transaction) run(r *engine.Result) {
 	r.Outcome.Fill(t.op, t.steps, allowed, granted, t.now.Now)
 }
 
-// lookUp handles operations that need no algorithm: it finds whether there is a state and
-// how long it lasts, and marks it for deletion on a reset.
+// lookUp handles operations without an algorithm: it finds whether there is a state and how long it lasts, and marks
+// it for deletion on a reset.
 func (t *transaction) lookUp(r *engine.Result) {
 	for i := range t.places {
 		p := &t.places[i]
@@ -237,8 +234,7 @@ func (t *transaction) lookUp(r *engine.Result) {
 	}
 }
 
-// end stores the written states and unlocks. Existing states come first, because a new
-// state can move the others.
+// end stores the written states and unlocks. Existing states come first, because storing a new one can move others.
 func (t *transaction) end(r *engine.Result) {
 	added := int64(0)
 	for i := range t.steps {

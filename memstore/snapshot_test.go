@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// variety is limits whose states are of all kinds.
+// variety has limits with all kinds of states.
 var variety = []headgate.Limit{
 	headgate.TokenBucket(headgate.PerHour(10)),
 	headgate.FixedWindow(headgate.PerHour(10)),
@@ -36,7 +36,7 @@ func allow(t *testing.T, s engine.Store, key string, limit headgate.Limit, cost 
 	return results[0]
 }
 
-// filled returns a store in which keys of all kinds count, and its snapshot.
+// filled returns a store with keys of all kinds that count, and its snapshot.
 func filled(t *testing.T, c memstore.Config, keys int) (*memstore.Store, []byte) {
 	t.Helper()
 	s, err := memstore.New(c)
@@ -63,8 +63,8 @@ func save(t *testing.T, s *memstore.Store) []byte {
 	return b.Bytes()
 }
 
-// TestRestoreWithOtherBounds: into a store of more, of fewer, and of one shard. What the
-// keys have spent stays.
+// TestRestoreWithOtherBounds restores into a larger store, a smaller one, and one with a single shard. Spent units
+// stay spent.
 func TestRestoreWithOtherBounds(t *testing.T) {
 	const keys = 300
 	clock := headgatetest.NewClock()
@@ -93,7 +93,7 @@ func TestRestoreWithOtherBounds(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesOut what no longer counts.
+// TestRestoreLeavesOut: a restore drops keys that no longer count.
 func TestRestoreLeavesOut(t *testing.T) {
 	clock := headgatetest.NewClock()
 	s, snapshot := filled(t, memstore.Config{Clock: clock.Now}, 1)
@@ -108,7 +108,7 @@ func TestRestoreLeavesOut(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAnother: what is no whole snapshot is refused, and says why.
+// TestSnapshotOfAnother: an incomplete or foreign snapshot is rejected with a reason.
 func TestSnapshotOfAnother(t *testing.T) {
 	_, snapshot := filled(t, small, 2)
 	for name, c := range map[string]struct{ text, want string }{
@@ -135,7 +135,7 @@ func TestSnapshotOfAnother(t *testing.T) {
 	}
 }
 
-// TestRestoreIntoTooFewKeys names the field.
+// TestRestoreIntoTooFewKeys: the error names the field.
 func TestRestoreIntoTooFewKeys(t *testing.T) {
 	_, snapshot := filled(t, small, 2)
 	_, err := memstore.Restore(memstore.Config{MaxKeys: 9}, bytes.NewReader(snapshot))
@@ -147,7 +147,7 @@ func TestRestoreIntoTooFewKeys(t *testing.T) {
 	}
 }
 
-// TestValuesAreRestored with their versions: an older one never replaces a newer.
+// TestValuesAreRestored: values keep their versions, so that an older one never replaces a newer one.
 func TestValuesAreRestored(t *testing.T) {
 	s, _ := filled(t, small, 1)
 	version, _, err := s.CompareAndSet(t.Context(), "secret", 0, "text")
@@ -168,7 +168,7 @@ func TestValuesAreRestored(t *testing.T) {
 	}
 }
 
-// full is a disk with room for some bytes.
+// full is a disk with room for a few bytes.
 type full struct{ left int }
 
 var errFull = errors.New("disk full")
@@ -180,8 +180,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSaveFails with the writer's error wherever the disk is full, with the context's, and
-// once the store is closed. The store decides as before.
+// TestSaveFails: Save returns the writer's error wherever the disk is full, the context's error, and ErrClosed once
+// the store is closed. The store keeps deciding.
 func TestSaveFails(t *testing.T) {
 	s, snapshot := filled(t, small, 2)
 	for room := range len(snapshot) {
@@ -203,8 +203,8 @@ func TestSaveFails(t *testing.T) {
 	}
 }
 
-// TestSaveUnderLoad: callers spend while snapshots are written. What a restored store admits
-// and what was admitted before the snapshot began are together no more than the limit.
+// TestSaveUnderLoad: callers spend while snapshots are written. A restored store admits at most what the limit has
+// left after the charges before the snapshot.
 func TestSaveUnderLoad(t *testing.T) {
 	const keys, capacity = 20, 200
 	clock := headgatetest.NewClock()
@@ -245,8 +245,8 @@ func TestSaveUnderLoad(t *testing.T) {
 	}
 }
 
-// FuzzRestore: bytes that are restored are saved as a snapshot that is restored to the same
-// number of keys. Others are refused, without a panic.
+// FuzzRestore: restored bytes can be saved and restored again with the same number of keys. Other bytes are rejected
+// without a panic.
 func FuzzRestore(f *testing.F) {
 	clock := headgatetest.NewClock()
 	c := memstore.Config{MaxKeys: 100, Clock: clock.Now}
@@ -275,7 +275,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// An open reservation is in the snapshot, and ends in the restored store as it would have ended here.
+// An open reservation is in the snapshot, and ends in the restored store as it would have ended in the first.
 func TestRestoreOpenReservation(t *testing.T) {
 	clock := headgatetest.NewClock()
 	s, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: clock.Now})

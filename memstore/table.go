@@ -2,39 +2,39 @@ package memstore
 
 import "github.com/headgate/headgate/engine/algo"
 
-// slot is a state's place in a table: two slots fit in a cache line. It has no pointer,
-// so the garbage collector skips it.
+// slot is a state's place in a table; two slots fit into a cache line. It has no pointer, so the garbage collector
+// skips it.
 type slot struct {
-	// Most of the key's hash; its shard and its mark have the rest.
+	// Most of the key's hash. The shard and the mark have the rest.
 	hi uint64
 	lo uint32
 
-	scope uint32     // the scope's number, and boxed
-	state algo.Words // of a boxed state, the box's index
+	scope uint32     // the scope's number, and the bit boxed
+	state algo.Words // if boxed, the box's index
 }
 
-// boxed is set in the scope of a slot whose state is in a box. No memory holds so many
-// scopes that their numbers need this bit.
+// boxed is set in the scope of a slot whose state is in a box. No memory holds so many scopes that their numbers need
+// this bit.
 const boxed = 1 << 31
 
-// table uses open addressing with linear probing. For each slot, one byte says whether it
-// is empty, was dropped or has a key, and has seven bits of the key's hash. A search
-// reads these bytes first, so a decision on a known key touches one slot.
+// table uses open addressing with linear probing. For each slot, one byte tells whether it is empty, was dropped or
+// has a key, and has seven bits of the key's hash. A search reads these bytes first, so a decision on a known key
+// touches one slot.
 type table struct {
 	marks []uint8
 	slots []slot
 	used  int // keys
-	dead  int // dropped slots, which a search cannot stop at
+	dead  int // dropped slots, where a search cannot stop
 }
 
 const (
 	empty   = 0
 	dropped = 1
-	full    = 0x80 // and seven bits of the hash
+	full    = 0x80 // plus seven bits of the hash
 )
 
-// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more: 33
-// bytes a slot are then 37 to 43 bytes a key.
+// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more. At 33 bytes a slot, this makes
+// 37 to 43 bytes a key.
 const (
 	fullTenths  = 9
 	freshTenths = 7.8
@@ -47,10 +47,10 @@ func (h hash) slot() slot { return slot{hi: h.hi, lo: uint32(h.lo >> 32)} }
 // crowded reports whether a table has no room for one more key.
 func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*fullTenths }
 
-// sized returns how many slots a table for this many keys gets.
+// sized returns the number of slots of a table for this many keys.
 func sized(keys int) int { return max(leastSlots, int(float64(keys)/freshTenths*10)+1) }
 
-// add takes a place for a key. The table must not be crowded.
+// add takes a slot for a key. The table must not be crowded.
 func (t *table) add(hi uint64, mark uint8) int {
 	i := t.home(hi)
 	for t.marks[i] >= full {
@@ -66,8 +66,7 @@ func (t *table) add(hi uint64, mark uint8) int {
 	return i
 }
 
-// drop frees a place. If an empty slot follows, it and the dropped slots before it become
-// empty again.
+// drop frees a slot. If an empty slot follows, it and the dropped slots before it become empty again.
 func (t *table) drop(i int) {
 	t.slots[i] = slot{}
 	t.used--

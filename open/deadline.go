@@ -9,14 +9,14 @@ import (
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// The deadline of a call, and the longest.
+// The default deadline of a call, and the longest one.
 const (
 	DefaultDeadline = 50 * time.Millisecond
 	MaxDeadline     = redisurl.MaxDeadline
 )
 
-// Deadline returns the deadline in the URL of a Redis, 0 if it has none, or a negative one for
-// none at all. The error is an [*engine.InputError] if the URL is invalid.
+// Deadline returns the deadline in the URL of a Redis, 0 if the URL has none, or a negative one if calls have no
+// deadline. The error is an [*engine.InputError] if the URL is invalid.
 func Deadline(address string) (time.Duration, error) {
 	if address == "" || address == Memory {
 		return 0, nil
@@ -25,8 +25,7 @@ func Deadline(address string) (time.Duration, error) {
 	return a.Deadline, err
 }
 
-// deadline returns the deadline of calls on a Redis: that of the options, that of the URL, or
-// the default. 0 is none.
+// deadline returns the deadline of calls to a Redis: from the options, from the URL, or the default. 0 means none.
 func (o *Options) deadline(address string) (time.Duration, error) {
 	if o.Deadline > MaxDeadline {
 		return 0, &engine.InputError{Field: "deadline", Value: o.Deadline.String(), Accepted: "up to 1m; negative for none"}
@@ -44,7 +43,7 @@ func (o *Options) deadline(address string) (time.Duration, error) {
 	return max(0, within), nil
 }
 
-// slow returns how long a test of the store may take, where calls have a deadline.
+// slow returns how long a test of the store may take if calls have a deadline.
 func slow(deadline time.Duration) time.Duration {
 	if deadline <= 0 {
 		return fallback.DefaultSlow
@@ -52,7 +51,7 @@ func slow(deadline time.Duration) time.Duration {
 	return min(max(deadline, fallback.MinSlow), fallback.MaxSlow)
 }
 
-// bounded is a store whose calls end after a time, or with the context of the caller.
+// bounded is a store whose calls end after a time, or with the caller's context.
 type bounded struct {
 	engine.Store
 
@@ -70,5 +69,5 @@ func (b *bounded) Do(ctx context.Context, ops []engine.Op, results []engine.Resu
 	b.Store.Do(ctx, ops, results)
 }
 
-// Unwrap returns the store behind.
+// Unwrap returns the wrapped store.
 func (b *bounded) Unwrap() engine.Store { return b.Store }

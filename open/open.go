@@ -1,5 +1,4 @@
-// Package open opens the store at a URL, with the layers that the server puts in front
-// of it.
+// Package open opens the store at a URL, wrapped with the same layers as in the server.
 package open
 
 import (
@@ -28,41 +27,38 @@ const Memory = "memory"
 // Accepted lists the forms of a store URL, for error messages.
 const Accepted = Memory + ", " + redisurl.Schemes
 
-// Options are the settings of a store that are not in its URL.
+// Options are the settings of a store that are not part of its URL.
 type Options struct {
-	// PasswordFile is the file with the password of the Redis; "" is none.
+	// PasswordFile is the file with the Redis password, or "".
 	PasswordFile string
-	// Own extends the prefix of all keys on Redis, so that they collide with no
-	// other program's: with Own "a" the prefix p becomes p/a. "" leaves the prefix.
+	// Own extends the prefix of all keys on Redis, so that they do not collide with those of other programs: with Own
+	// "a" the prefix p becomes p/a. "" leaves the prefix unchanged.
 	Own string
 	// Memory bounds the memory store.
 	Memory memstore.Config
-	// Restore has a snapshot with which the memory store begins; nil is none. See
-	// [memstore.Restore].
+	// Restore is a snapshot with which the memory store starts, or nil. See [memstore.Restore].
 	Restore io.Reader
-	// Deadline bounds each call of a Redis, so that one that hangs keeps no caller longer, unless
-	// the caller's context ends before: up to 1 min. 0 is what the URL says (deadline=50ms), and
-	// 50 ms by default; negative is none. It bounds the wait for replicas too.
+	// Deadline bounds each call to Redis, up to 1 min, so that a hanging one does not block its caller longer. The
+	// caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms), by default 50 ms.
+	// Negative means none. It also bounds the wait for replicas.
 	Deadline time.Duration
-	// MaxStale is how long a denial is repeated without a call of Redis; 0 calls
-	// Redis for every request. See package denycache.
+	// MaxStale is how long a denial is repeated without a call to Redis; 0 calls Redis for every request. See package
+	// denycache.
 	MaxStale time.Duration
-	// Prefetch says of which limits units are prefetched from Redis, and how many. By
-	// default of none. See package prefetch.
+	// Prefetch sets which limits have their units prefetched from Redis, and how many; by default none. See package
+	// prefetch.
 	Prefetch prefetch.Config
-	// Fallback sets up the answers of this process while the Redis is away; nil is none. See
-	// package fallback.
+	// Fallback configures the answers of this process while Redis is away, or is nil. See package fallback.
 	Fallback *fallback.Config
-	// StartAway opens the store although its Redis cannot be reached, does not answer within
-	// 2 s or still loads. [Opened.Away] says so. It is tried again beside the calls, which
-	// fail, or are answered by Fallback, until then.
+	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading;
+	// [Opened.Away] is then set. Reconnecting continues in the background. Until it succeeds calls fail, or Fallback
+	// answers them.
 	StartAway bool
-	// Batch sets up group commit in front of a Redis.
+	// Batch configures group commit for calls to Redis.
 	Batch batch.Config
-	// Wrap puts a store in front of the one on Redis, behind all layers, to observe its
-	// calls; nil does not.
+	// Wrap wraps the store on Redis, inside all layers, to observe its calls. It can be nil.
 	Wrap func(engine.Store) engine.Store
-	// Clock replaces the store's clock in tests and replays; nil is the real one.
+	// Clock replaces the store's clock in tests and replays. nil means the real clock.
 	Clock func() time.Time
 }
 
@@ -70,25 +66,25 @@ type Options struct {
 type Opened struct {
 	engine.Store
 
-	// Memory is the memory store; nil on Redis.
+	// Memory is the memory store, or nil on Redis.
 	Memory *memstore.Store
-	// Redis is the store on Redis, without the layers in front of it; nil in memory.
+	// Redis is the store on Redis without its layers, or nil in memory.
 	Redis *redisstore.Store
-	// Prefetch is the prefetch layer; nil if there is none.
+	// Prefetch is the prefetch layer, or nil.
 	Prefetch *prefetch.Store
-	// Fallback is the layer that answers while the Redis is away; nil if there is none.
+	// Fallback is the layer that answers while Redis is away, or nil.
 	Fallback *fallback.Store
-	// Away is why a Redis that may be away was not asked; nil if it has answered. Then
-	// there are no Warnings: Redis.Check has them when it is back.
+	// Away is the error if Redis was away when the store was opened ([Options.StartAway]), or nil. If it is set,
+	// Warnings is empty: Redis.Check returns the warnings once Redis is back.
 	Away error
-	// Warnings say which settings of the Redis server put counters at risk.
+	// Warnings lists settings of the Redis server that put counters at risk.
 	Warnings []string
 }
 
 // Unwrap returns the store with its layers.
 func (o Opened) Unwrap() engine.Store { return o.Store }
 
-// How long a Redis may take to answer its first calls, and one that may be away.
+// Time limits for a Redis to answer its first calls: normally, and with StartAway.
 const (
 	openTimeout     = 10 * time.Second
 	openAwayTimeout = 2 * time.Second
@@ -102,10 +98,9 @@ func Redacted(address string) string {
 	return redisurl.Redacted(address)
 }
 
-// Store opens the store at a URL; "memory" and "" are the memory of this process. A
-// Redis must answer within 10 s, unless it may be away ([Options.StartAway]). The caller closes the store. The error is an
-// [*engine.InputError] if the URL or an option is invalid, and otherwise that of the
-// connection.
+// Store opens the store at a URL; "memory" and "" are the memory of this process. A Redis must answer within 10 s,
+// unless it may be away ([Options.StartAway]). The caller closes the store. The error is an [*engine.InputError] if
+// the URL or an option is invalid, and otherwise the connection's error.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
@@ -151,7 +146,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	return result, nil
 }
 
-// redis opens the store on a Redis and checks it. away is why it could not be asked.
+// redis opens the store on a Redis and checks it. away is the reason why it could not be checked.
 func (o *Options) redis(ctx context.Context, address string) (store *redisstore.Store, warnings []string, away, err error) {
 	within, open := openTimeout, rueidisadapter.Open
 	if o.StartAway {
@@ -181,17 +176,17 @@ func (o *Options) memory() (*memstore.Store, error) {
 	return memstore.New(o.Memory)
 }
 
-// clusterMarkers is how many markers there are on a Cluster. Of three masters, each has one
-// with a probability of 99.5 %.
+// clusterMarkers is the number of markers on a Cluster. With three masters, each has at least one marker with a
+// probability of 99.5 %.
 const clusterMarkers = 16
 
-// A Cluster has this many slots, in this many lanes, which can be away one by one.
+// A Cluster has this many slots, grouped into this many lanes, each of which can be away independently.
 const (
 	slots        = 1 << 14
 	clusterLanes = 64
 )
 
-// fallback returns the settings of the layer for a store.
+// fallback returns the fallback layer's settings for a store.
 func (o *Options) fallback(address string, within time.Duration, store *redisstore.Store) *fallback.Config {
 	if o.Fallback == nil {
 		return nil
@@ -199,7 +194,7 @@ func (o *Options) fallback(address string, within time.Duration, store *redissto
 	c := *o.Fallback
 	if strings.Contains(address, "+cluster://") {
 		c.Markers = cmp.Or(c.Markers, clusterMarkers)
-		// A master has ranges of slots, of which the lanes are smaller ones.
+		// A master has ranges of slots. A lane is a smaller range.
 		c.Lanes, c.Lane = clusterLanes, func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
 	}
 	if c.Slow == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// A deadline is at most a minute; a store in memory has none, and is not wrapped.
+// A deadline is at most a minute. A store in memory has none, and is not wrapped.
 func TestDeadlineIsBounded(t *testing.T) {
 	var bad *headgate.InputError
 	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: time.Minute + 1}); !errors.As(err, &bad) || bad.Field != "deadline" {
@@ -35,7 +35,7 @@ func TestDeadlineIsBounded(t *testing.T) {
 	}
 }
 
-// Tools that read the layers one after another find them below the deadline.
+// Tools that unwrap the layers one by one find them below the deadline.
 func TestLayersAreReachedThroughTheDeadline(t *testing.T) {
 	store, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, MaxStale: time.Second})
 	if err != nil {

@@ -19,14 +19,14 @@ func allNames() (names []string) {
 	return names
 }
 
-// algorithmAccepted is what an error says where no algorithm, or an unknown one, is named.
+// algorithmAccepted is the text of errors for a missing or unknown algorithm.
 var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"
 
-// holds reports whether units of the limit are held, by acquire and release, and not
-// taken. No policy can have both kinds of limits, because no verb is for both.
+// holds reports whether units of the limit are held with acquire and release instead of taken. A policy cannot mix
+// both kinds, because no verb applies to both.
 func holds(limit headgate.Limit) bool { return limit.Algorithm().Holds() }
 
-// takes reports whether units of the limit are taken.
+// takes reports whether the limit is charged by taking units.
 func takes(limit headgate.Limit) bool {
 	return !holds(limit) && limit.Rates() != nil
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Limits returns the limits of a request: one, or those of all. A limit of all without
-// a name is called 1, 2, … by its position.
+// Limits returns the limits of a request: one, or all the limits under all. Unnamed limits under all are named 1, 2,
+// … by position.
 func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
 	if s.Text != "" || s.All == nil { // build rejects first
 		limit, err := s.Build()
@@ -33,7 +33,7 @@ func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
 	return limits, distinct(limits)
 }
 
-// distinct rejects limits that would share one counter.
+// distinct rejects limits that would share a counter.
 func distinct(limits []headgate.Limit) error {
 	type counter struct{ algorithm, name string }
 	seen := map[counter]bool{}
@@ -47,8 +47,7 @@ func distinct(limits []headgate.Limit) error {
 	return nil
 }
 
-// buildNamed returns one limit of all. Without a name of its own it is called by its
-// position.
+// buildNamed returns one limit under all. Without a name it is named by its position.
 func (s LimitSpec) buildNamed(position int) (headgate.Limit, error) {
 	limit, err := s.Build()
 	return limit.Placed(position), err

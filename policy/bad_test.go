@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestErrorsOfInvalidFiles reads each invalid file in testdata/bad and compares every
-// error with the list beside it. The flag -update writes the lists.
+// TestErrorsOfInvalidFiles reads each invalid file in testdata/bad and compares every error with the list next to it.
+// The flag -update writes the lists.
 func TestErrorsOfInvalidFiles(t *testing.T) {
 	files := 0
 	for _, path := range glob(t, "testdata/bad/*.txt") {

@@ -15,25 +15,23 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Change replaces some fields of a policy of a file, or adds or replaces the override of
-// a key. It has the fields of the file, and means the same.
+// Change replaces some fields of a policy of a file, or adds or replaces the override of a key. Its fields have the
+// same names and meaning as in the file.
 type Change struct {
-	// Policy is the name of the policy. If the file does not have it, and Key is "", the
-	// change adds it.
+	// Policy is the name of the policy. If the file does not have it and Key is "", the change adds it.
 	Policy string
-	// Key is the key or pattern of an override; "" changes the policy itself.
+	// Key is the key or pattern of an override, or "" to change the policy itself.
 	Key string
-	// Fields is what changes, as JSON or YAML. For a policy: its fields, such as
-	// {"rate": "50/s", "shadow": true}, or a limit as text, such as "50/s", which replaces
-	// the limit. So do fields with algorithm, deny, unlimited or all; the name stays. For a
-	// key: set, deny or unlimited, as in overrides.
+	// Fields are the new values, as JSON or YAML. For a policy: its fields, such as {"rate": "50/s", "shadow": true},
+	// or a limit as text, such as "50/s", which replaces the limit. Fields with algorithm, deny, unlimited or all
+	// also replace the limit and keep its name. For a key: set, deny or unlimited, as in overrides.
 	Fields string
 }
 
 // MaxChangeBytes is the size of the largest [Change.Fields].
 const MaxChangeBytes = 64 << 10
 
-// String names what is changed.
+// String names the policy or key to change.
 func (c *Change) String() string {
 	if c.Key == "" {
 		return "policy " + format.Quote(c.Policy)
@@ -41,12 +39,10 @@ func (c *Change) String() string {
 	return "policy " + format.Quote(c.Policy) + ", key " + format.Quote(c.Key)
 }
 
-// With returns the configuration with changes on top of the file: first those of policies,
-// one after another, then those of keys, which set fields of the policies as changed; of two
-// of one key the later one counts. Where a change replaces the limit of a policy, the
-// overrides of the file stay as they are: they set fields of the file's limit. A change that
-// does not fit, to the file or to the changes before it, is left out, and reported with its
-// index.
+// With applies changes on top of the file. Changes of policies come first, in order, then changes of keys, which set
+// fields of the changed policies. Of two changes of one key the later one counts. If a change replaces the limit of a
+// policy, the file's overrides stay as they are: they set fields of the file's limit. A change that conflicts with
+// the file or with earlier changes is left out, and its error is in left under its index.
 func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	a := applier{config: c, left: map[int]error{}}
 	all := make([]read, 0, len(changes))
@@ -75,7 +71,7 @@ type read struct {
 	override *overrideFields
 }
 
-// rank orders changes: those of policies come first.
+// rank orders changes: policies come first.
 func (r *read) rank() int {
 	if r.body != nil {
 		return 0
@@ -114,7 +110,7 @@ func (c *Change) read() (r read, err error) {
 	return r, nil
 }
 
-// isTarget reports whether a text can name what a change is of.
+// isTarget reports whether a text is a valid name for the target of a change.
 func isTarget(text string, ofKey bool) bool {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	return engine.CheckPolicyName(name) == nil && (!ofLimit || ofKey && engine.CheckPolicyName(inner) == nil)
@@ -142,7 +138,7 @@ func (o *overrideFields) read(fields string) error {
 	return nil
 }
 
-// checkChange rejects the fields of a change of a policy that would change nothing.
+// checkChange rejects a change of a policy that would change nothing.
 func (p *policyFields) checkChange() error {
 	if p.Name != nil && p.Algorithm == nil {
 		return invalid("name", format.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
@@ -160,7 +156,7 @@ func (p *policyFields) checkChange() error {
 
 var errEmptyChange = invalid("fields", "empty", `at least one field, such as {"rate":"50/s"}; for a policy also a limit as text`)
 
-// pointers returns the settings of a policy.
+// pointers returns the policy settings that are pointers.
 func pointers(b *policyBody) (all []reflect.Value) {
 	for _, field := range reflect.ValueOf(b).Elem().Fields() {
 		if field.Kind() == reflect.Pointer {
@@ -181,7 +177,7 @@ func readFields(text string, to any) error {
 	return nil
 }
 
-// applier adds changes to a configuration, and leaves out those that do not fit.
+// applier applies changes to a configuration, and leaves out those that conflict.
 type applier struct {
 	config   *Config
 	accepted []read
@@ -189,8 +185,8 @@ type applier struct {
 	left     map[int]error
 }
 
-// add adds changes. If they do not fit together, it adds each half on its own, so that
-// one change that does not fit costs a few builds, and not one for each change.
+// add applies changes. If they conflict, it tries each half separately, so that one bad change costs a few builds
+// instead of one build per change.
 func (a *applier) add(changes []read) {
 	if len(changes) == 0 {
 		return
@@ -251,7 +247,8 @@ func (c *Config) apply(changes []read) (*Config, error) {
 	return changed, nil
 }
 
-// named adds the name of an override of the file to its error: the change is of another.
+// named adds the name of the override to an error about an override of the file, because the change is about
+// something else.
 func (f *file) named(err error, overrides int) error {
 	var at *fieldError
 	if !errors.As(err, &at) || len(at.path) < 2 || at.path[0] != "overrides" {
@@ -265,7 +262,7 @@ func (f *file) named(err error, overrides int) error {
 	return err
 }
 
-// changePolicy puts the fields of a change on top of those of a policy.
+// changePolicy overlays a change on the fields of a policy.
 func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
 	switch {
@@ -286,14 +283,13 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 	return nil
 }
 
-// replacesLimit reports whether a change replaces the limit of a policy, instead of some
-// of its fields.
+// replacesLimit reports whether a change replaces the limit of a policy instead of some of its fields.
 func (p *policyFields) replacesLimit() bool {
 	f := &p.LimitFields
 	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil || f.First != nil
 }
 
-// with returns the fields of a policy with others on top.
+// with returns the policy's fields overlaid with those of a change.
 func (p *policyFields) with(change *policyFields) *policyFields {
 	merged := *p
 	own, err := p.limit().fields()
@@ -314,8 +310,8 @@ func (p *policyFields) with(change *policyFields) *policyFields {
 	return &merged
 }
 
-// keepName gives a limit without a name that of the limit that it replaces, because keys
-// are counted under it.
+// keepName gives an unnamed limit the name of the limit that it replaces, because the name is part of the counter's
+// name.
 func (p *policyFields) keepName(name *string) {
 	own, err := p.limit().fields()
 	if name != nil && err == nil && own.Algorithm != nil && own.Name == nil {

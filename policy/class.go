@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// maxClasses bounds the classes of one policy.
+// maxClasses is the maximum number of classes of one policy.
 const maxClasses = 8
 
 // Class is a class of requests of a policy. The units that it leaves are for the classes before it. Weight is that of its keys under a
@@ -36,12 +36,13 @@ func (c *Class) String() string {
 // classes are the classes of a policy in order.
 type classes struct {
 	list []Class
-	keys byKey[string] // the classes of keys, by their overrides
-	// lowered has the limits of classes that leave something.
+	keys byKey[string] // classes of keys, from their overrides
+	// lowered has the limits of classes that leave units.
 	lowered map[classLimit]headgate.Limit
 }
 
-// classLimit is a limit of a policy, its own or that of an override, in the class at a place and under a level of pressure.
+// classLimit identifies a limit of a policy, its own or an override's, for the class at an index and a level of
+// pressure.
 type classLimit struct {
 	limit    headgate.Limit
 	class    int
@@ -90,7 +91,7 @@ func (f *classFields) class() (c Class, err error) {
 	return c, atOwnField(err)
 }
 
-// classify makes the limits of the policy's classes for its own limits.
+// classify computes the limits of the policy's classes from its own limits.
 func (p *Policy) classify() error {
 	if p.classes.list == nil {
 		return nil
@@ -117,9 +118,9 @@ func (p *Policy) classify() error {
 	return nil
 }
 
-// lower makes the limits of the classes for one limit.
+// lower computes the limits of the classes for one limit.
 func (p *Policy) lower(limit headgate.Limit) error {
-	if limit.Err() != nil { // there is no candidate
+	if limit.Err() != nil { // the policy has no candidate
 		return nil
 	}
 	for i, class := range p.classes.list {
@@ -136,8 +137,8 @@ func (p *Policy) lower(limit headgate.Limit) error {
 	return nil
 }
 
-// press keeps the limit of a class without pressure and under each level of it. The first class stays as it is, and so does a level at
-// which the windows of the limit would no longer grow.
+// press stores the limit of a class without pressure and under each level of it. The first class is not affected by
+// pressure. A level at which the windows of the limit would no longer grow gets the limit of the level below.
 func (p *Policy) press(limit, weighted, lowered headgate.Limit, class int) {
 	leaves := p.classes.list[class].Leaves
 	for level := range engine.FullPressure + 1 {
@@ -152,7 +153,7 @@ func (p *Policy) press(limit, weighted, lowered headgate.Limit, class int) {
 	}
 }
 
-// addClass gives a key, or the keys that match a pattern, a class.
+// addClass assigns a class to a key or to the keys that match a pattern.
 func (p *Policy) addClass(o *overrideFields) error {
 	switch {
 	case p.classes.list == nil:
@@ -182,12 +183,12 @@ func (c *classes) texts() (all []string) {
 	return all
 }
 
-// place returns the place of the class with a name, or -1.
+// place returns the index of the class with a name, or -1.
 func (c *classes) place(name string) int {
 	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
 }
 
-// Classes returns the classes of the policy in order; nil if it has none. The caller must not change them.
+// Classes returns the classes of the policy in order, or nil. The caller must not change them.
 func (p *Policy) Classes() []Class { return p.classes.list }
 
 // classify is [Classify] for one charge of a policy with classes.
@@ -203,8 +204,8 @@ func (c *Charge) classify(class string, level int, key string, names []string) {
 	c.put(place, level)
 }
 
-// InClasses returns the charge in each class that a request of the key can have, in order: in its own alone if the key has
-// one. It is nil for a policy without classes. Level, key and names are those of [Classify].
+// InClasses returns the charge in each class that a request for the key can have, in order. If the key has its own
+// class, that is the only one. It is nil for a policy without classes. Level, key and names are as in [Classify].
 func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
 	if c.Owner == nil || c.Owner.classes.list == nil {
 		return nil
@@ -221,13 +222,13 @@ func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge
 	return all
 }
 
-// put puts the charge into the class at a place, under a level of pressure.
+// put puts the charge into the class at an index, under a level of pressure.
 func (c *Charge) put(place, level int) {
 	all := &c.Owner.classes
 	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place, level)
 }
 
-// limit returns the limit of the class at a place, under a level of pressure.
+// limit returns the limit for the class at an index, under a level of pressure.
 func (c *classes) limit(of headgate.Limit, place, level int) headgate.Limit {
 	if lowered, ok := c.lowered[classLimit{of, place, level}]; ok {
 		return lowered

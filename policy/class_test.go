@@ -33,8 +33,8 @@ func explained(t *testing.T, c *policy.Config, path, peer, key, class string) po
 	return e.Charges[0].Limits[0]
 }
 
-// TestClassOfARequest: a key's own class comes first, then that of the route, whose header only trusted proxies can
-// set. A request without a known class has the last.
+// TestClassOfARequest: a key's own class takes precedence over the route's, whose header only trusted proxies can
+// set. A request without a known class has the last one.
 func TestClassOfARequest(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -55,7 +55,7 @@ func TestClassOfARequest(t *testing.T) {
 	}
 }
 
-// TestClassesOfAKey: a key with a class of its own has that one alone.
+// TestClassesOfAKey: a key with its own class is only in that class.
 func TestClassesOfAKey(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -76,7 +76,7 @@ func TestClassesOfAKey(t *testing.T) {
 	}
 }
 
-// TestClassesUnderPressure: the first class stays as it is, and the others have one unit left in the end.
+// TestClassesUnderPressure: the first class does not change, and the others end with one unit.
 func TestClassesUnderPressure(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -108,7 +108,7 @@ policies:
 	}
 }
 
-// TestChangeOfAClass: an operator's change can give a key a class, and changed numbers have their classes.
+// TestChangeOfAClass: an operator's change can give a key a class, and changed numbers lower their classes.
 func TestChangeOfAClass(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {

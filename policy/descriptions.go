@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// What fields of the file accept, for error messages and for the schema.
+// Accepted values of the file's fields, for error messages and the schema.
 const (
 	allAccepted       = "1 to 32"
 	estimateAccepted  = "capacity"
@@ -29,8 +29,8 @@ var (
 	costAccepted  = fmt.Sprintf("0 to %d", algo.MaxUnits)
 )
 
-// descriptions describe the fields of a file that are not in the table engine.Fields,
-// by the struct that they are decoded into, in the form of that table.
+// descriptions describe the fields of a file that are not in the table engine.Fields, in the form of that table,
+// grouped by the struct that they are decoded into.
 var descriptions = map[reflect.Type][]engine.Field{
 	reflect.TypeFor[file](): {
 		{Name: "policies", About: "The policies by name. A name has 1 to 64 of A-Z a-z 0-9 _ . - and begins with a letter, a digit or _."},
@@ -174,8 +174,8 @@ func described(t reflect.Type, name string) (engine.Field, bool) {
 	return fieldNamed(descriptions[t], name)
 }
 
-// supported returns the description of a field that a file can have. It leaves out
-// reserved fields and those of algorithms that a file cannot name.
+// supported returns the description of a field that a file can have. It leaves out reserved fields and fields of
+// algorithms that a file cannot name.
 func supported(t reflect.Type, name string) (engine.Field, bool) {
 	if f, ok := described(t, name); ok {
 		return f, true

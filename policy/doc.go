@@ -1,6 +1,5 @@
-// Package policy reads limits that people write: the policies file in YAML, and the
-// limit of a JSON request. It is strict: an unknown field is an error with its
-// position, and never ignored.
+// Package policy reads limits written by people: the policies file in YAML, and the limit of a JSON request. It is
+// strict: an unknown field is an error with its position.
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
 //	options.go       the fields by name, for engine.Build and for overrides
@@ -15,9 +14,9 @@
 //	forms.go         the fields of file.go with several forms; package yamlfile reads the others
 //	position.go      where an error is in the file
 //	set.go           the policies of a file
-//	settings.go      the settings of a policy, and what they require of its limits
+//	settings.go      the settings of a policy, and their requirements on its limits
 //	policy.go        Policy and Set: the limits of a key
-//	failure.go       what a policy answers when the decision is not known
+//	failure.go       the answer of a policy without a decision
 //	change.go        changes on top of a file
 //	made.go          policies that another configuration makes
 //	override.go      the limits of single keys; set_override.go those of the file
@@ -26,8 +25,8 @@
 //	summary.go       a policy as text
 //	text.go          a limit as text → its fields
 //	compare.go       whether two files say the same
-//	notes.go         what of a file has no effect
-//	explain.go       what happens to an HTTP request, and why
-//	descriptions.go  what each field of the file is for
+//	notes.go         notes on parts of a file that have no effect
+//	explain.go       explains the decision on an HTTP request
+//	descriptions.go  descriptions of the file's fields
 //	schema.go        the JSON Schema of the file
 package policy

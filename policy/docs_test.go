@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestFieldsOfThePage: the table of policies.md names the algorithms, and those that have each
-// field, as the table of algorithms does. With -update the test writes them.
+// TestFieldsOfThePage: the table of policies.md lists the algorithms of each field, as the table of algorithms does.
+// With -update the test writes it.
 func TestFieldsOfThePage(t *testing.T) {
 	const path = "../docs/reference/policies.md"
 	page, err := os.ReadFile(path)
@@ -56,8 +56,8 @@ func namesOfThePage() string {
 	return strings.Join(names, ", ")
 }
 
-// algorithmsWith returns the algorithms of which a limit has a field; nil for one that is not of
-// single algorithms.
+// algorithmsWith returns the algorithms whose limits have a field, or nil for a field that does not depend on the
+// algorithm.
 func algorithmsWith(field string) (names []string) {
 	table, known := limitField(field)
 	has := table.On

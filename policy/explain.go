@@ -6,26 +6,25 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// maxTried is how many routes that did not match an explanation lists.
+// maxTried is the number of routes without a match that an explanation lists.
 const maxTried = 100
 
-// Explanation says what happens to an HTTP request, and why, for `headgate explain` and
-// other tools. Nothing is decided.
+// Explanation describes what happens to an HTTP request, and why, for `headgate explain` and other tools. It is
+// computed without deciding the request.
 type Explanation struct {
-	// Host, Path and Client are the request as routes compare it.
+	// Host, Path and Client are the request in the form that routes compare.
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Client string `json:"client,omitempty"`
-	// Route is the route that was found; nil if none was. The request is then not limited.
+	// Route is the matching route, or nil if there is none. The request is then not limited.
 	Route *RouteSummary `json:"route"`
-	// Charges are those of the route. A part of a key without a value denies the request: Denied is
-	// then true, nothing is charged, and the answer has the Status and says the Reason.
+	// Charges are the charges of the route. If a part of a key has no value, the request is denied: Denied is true,
+	// nothing is charged, and the answer has the Status and the Reason.
 	Charges []ChargeSummary `json:"charges,omitempty"`
 	Denied  bool            `json:"denied"`
 	Status  int             `json:"status,omitempty"`
 	Reason  string          `json:"reason,omitempty"`
-	// Tried are the routes before that did not match, at most 100. More is how many others
-	// there are.
+	// Tried are the earlier routes that did not match, at most 100. More is the number of further ones.
 	Tried []TriedSummary `json:"tried,omitempty"`
 	More  int            `json:"more,omitempty"`
 }
@@ -61,10 +60,10 @@ func (c *RouteCharge) String() string {
 
 // ChargeSummary is one charge of a request.
 type ChargeSummary struct {
-	// Key is what the request is counted under, and Parts are its parts.
+	// Key is the key that the request is counted under, and Parts are its parts.
 	Key   string        `json:"key,omitempty"`
 	Parts []PartSummary `json:"parts"`
-	// Limits are those that the request is charged on under the key.
+	// Limits are the limits charged under the key.
 	Limits []LimitSummary `json:"limits,omitempty"`
 }
 
@@ -74,12 +73,12 @@ type PartSummary struct {
 	Value  string `json:"value"`
 }
 
-// LimitSummary is one limit that a request is charged on.
+// LimitSummary is one limit on which a request is charged.
 type LimitSummary struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
 	Cost   int64  `json:"cost"`
-	// Class is the class that the limit is lowered for; omitted for a policy without classes.
+	// Class is the class for which the limit is lowered; omitted for a policy without classes.
 	Class    string `json:"class,omitempty"`
 	Override bool   `json:"override"`
 	Shadow   bool   `json:"shadow"`
@@ -94,7 +93,7 @@ type TriedSummary struct {
 	Got       string `json:"got"`
 }
 
-// Explain says what happens to a request, and why.
+// Explain describes what happens to a request, and why.
 func (c *Config) Explain(r *route.Request) Explanation {
 	found := c.Routes.Explain(r, maxTried)
 	e := Explanation{Host: found.Host, Path: found.Path, Client: found.Client, More: found.More}

@@ -9,19 +9,19 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Failure is a failure mode: what a policy answers when the decision is not known.
+// Failure is a failure mode: the answer of a policy when the decision is not known.
 type Failure uint8
 
-// Deny answers an error. Local answers by this process's share of the limits, if the store
-// has the layer fallback in front of it, and otherwise as Deny does. Allow answers an allowed
-// decision. What Local and Allow answer is marked fallback.
+// Deny answers with an error. Local answers from this process's share of the limits if the store has the fallback
+// layer, and otherwise like Deny. Allow answers with an allowed decision. Answers of Local and Allow are marked
+// fallback.
 const (
 	Deny Failure = iota
 	Local
 	Allow
 )
 
-// failures are the modes: their names, and what they answer.
+// failures are the modes with their names and answers.
 var failures = [...]struct{ name, answer string }{
 	Deny: {"deny", "an error"}, Local: {"local", "the share of this process"}, Allow: {"allow", "an allowed decision"},
 }
@@ -35,7 +35,7 @@ var failureNames, failureModes = func() (names, modes []string) {
 
 var failureAccepted = strings.Join(failureNames, ", ")
 
-// FailureModes lists the modes with what they answer, for help texts.
+// FailureModes lists the modes with their answers, for help texts.
 func FailureModes() string { return strings.Join(failureModes, ", ") }
 
 // ParseFailure returns the failure mode of a name.
@@ -51,16 +51,16 @@ func (f Failure) String() string {
 	return failureNames[min(f, Allow)]
 }
 
-// AnyAnswers returns the weakest answers, which [Answers.And] makes stricter.
+// AnyAnswers returns the weakest answers, to be made stricter with [Answers.And].
 func AnyAnswers() Answers { return Answers{Failure: Allow} }
 
-// And returns the stricter of both.
+// And returns the stricter combination of both.
 func (a Answers) And(b Answers) Answers {
 	return Answers{Failure: min(a.Failure, b.Failure), Replicas: a.Replicas.Both(b.Replicas)}
 }
 
-// Answer returns what the mode answers a request of a kind and a cost whose decision is not known
-// because of err. ok is false if err is the answer.
+// Answer returns the mode's answer to a request of a kind and a cost whose decision is not known because of err. If
+// ok is false, the answer is err.
 func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {
 	if f != Allow || !asks(kind) || !NotKnown(err) {
 		return headgate.Decision{}, false
@@ -75,14 +75,14 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Dec
 	return d, true
 }
 
-// NotKnown reports whether an error leaves the decision open, whatever the reason: it is neither the
-// caller's mistake nor that of a program which has closed its limiter.
+// NotKnown reports whether an error leaves the decision unknown, rather than being the caller's mistake or the result
+// of a closed limiter.
 func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// asks reports whether the request asks whether it may pass, which a failure mode answers. A give or
-// reset without a result is an error.
+// asks reports whether the request asks for permission, which a failure mode can answer. A give or a reset without a
+// result is an error.
 func asks(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount
 }

@@ -22,7 +22,7 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.err.Error() }
 func (e *fieldError) Unwrap() error { return e.err }
 
-// atField puts names in front of the path of an error. A nil error stays nil.
+// atField prefixes the path of an error with names. A nil error stays nil.
 func atField(err error, path ...string) error {
 	if err == nil {
 		return nil
@@ -46,14 +46,13 @@ func invalid(field, value, accepted string) error {
 	return atField(format.Invalid(field, value, accepted), field)
 }
 
-// invalidWord returns the error for a word that is none of those accepted.
+// invalidWord returns the error for a word that is not one of those accepted.
 func invalidWord(field, word, accepted string) error {
 	return invalid(field, format.Quote(word), accepted+yamlfile.DidYouMean(word, strings.Split(accepted, ", ")))
 }
 
-// Explain describes an error of a limit that a request has in a field. path is the
-// invalid field as the caller wrote it, such as limit.windows.1.window; detail is a
-// text that names it.
+// Explain describes an error in a limit sent in a field of a request. path is the invalid field as the caller wrote
+// it, such as limit.windows.1.window; detail is a text that names it.
 func Explain(field string, err error) (path, detail string) {
 	last := field
 	path = field
@@ -68,13 +67,12 @@ func Explain(field string, err error) (path, detail string) {
 	return path, path + ": " + strings.TrimPrefix(err.Error(), "headgate: ")
 }
 
-// maxDepth is the deepest nesting of a limit in JSON that is read. Valid limits have 5
-// levels: fields, all, fields, windows, fields.
+// maxDepth is the deepest accepted nesting of a limit in JSON. Valid limits have 5 levels: fields, all, fields,
+// windows, fields.
 const maxDepth = 8
 
-// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding scans
-// the rest again at each level of all, so its time would grow with the depth times the
-// length.
+// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding scans the rest again at each level of
+// all, so its time would grow with depth times length.
 func tooDeep(data []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data) && depth <= maxDepth; i++ {
@@ -92,8 +90,8 @@ func tooDeep(data []byte) bool {
 	return depth > maxDepth
 }
 
-// list is a JSON array that rejects unknown fields of its elements. Its type errors name
-// the index of the element, which encoding/json leaves out.
+// list is a JSON array that rejects unknown fields in its elements. Its type errors include the index of the element,
+// which encoding/json omits.
 type list[T any] []T
 
 // UnmarshalJSON reads the array.

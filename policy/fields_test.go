@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLimitFieldsFollowTheTable: each field of the table in package engine has a member
-// of its kind, with one name in JSON and YAML.
+// TestLimitFieldsFollowTheTable checks that each field of the table in package engine has a member of its kind, with
+// the same name in JSON and YAML.
 func TestLimitFieldsFollowTheTable(t *testing.T) {
 	kinds := map[engine.FieldKind]reflect.Type{
 		engine.FieldUnits: reflect.TypeFor[*int64](), engine.FieldSpan: reflect.TypeFor[*string](),
@@ -29,8 +29,8 @@ func TestLimitFieldsFollowTheTable(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDescribedOnce: each field has one description, in descriptions or in the
-// table in package engine, and each description has a field.
+// TestEveryFieldIsDescribedOnce checks that each field has one description, in descriptions or in the table in
+// package engine, and that each description has a field.
 func TestEveryFieldIsDescribedOnce(t *testing.T) {
 	for typ, fields := range descriptions {
 		count := 0
@@ -56,7 +56,7 @@ func TestEveryFieldIsDescribedOnce(t *testing.T) {
 	}
 }
 
-// TestFileAlgorithmsAreKnown: package engine reads every name that a file can have.
+// TestFileAlgorithmsAreKnown checks that package engine accepts every algorithm name of a file.
 func TestFileAlgorithmsAreKnown(t *testing.T) {
 	for _, a := range fileAlgorithms {
 		for _, name := range a.Names() {

@@ -1,8 +1,7 @@
 package policy
 
-// file is the policies file as written; descriptions.go describes the fields. Fields of
-// type any are reserved for features that do not exist yet: a file that sets one is
-// rejected. Everything else that is made of a file depends on these fields alone.
+// file is the policies file as written; descriptions.go describes the fields. Fields of type any are reserved for
+// future features: a file that sets one is rejected. Everything else built from a file depends only on these fields.
 type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`
@@ -14,7 +13,7 @@ type file struct {
 	Store          storeFields              `yaml:"store"`
 }
 
-// flawed marks fields that had an error when they were read.
+// flawed marks structs that had an error while they were read.
 type flawed struct{ broken bool }
 
 func (f *flawed) MarkBroken() { f.broken = true }
@@ -60,7 +59,7 @@ type classFields struct {
 	Weight *int64  `yaml:"weight"`
 }
 
-// shadowFields is shadow as true or false, or as a limit that is tried.
+// shadowFields is shadow as true or false, or as a limit to try.
 type shadowFields struct {
 	on    bool
 	limit *LimitSpec
@@ -76,9 +75,9 @@ type overrideFields struct {
 	Deny      *bool        `yaml:"deny"`
 	Unlimited *bool        `yaml:"unlimited"`
 
-	// on is what Set changes, if it is not the policy's own limit: see [Config.With].
+	// on is the limit that Set changes, if it is not the policy's own: see [Config.With].
 	on *LimitSpec
-	// text is a limit as text, of a change.
+	// text is a limit as text, from a change.
 	text string
 }
 

@@ -15,7 +15,7 @@ type routeFields struct {
 	Upstream       *string        `yaml:"upstream"`
 	RefundOnError  *bool          `yaml:"refund_on_error"`
 
-	line int // where it stands in the file
+	line int // its line in the file
 }
 
 func (r *routeFields) SetLine(line int) { r.line = line }
@@ -29,7 +29,7 @@ type chargeFields struct {
 	Cost   *costFields `yaml:"cost"`
 }
 
-// upstreamField is an upstream: its URL, or fields.
+// upstreamField is an upstream as a URL or as fields.
 type upstreamField struct {
 	upstreamFields
 	flawed
@@ -40,7 +40,7 @@ type upstreamFields struct {
 	InFlight *inFlightFields `yaml:"in_flight"`
 }
 
-// inFlightFields bound the requests that an upstream has at the same time.
+// inFlightFields bound the concurrent requests to an upstream.
 type inFlightFields struct {
 	Min     *int64  `yaml:"min"`
 	Max     *int64  `yaml:"max"`
@@ -79,7 +79,7 @@ type jwtFields struct {
 	Claim  *string `yaml:"claim"`
 }
 
-// costFields is a cost as a number, or as the header that has it.
+// costFields is a cost as a number, or as the name of the header with it.
 type costFields struct {
 	flawed
 
@@ -87,7 +87,7 @@ type costFields struct {
 	header *costHeaderFields
 }
 
-// routeClass is a class as a name, or as the header that has it.
+// routeClass is a class as a name, or as the name of the header with it.
 type routeClass struct {
 	flawed
 

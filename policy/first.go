@@ -11,10 +11,10 @@ type several struct {
 	field  string // all or first
 	limits list[LimitSpec]
 	first  bool
-	beside string // another field that is set
+	beside string // another field that is set too
 }
 
-// several returns the limits of a policy with all or first, and nil for a policy with one limit.
+// several returns the limits of a policy with all or first, or nil for a policy with one limit.
 func (p *policyFields) several() *several {
 	rest := p.LimitFields
 	rest.All = nil
@@ -28,14 +28,14 @@ func (p *policyFields) several() *several {
 	return &several{field: "first", limits: p.First, first: true, beside: rest.firstSet()}
 }
 
-// choose makes the members and groups from these places on the choice at place i.
+// choose turns the members and groups from these indexes on into choice i.
 func (p *Policy) choose(members, groups, i int) error {
 	if p.choosing != nil && p.choosing != p {
 		return &headgate.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
 	}
 	p.choosing = p
 	if i >= engine.MaxCharges {
-		return nil // too many, which combine reports
+		return nil // combine reports the excess
 	}
 	for j := range p.members[members:] {
 		p.members[members+j].choice = uint8(i + 1)
@@ -46,7 +46,7 @@ func (p *Policy) choose(members, groups, i int) error {
 	return nil
 }
 
-// chooseFrom notes the choices of a policy that p names. A request has one set of choices.
+// chooseFrom takes over the choices of a policy that p names. A request can have only one set of choices.
 func (p *Policy) chooseFrom(other *Policy) error {
 	switch {
 	case other.choosing == nil:
@@ -58,7 +58,7 @@ func (p *Policy) chooseFrom(other *Policy) error {
 	return nil
 }
 
-// checkChoices rejects what no engine decides in one step with choices.
+// checkChoices rejects limits that cannot be decided in one step with choices.
 func (p *Policy) checkChoices(field string) error {
 	if p.choosing == nil {
 		return nil

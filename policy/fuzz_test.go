@@ -9,9 +9,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// FuzzParse: an invalid file has errors with positions. The limits of a valid file print
-// as texts that are read back as the same limits, and its routes find what one route after
-// another finds.
+// FuzzParse: an invalid file has errors with positions. The limits of a valid file print as texts that parse to the
+// same limits, and its routes find the same route as a linear search.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("policies: {a: {all: [b]}, b: 1/s}"))
@@ -44,12 +43,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// unchangedByNothing requires that an override which sets no field has the limit of its
-// policy, however that is written.
+// unchangedByNothing requires that an override without fields has the limit of its policy, in whatever form the
+// policy is written.
 func unchangedByNothing(t *testing.T, c *policy.Config, p *policy.Policy) {
 	t.Helper()
 	changed, left := c.With([]policy.Change{{Policy: p.Name, Key: "set", Fields: `{"set":{}}`}})
-	if len(left) > 0 { // all, or as many patterns as there can be
+	if len(left) > 0 { // all, or the maximum number of patterns
 		return
 	}
 	same, _ := changed.Policies.Get(p.Name)

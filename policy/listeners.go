@@ -1,30 +1,30 @@
 package policy
 
-// Listeners are where a file has the server listen.
+// Listeners are the listeners of the server, as set in a file.
 type Listeners struct{ RESP, HTTP, GRPC, Admin Listener }
 
-// Listener is one of them. The zero value is one that the file does not mention.
+// Listener is one listener. The zero value means that the file does not mention it.
 type Listener struct {
 	// Address is the address to listen on, or off.
 	Address string
-	// TokenFile has the tokens of operators; only the admin listener has it.
+	// TokenFile has the tokens of operators. Only the admin listener has it.
 	TokenFile string
-	// UsersFile has the users that may ask; the admin listener has none.
+	// UsersFile has the users that may call. The admin listener has none.
 	UsersFile string
 	// TLS has the names of the files for TLS.
 	TLS TLSFiles
 }
 
-// TLSFiles are the files of a listener with TLS; the zero value is one without.
+// TLSFiles are the files of a TLS listener. The zero value means no TLS.
 type TLSFiles struct {
 	// Cert has the certificate with its chain, and Key its private key, in PEM.
 	Cert, Key string
-	// ClientCA has the certificates, in PEM, of which one has signed the certificate that
-	// every client must show; "" asks for none.
+	// ClientCA has CA certificates in PEM. Every client must present a certificate signed by one of them. If it is
+	// "", no client certificate is required.
 	ClientCA string
 }
 
-// Check returns an error if a file is missing.
+// Check returns an error if a required file is missing.
 func (f *TLSFiles) Check() error {
 	switch {
 	case f.Cert == "":

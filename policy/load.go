@@ -19,17 +19,16 @@ import (
 type Config struct {
 	// Policies are the limits by name.
 	Policies *Set
-	// Routes say which HTTP requests are charged on which policies.
+	// Routes map HTTP requests to the policies that they are charged on.
 	Routes *route.Table
-	// Listeners are where the server listens.
+	// Listeners are the listeners of the server.
 	Listeners Listeners
-	// Store is a URL, StorePasswordFile the name of a file; "" if the file does not set
-	// them.
+	// Store is a URL, StorePasswordFile the name of a file. Both are "" if not set.
 	Store, StorePasswordFile string
 
-	file  *file // what With builds on
+	file  *file // the base for With
 	pause yamlfile.Pauser
-	text  [sha256.Size]byte // the sum of the file's text
+	text  [sha256.Size]byte // hash of the file's text
 }
 
 // Empty returns the configuration of a file without any field.
@@ -51,11 +50,11 @@ func (f *file) config(pause yamlfile.Pauser, report func(error)) *Config {
 	return c
 }
 
-// acceptedStores lists the forms of a store URL. Package open, which has the same list,
-// would link a Redis client.
+// acceptedStores lists the forms of a store URL. Package open has the same list, but importing it would link a Redis
+// client.
 const acceptedStores = "memory, " + redisurl.Schemes
 
-// checkStore rejects a URL that no store has.
+// checkStore rejects an invalid store URL.
 func (*file) checkStore(address string) error {
 	if address == "memory" {
 		return nil
@@ -70,7 +69,7 @@ func (*file) checkStore(address string) error {
 	return nil
 }
 
-// checkAddress rejects an address that no listener can have.
+// checkAddress rejects an invalid listen address.
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	n, notPort := strconv.ParseUint(port, 10, 16)
@@ -80,5 +79,5 @@ func checkAddress(address string) error {
 	return invalid("address", format.Quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
-// sortedKeys returns names in an order that is the same in every run.
+// sortedKeys returns the names sorted, so that the order is the same in every run.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

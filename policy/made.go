@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// Made is a policy that another configuration than a policies file makes, such as a rule of Envoy's.
+// Made is a policy made from another configuration than a policies file, such as a rule of Envoy's.
 type Made struct {
 	Name  string
 	Limit headgate.Limit
@@ -15,7 +15,7 @@ type Made struct {
 	Space   string
 	Failure Failure
 	Shadow  bool
-	// Classes are the classes of its requests, as [LowerFor] accepts them for the limit; nil for none.
+	// Classes are the classes of its requests, in a form that [LowerFor] accepts for the limit, or nil.
 	Classes []Class
 }
 
@@ -24,7 +24,7 @@ func (m Made) Equal(o Made) bool {
 	return m.Name == o.Name && m.Limit == o.Limit && m.Space == o.Space && m.Failure == o.Failure && m.Shadow == o.Shadow && slices.Equal(m.Classes, o.Classes)
 }
 
-// LowerFor returns the limit of each class of a policy with a limit, or why it cannot have the classes.
+// LowerFor returns the limit for each class of a policy with one limit, or the reason why it cannot have the classes.
 func LowerFor(limit headgate.Limit, all []Class) ([]headgate.Limit, error) {
 	p := &Policy{}
 	if err := p.setClasses(fieldsOf(all)); err != nil {
@@ -48,9 +48,8 @@ func fieldsOf(all []Class) list[classFields] {
 	return fields
 }
 
-// WithMade returns the configuration with policies that were made elsewhere, as if the file had them:
-// they have overrides and changes as any other. A policy of the file takes the place of one of the same
-// name.
+// WithMade returns the configuration with policies made elsewhere, as if they were in the file: overrides and changes
+// apply to them. A policy of the file replaces one of the same name.
 func (c *Config) WithMade(made []Made) *Config {
 	if len(made) == 0 {
 		return c
@@ -65,7 +64,7 @@ func (c *Config) WithMade(made []Made) *Config {
 			f.Policies[m.Name] = m.fields()
 		}
 	}
-	with := f.config(c.pause, func(error) {}) // the file was checked, and a limit that was built is valid
+	with := f.config(c.pause, func(error) {}) // the file was checked, and a built limit is valid
 	with.text = c.text
 	return with
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// maxNoted is how many things a note names.
+// maxNoted is the number of names listed in one note.
 const maxNoted = 10
 
-// Notes says what has no effect in a valid file with routes: routes that an earlier one hides,
-// overrides of keys that no request of a route has, and policies that no route names. Requests can
-// name a policy and a key themselves, so none of these is an error.
+// Notes reports settings without effect in a valid file with routes: routes hidden by an earlier one, overrides of
+// keys that no route's requests have, and policies that no route names. None is an error, because requests can also
+// name a policy and a key themselves.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -46,7 +46,7 @@ func (c *Config) Notes() (notes []string) {
 	return notes
 }
 
-// keyNotes says which overrides are of keys that no request of a route has.
+// keyNotes reports overrides of keys that no route's requests have.
 func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 	var all []string
 	for _, name := range c.Policies.Names() {
@@ -68,13 +68,13 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 	return notes
 }
 
-// firstOf returns the first elements, and how many others there are.
+// firstOf returns the first elements, and the number of others.
 func firstOf[T any](all []T) (first []T, more int) {
 	first = all[:min(len(all), maxNoted)]
 	return first, len(all) - len(first)
 }
 
-// chargesByPolicy returns the charges of routes on each policy, also as a part of another's all.
+// chargesByPolicy returns the routes' charges on each policy, including those through another policy's all.
 func (c *Config) chargesByPolicy() map[string][]*route.Charge {
 	by, routes := map[string][]*route.Charge{}, c.Routes.Routes()
 	for i := range routes {
@@ -90,7 +90,7 @@ func (c *Config) chargesByPolicy() map[string][]*route.Charge {
 	return by
 }
 
-// charged returns the policies that a request of a policy is charged on.
+// charged returns the policies on which a request of a policy is charged.
 func (c *Config) charged(name string) map[string]bool {
 	all := map[string]bool{name: true}
 	p, ok := c.Policies.Get(name)

@@ -7,7 +7,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestRoutesWithoutEffect: what a route hides, what no key matches and what nothing names is noted, and nothing else.
+// TestRoutesWithoutEffect: hidden routes, keys that nothing matches and policies that nothing names are noted, and
+// nothing else.
 func TestRoutesWithoutEffect(t *testing.T) {
 	for _, c := range []struct{ routes, overrides, want string }{
 		{"", "[{policy: a, key: x, deny: true}]", ""},

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// fieldIndex has the index of each field of [LimitFields] by its name in a file.
+// fieldIndex has the struct index of each field of [LimitFields] by its name in a file.
 var fieldIndex = func() map[string]int {
 	index := map[string]int{}
 	fields := reflect.TypeFor[LimitFields]()
@@ -18,7 +18,7 @@ var fieldIndex = func() map[string]int {
 	return index
 }()
 
-// value returns the value of a field: a nil pointer or slice if it was not written.
+// value returns the value of a field, or a nil pointer or slice if it was not written.
 func (f *LimitFields) value(name string) reflect.Value {
 	return reflect.ValueOf(f).Elem().Field(fieldIndex[name])
 }
@@ -26,8 +26,7 @@ func (f *LimitFields) value(name string) reflect.Value {
 // has reports whether a field was written.
 func (f *LimitFields) has(name string) bool { return !f.value(name).IsNil() }
 
-// firstSet returns the name of a field that was written, deny and unlimited aside, or
-// "" if there is none.
+// firstSet returns the name of a field that was written, other than deny and unlimited, or "".
 func (f *LimitFields) firstSet() string {
 	for field := range reflect.TypeFor[LimitFields]().Fields() {
 		if name := field.Tag.Get("yaml"); name != "deny" && name != "unlimited" && f.has(name) {
@@ -47,12 +46,12 @@ func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 	return nil
 }
 
-// settings returns the fields that were written as settings for engine.Build, which
-// rejects those that the algorithm does not have.
+// settings returns the written fields as settings for engine.Build, which rejects those that do not apply to the
+// algorithm.
 func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	for field := range engine.Fields() {
 		if field.Kind == engine.FieldRates || !f.has(field.Name) {
-			continue // windows are read with the rate
+			continue // rates reads the windows
 		}
 		set := engine.Setting{Field: field.Name}
 		switch value := f.value(field.Name).Elem(); field.Kind {
@@ -74,8 +73,8 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	return all, nil
 }
 
-// on returns the limit of a candidate beside a policy's own limit: the fields that are not
-// written are the policy's, as in an override. A text, deny and unlimited are whole.
+// on returns the limit of a candidate for a policy's own limit. Fields that are not written come from the policy, as
+// in an override. Text, deny and unlimited replace the whole limit.
 func (s *LimitSpec) on(own *LimitSpec) (headgate.Limit, error) {
 	if s.Text != "" || s.Deny != nil || s.Unlimited != nil {
 		return s.Build()
@@ -88,8 +87,8 @@ func (s *LimitSpec) on(own *LimitSpec) (headgate.Limit, error) {
 	return fields.build()
 }
 
-// overlay replaces the fields that the override writes. An algorithm begins a limit anew:
-// nothing but the name stays.
+// overlay replaces the fields that the override sets. Setting an algorithm starts a new limit that keeps only the
+// name.
 func (f *LimitFields) overlay(with *LimitFields) {
 	name := f.Name // an override does not rename the limit
 	if with.Algorithm != nil {

@@ -17,14 +17,14 @@ const maxPatterns = 100_000
 // overrides are the limits of single keys of a policy.
 type overrides = byKey[headgate.Limit]
 
-// byKey has values of single keys. An exact key takes precedence over the patterns, and a longer
-// pattern over a shorter one.
+// byKey has values for single keys and patterns. An exact key takes precedence over patterns, and a longer pattern
+// over a shorter one.
 type byKey[T any] struct {
 	exact    map[string]T
 	patterns glob.Set[T]
 }
 
-// add adds the value of a key, or of the keys that match a pattern.
+// add adds the value for a key, or for the keys that match a pattern.
 func (o *byKey[T]) add(key string, value T) error {
 	if strings.Contains(key, "*") {
 		if o.patterns.Len() == maxPatterns {
@@ -54,8 +54,7 @@ func (o *byKey[T]) values() (all []T) {
 	return all
 }
 
-// each calls visit for each override in the order of precedence: exact keys by name,
-// then patterns.
+// each calls visit for each override in order of precedence: exact keys by name, then patterns.
 func (o *byKey[T]) each(visit func(key string, value T)) {
 	for _, key := range slices.Sorted(maps.Keys(o.exact)) {
 		visit(key, o.exact[key])
@@ -63,7 +62,7 @@ func (o *byKey[T]) each(visit func(key string, value T)) {
 	o.patterns.Each(visit)
 }
 
-// find returns the value of a key, which exact overrides can have under other names too.
+// find returns the value for a key. Exact overrides can also have it under other names.
 func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	if o == nil {
 		return value, false
@@ -74,8 +73,8 @@ func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	return o.patterns.Find(key)
 }
 
-// exactRule returns the name of a key that has an exact override. The other names come
-// first: a change of an operator has the hash of a key that the file can have as it is.
+// exactRule returns the name under which a key has an exact override. Other names are checked first: an operator's
+// change can have the hash of a key that the file has in plain text.
 func (o *byKey[T]) exactRule(key string, names []string) (rule string, ok bool) {
 	for _, name := range names {
 		if _, ok := o.exact[name]; ok {

@@ -33,8 +33,8 @@ overrides:
   - {policy: last, key: bad, unlimited: true}
 `
 
-// TestOverridesOfPoliciesWithAll: deny and unlimited stand in the place of all limits, also
-// where another policy's all names the policy; the outermost override holds.
+// TestOverridesOfPoliciesWithAll: deny and unlimited replace all limits, even if another policy's all includes the
+// policy; the outermost override applies.
 func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -88,8 +88,8 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	}
 }
 
-// TestDenyOfAllKeepsCounters, known bug 76: a key of a policy with several limits is denied
-// and freed by a change, and goes on where it was. No other key starts afresh.
+// TestDenyOfAllKeepsCounters, known bug 76: a change denies a key of a policy with several limits, another change
+// lifts this, and the counter continues. No other key starts afresh.
 func TestDenyOfAllKeepsCounters(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -131,7 +131,7 @@ func TestDenyOfAllKeepsCounters(t *testing.T) {
 	want(remaining(config, "other", true), "1 46")
 }
 
-// A limit for one of several has no place in an override of all: the error says what has.
+// An override of all does not accept a limit that is for one of several: the error says where to put it.
 func TestChangeOfOneOfSeveralLimits(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -143,7 +143,7 @@ func TestChangeOfOneOfSeveralLimits(t *testing.T) {
 	}
 }
 
-// A route is checked with the limits of keys that no override names, though one is of *.
+// A route is checked against the limits of keys without an override, even if another override is for *.
 func TestRouteLimitsWithoutOverrides(t *testing.T) {
 	var limits []string
 	for i := range 32 {
@@ -156,9 +156,9 @@ func TestRouteLimitsWithoutOverrides(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAPlan: one limit of a policy with all is overridden under its own counter, by an exact
-// key or a pattern, also where another policy's all names the policy. A policy inside all is
-// overridden as that policy, and an override of the whole policy holds before those of its limits.
+// TestLimitsOfAPlan: one limit of a policy with all is overridden under its own counter, by an exact key or a
+// pattern, even if another policy's all includes the policy. A policy under all is overridden under its own name, and
+// an override of the whole policy takes precedence over those of its limits.
 func TestLimitsOfAPlan(t *testing.T) {
 	file, err := policy.Parse("plans.yaml", []byte(strings.Replace(plans, "overrides:", "  free: {all: [fixed-window 9/1m, {name: day, algorithm: fixed-window, limit: 90, window: 1d}]}\noverrides:", 1)+`
   - {policy: plan/day, key: "big-*", set: {limit: 500}}

@@ -11,51 +11,50 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Policy is a named limit, or several, with the settings of its answers.
+// Policy is one or several limits under a name, with the settings of its answers.
 type Policy struct {
 	Name string
-	// Failure is the answer when the decision is not known.
+	// Failure is the answer when there is no decision.
 	Failure Failure
 	// Headers is the form of the rate-limit headers.
 	Headers Headers
-	// Cost is the cost of a request that names none.
+	// Cost is the cost of a request that does not set one.
 	Cost int64
-	// Unit says what a unit is, such as tokens; "" if the file does not.
+	// Unit names the unit, such as tokens, or is "".
 	Unit string
-	// EstimateMax lets a reserve of more than a limit ever lets pass reserve that much.
+	// EstimateMax caps the cost of a reserve at the limit's capacity, instead of denying it forever.
 	EstimateMax bool
-	// Term is how long its reservations can be settled, and what becomes of them afterwards; nil is
-	// without a term.
+	// Term is how long reservations can be settled, and what happens to them afterwards. nil means no term.
 	Term *engine.Term
-	// Shadow policies are decided and counted, and never deny.
+	// Shadow policies are decided and counted, but never deny.
 	Shadow bool
 	// Enabled is false if the policy allows everything and counts nothing.
 	Enabled bool
 	// Leased allows the server to prefetch units of hot keys from the store.
 	Leased bool
-	// Replicas is what a charge waits for.
+	// Replicas is the number of replicas that a charge waits for.
 	Replicas engine.Replicas
 
 	classes  classes
 	members  []member
-	rules    *overrides // of the policy itself; of its one limit, members has them too
+	rules    *overrides // of the policy itself; with a single limit, its member has them too
 	combined bool       // written with all or first
-	groups   []group    // the policies with all or first, from the outermost: this one, and those inside it
-	choosing *Policy    // the policy with first that members have their choices of: this one, or one inside it
+	groups   []group    // the policies with all or first, outermost first: this one, and those inside it
+	choosing *Policy    // the policy with first whose choices the members are: this one, or one inside it
 	index    int        // in the names of its set
 	space    string
 }
 
-// group is a policy with all, and which members its all has. An override of one of its keys
-// replaces these members together.
+// group is a policy with all or first, and the range of its members. An override of one of its keys replaces these
+// members together.
 type group struct {
 	policy   *Policy
 	from, to int // the members
-	next     int // the place in groups after those inside this one
+	next     int // the index in groups after the groups inside this one
 	choice   uint8
 }
 
-// member is one limit of a policy. It is the policy's own, or that of another policy in all.
+// member is one limit of a policy: its own, or one of another policy under all.
 type member struct {
 	limit headgate.Limit
 	// policy owns the counter and the overrides.
@@ -64,41 +63,40 @@ type member struct {
 	space  string
 	shadow bool
 	rules  *overrides
-	target string // of overrides
-	// candidate is a limit that is tried beside this one; the zero Limit if there is none.
+	target string // the name of the limit in overrides
+	// candidate is a limit that is tried alongside this one, or the zero Limit.
 	candidate headgate.Limit
-	choice    uint8 // of a policy with first: engine.Charge.Choice
+	choice    uint8 // for a policy with first: engine.Charge.Choice
 }
 
-// Combined reports whether the policy is written with all or first. An override of one of its keys
-// is deny or unlimited, for all its limits together, or of one of them: see [Charge.Target].
+// Combined reports whether the policy is written with all or first. An override of one of its keys is either deny or
+// unlimited for all its limits together, or for one of them: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
 // Space returns the name space of the policy's counters.
 func (p *Policy) Space() string { return p.space }
 
-// Index returns the position of the policy in the names of its set, for tables that are
-// indexed instead of searched.
+// Index returns the position of the policy in the sorted names of its set, for tables with an entry per policy.
 func (p *Policy) Index() int { return p.index }
 
-// hasCandidate reports whether a limit is tried beside this one.
+// hasCandidate reports whether another limit is tried alongside this one.
 func (m *member) hasCandidate() bool { return m.candidate != headgate.Limit{} }
 
-// Answers is what must hold before a request is answered as allowed.
+// Answers are the conditions for answering a request as allowed.
 type Answers struct {
-	// Failure is the answer when that is not known.
+	// Failure is the answer if the decision is not known.
 	Failure Failure
-	// Replicas is what the charge waits for.
+	// Replicas is the number of replicas that the charge waits for.
 	Replicas engine.Replicas
 }
 
-// Answers returns those of requests that name the policy.
+// Answers returns the conditions for requests that name the policy.
 func (p *Policy) Answers() Answers { return Answers{Failure: p.Failure, Replicas: p.Replicas} }
 
-// Headers is a form of rate-limit headers.
+// Headers is a style of rate-limit headers.
 type Headers string
 
-// The forms.
+// The styles.
 const (
 	HeadersDraft      Headers = "draft"
 	HeadersDraft03    Headers = "draft-03"
@@ -107,34 +105,34 @@ const (
 	HeadersOff        Headers = "off"
 )
 
-// Charge is one limit that a request is charged on.
+// Charge is one limit on which a request is charged.
 type Charge struct {
 	engine.Charge
-	// Policy is the name of the policy whose limit it is, and Owner that policy.
+	// Policy is the name of the policy that the limit belongs to, and Owner that policy.
 	Policy string
 	Owner  *Policy
-	// Shadow limits are decided apart from the others and never deny. A Candidate is one
-	// that would replace the owner's limit; other shadows would stand beside the others.
-	// ShadowOf is the policy that has the setting: the owner, or one whose all names it.
+	// Shadow limits are decided separately and never deny. A Candidate is a shadow that would replace the owner's
+	// limit; other shadows would be added to the limits. ShadowOf is the policy with the setting: the owner, or a
+	// policy whose all includes it.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
-	// Class is the class that the limit was lowered for by [Classify]; "" if the owner has none.
+	// Class is the class that [Classify] lowered the limit for, or "" if the owner has no classes.
 	Class string
-	// Override is true if the limit is that of an override.
+	// Override is true if the limit comes from an override.
 	Override bool
-	// Estimate is the cost that was asked for, where that is more than Cost: see EstimateMax.
+	// Estimate is the requested cost if it is more than Cost: see EstimateMax.
 	Estimate int64
-	// First is the policy with first whose choice this is; nil for a limit that always takes part.
+	// First is the policy with first that has this limit as a choice. It is nil if the limit always takes part.
 	First *Policy
-	// Target is what an override of this limit names: the policy, or one limit of a policy
-	// with all, such as free/minute.
+	// Target is the name of this limit in overrides: the policy, or one limit of a policy with all, such as
+	// free/minute.
 	Target string
 	rules  *overrides
 }
 
-// Charges appends the limits of a key, overrides included, each at the cost. The key can
-// have other names, such as its hash: an exact override of one of them is one of the key.
-// The key "", which no request has, stands for any key without an override of all limits.
+// Charges appends the limits for a key, overrides included, each with the cost. The key can have other names, such as
+// its hash; an exact override of any of them applies to the key. The key "", which no request has, means any key
+// without an override of all limits.
 func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
 	if !p.Enabled {
 		return append(charges, p.nothing(cost))
@@ -154,15 +152,16 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 		}
 		charges = p.members[i].charge(p, charges, key, cost, names)
 	}
-	if len(charges) == before { // all policies inside all are disabled
+	if len(charges) == before { // all policies under all are disabled
 		return append(charges, p.nothing(cost))
 	}
 	return charges
 }
 
-// Classify puts charges of a key into a class: each is then decided by what the class may use of the limit. The class is the
-// key's own if it has one, and otherwise the request's; a class that the policy does not have is its last. Under a level of
-// pressure, 0 to [engine.FullPressure], all classes but the first leave more. A charge of a policy without classes stays as it is.
+// Classify puts charges of a key into a class: each is then decided by the part of the limit that the class may use.
+// The class is the key's own if it has one, and otherwise the request's; an unknown class means the last one. Under a
+// level of pressure, 0 to [engine.FullPressure], all classes except the first leave more. Charges of policies without
+// classes do not change.
 func Classify(charges []Charge, class string, level int, key string, names ...string) {
 	for i := range charges {
 		if c := &charges[i]; c.Owner != nil && c.Owner.classes.list != nil {
@@ -171,7 +170,7 @@ func Classify(charges []Charge, class string, level int, key string, names ...st
 	}
 }
 
-// nothing is the charge of a policy that limits nothing.
+// nothing returns the charge of a policy that limits nothing.
 func (p *Policy) nothing(cost int64) Charge {
 	return Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
 }
@@ -184,7 +183,7 @@ func (g *group) find(key string, names []string) (headgate.Limit, bool) {
 	return g.policy.rules.find(key, names)
 }
 
-// charge returns the charge that replaces those of all members, for a request of p.
+// charge returns the charge that replaces the charges of all members, for a request of p.
 func (g *group) charge(p *Policy, limit headgate.Limit, cost int64) Charge {
 	shadow := g.policy
 	if p.Shadow {
@@ -214,7 +213,7 @@ func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, nam
 		limit = m.limit
 	}
 	choice, first := m.choice, p.choosing
-	if m.shadow { // counts apart, and pays for nothing
+	if m.shadow { // counts separately, and pays for nothing
 		choice = 0
 	}
 	if choice == 0 {
@@ -234,7 +233,7 @@ func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, nam
 	})
 }
 
-// shadowOf returns the policy whose setting makes a limit of p a shadow; nil if it decides.
+// shadowOf returns the policy whose setting makes a limit of p a shadow, or nil if the limit decides.
 func (p *Policy) shadowOf(m *member) *Policy {
 	switch {
 	case p.Shadow:
@@ -246,8 +245,8 @@ func (p *Policy) shadowOf(m *member) *Policy {
 	}
 }
 
-// distinctCharges keeps one charge of each counter: a limit that is in several policies of
-// a request is charged once. One that denies is kept before one that is a shadow.
+// distinctCharges keeps one charge for each counter: a limit that is in several policies of a request is charged
+// once. A limit that can deny is preferred to a shadow.
 func distinctCharges(charges []Charge) []Charge {
 	kept := charges[:0]
 	for i := range charges {
@@ -267,10 +266,9 @@ func (c *Charge) sameCounter(other *Charge) bool {
 	return c.Space == other.Space && c.Space != "" && c.Limit.Algorithm() == other.Limit.Algorithm() && c.Limit.Name() == other.Limit.Name()
 }
 
-// ForRoute appends the limits of one charge of a route, those of each of its policies with
-// their overrides, and returns the strictest answers of its policies. A limit that
-// is in several policies is charged once. Overrides are looked up by the key, which is that of the
-// item where keys are not hashed, and by its other names: see [Policy.Charges].
+// ForRoute appends the limits of one charge of a route, from each of its policies with their overrides, and returns
+// the strictest answers of these policies. A limit that is in several policies is charged once. Overrides are looked
+// up under the key, which is the item's unless keys are hashed, and under its other names: see [Policy.Charges].
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
 	answers := AnyAnswers()
 	for _, name := range c.Policies {
@@ -288,7 +286,7 @@ func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key 
 	return distinctCharges(charges), answers
 }
 
-// Mode returns the mode as it is configured: exact or leased.
+// Mode returns the configured mode: exact or leased.
 func (p *Policy) Mode() string {
 	if p.Leased {
 		return "leased"
@@ -316,8 +314,8 @@ func (s *Set) Unknown(name string) *headgate.InputError {
 	return &headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
-// Leased returns the limits of leased policies and of their overrides by name space. It
-// leaves out an override whose units cannot be prefetched: that is decided exactly.
+// Leased returns, by name space, the limits of leased policies and of their overrides. It omits overrides whose units
+// cannot be prefetched; they are decided exactly.
 func (s *Set) Leased() map[string][]headgate.Limit {
 	leased := map[string][]headgate.Limit{}
 	for _, name := range s.Names() {
@@ -334,8 +332,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 	return leased
 }
 
-// Replicated returns the names of the policies that wait for replicas, sorted. A store in
-// memory has none.
+// Replicated returns the sorted names of the policies that wait for replicas. They need a store with replicas.
 func (s *Set) Replicated() (names []string) {
 	for _, name := range s.Names() {
 		if s.byName[name].Replicas.Count > 0 {
@@ -353,8 +350,7 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Candidate returns the limit that is tried beside the policy's own as text, "" if there is
-// none.
+// Candidate returns, as text, the limit that is tried alongside the policy's own, or "".
 func (p *Policy) Candidate() string {
 	if p.combined || len(p.members) == 0 || !p.members[0].hasCandidate() {
 		return ""

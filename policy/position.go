@@ -13,8 +13,8 @@ type Error = yamlfile.Error
 // Errors are the errors in a file in the order of their positions, at most 100.
 type Errors = yamlfile.Errors
 
-// locate adds the position of the invalid field to an error: that of the deepest part of
-// its path that the file has.
+// locate adds the position of the invalid field to an error: the position of the deepest part of its path that is in
+// the file.
 func locate(name string, root *yamlfile.Node, err error) *Error {
 	f, ok := errors.AsType[*fieldError](err)
 	if !ok {
@@ -23,7 +23,7 @@ func locate(name string, root *yamlfile.Node, err error) *Error {
 	return yamlfile.ErrorAt(name, root.Find(f.path...), messageOf(err))
 }
 
-// messageOf returns the path of the invalid field with what is wrong.
+// messageOf returns the path of the invalid field and the error's text.
 func messageOf(err error) string {
 	message := strings.TrimPrefix(err.Error(), "headgate: ")
 	if f, ok := errors.AsType[*fieldError](err); ok && len(f.path) > 0 {

@@ -9,9 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// rates returns the one rate of a limit that refills, and the units of a concurrency
-// limit. Of any other limit it returns its windows, which are written as limit and
-// window, or as windows.
+// rates returns the single rate of a limit that refills, or the units of a concurrency limit. For other limits it
+// returns the windows, which are written as limit and window, or as windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 	if a.Refills() {
 		rate, err := f.rate(a)
@@ -61,10 +60,10 @@ func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
 	return rate, atField(err, "rate")
 }
 
-// checkWindow rejects a window that the algorithm cannot have. The error then names this
-// window and not the whole list.
+// checkWindow rejects a window that the algorithm cannot have. The error then names this window and not the whole
+// list.
 func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
-	if a.Has("segments") { // which the whole list of windows decides
+	if a.Has("segments") { // which the whole list of windows determines
 		return atOwnField(headgate.FixedWindow(rate).Err())
 	}
 	return atOwnField(engine.Build(a, []headgate.Rate{rate}).Err())

@@ -12,27 +12,22 @@ import (
 // MaxFileBytes is the size of the largest policies file.
 const MaxFileBytes = yamlfile.MaxBytes
 
-// Load reads a policies file. The error is [Errors] if the file is wrong, or that of the
-// operating system if it cannot be read.
+// Load reads a policies file. The error is [Errors] if the file is invalid, or the operating system's if it cannot be
+// read.
 func Load(path string) (*Config, error) { return Reader{}.Reload(path, Empty()) }
 
-// Parse reads a policies file. name is for its error messages. The error is [Errors] and
-// lists what is wrong with the file, at most 100 errors; if the text is no YAML, the first
-// place where it is not.
+// Parse reads the text of a policies file. name is for error messages. The error is [Errors], which lists at most 100
+// errors or, if the text is not YAML, the position of the first syntax error.
 func Parse(name string, data []byte) (*Config, error) { return Reader{}.Parse(name, data) }
 
-// Reader reads policies files beside other work. The zero Reader reads as [Load] and
-// [Parse] do.
+// Reader reads policies files in the background of other work. The zero Reader reads like [Load] and [Parse].
 type Reader struct {
-	// Pause is called again and again while a file is read, every few values, and also in
-	// [Config.With] of what was read. A server that answers requests meanwhile can rest
-	// in it: ten thousand policies take an eighth of a second of one processor. nil is not
-	// called.
+	// Pause is called every few values while a file is read, and during [Config.With] on the result. A server can
+	// yield in it to requests: ten thousand policies take an eighth of a second of one processor. It can be nil.
 	Pause func()
 }
 
-// Reload is [Load] for a file that was read before. It returns last itself if the text of
-// the file is the same.
+// Reload is [Load] for a file that was read before. It returns last itself if the text of the file has not changed.
 func (r Reader) Reload(path string, last *Config) (*Config, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -67,8 +62,8 @@ func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	return config, nil
 }
 
-// readTree reads the one document of a file. It returns nil if no part of the file can be
-// read, as after an error of syntax.
+// readTree reads the single document of a file. It returns nil if no part of the file can be read, as after a syntax
+// error.
 func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, Errors) {
 	documents, errs := yamlfile.Read(name, data, pause)
 	switch {
@@ -82,7 +77,7 @@ func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, 
 	return nil, errs
 }
 
-// theirs is what an error says of a field of another program's files.
+// theirs is the error text for a field of another program's files.
 const theirs = "this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
 
 // decoder returns a decoder that adds its errors to others.

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// What the fields of a route accept.
+// Accepted values of the fields of a route.
 const (
 	keyAccepted      = "1 to 8"
 	chargesAccepted  = "1 to 32"
@@ -40,19 +40,18 @@ func (f *file) routes(set *Set, b *builder, report func(error)) *route.Table {
 	return route.New(all, proxies)
 }
 
-// routeReader makes one route of its fields.
+// routeReader builds one route from its fields.
 type routeReader struct {
 	fields    *routeFields
 	set       *Set
 	builder   *builder
 	upstreams map[string]*route.Upstream
 	report    func(error)
-	badPath   bool    // match.path had an error, so its segments are not known
+	badPath   bool    // match.path had an error, so its segments are unknown
 	choosing  *Policy // the policy with choices that a charge names
 }
 
-// try reports an error of a field. Errors of package route name the field, but not the
-// path to it.
+// try reports an error in a field. Errors of package route name the field but not its path.
 func (r *routeReader) try(err error, path ...string) {
 	if err != nil {
 		r.report(atField(err, path...))
@@ -129,7 +128,7 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 	return to
 }
 
-// readPrefixes reads networks and reports those that are none.
+// readPrefixes parses networks and reports invalid ones.
 func readPrefixes(texts []string, report func(error)) (all []netip.Prefix) {
 	all = make([]netip.Prefix, 0, len(texts))
 	for i, text := range texts {

@@ -12,20 +12,19 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// chargeReader makes one charge of its fields: those of an entry of charge, or those of a route with
-// one key.
+// chargeReader builds one charge from its fields, which are in an entry of charge or in a route with one key.
 type chargeReader struct {
 	*routeReader
 
 	policies []string
 	key      []keyFields
 	cost     *costFields
-	broken   bool     // a field had an error: no other is missed
+	broken   bool     // a field had an error, so missing fields are not reported
 	at       []string // the path from the route to the fields
-	noPath   bool     // the segments of the path are not known
+	noPath   bool     // the segments of the path are unknown
 }
 
-// charges returns the charges of the route, whose limits are one operation.
+// charges returns the charges of the route, whose limits form one operation.
 func (r *routeReader) charges(path *route.Path) []route.Charge {
 	f := r.fields
 	noPath := r.badPath || f.broken && f.Match.Path == nil
@@ -85,7 +84,7 @@ func (r *chargeReader) read(path *route.Path) route.Charge {
 	}
 	for i := range r.key {
 		if key := &r.key[i]; key.broken || key.Path != nil && r.noPath {
-			continue // an error of its own, or of the path that has its segment, was reported
+			continue // its own error, or that of the path with its segment, was reported
 		}
 		part, err := r.key[i].part(path)
 		r.try(err, "key", strconv.Itoa(i))
@@ -102,7 +101,7 @@ func (r *chargeReader) read(path *route.Path) route.Charge {
 	return to
 }
 
-// checkPolicy checks that a request can be charged on the policy at place i.
+// checkPolicy checks that a request can be charged on the policy at index i.
 func (r *chargeReader) checkPolicy(i int) {
 	name, at := r.policies[i], []string{"policies", strconv.Itoa(i)}
 	if r.at != nil {
@@ -131,7 +130,7 @@ func (r *chargeReader) checkPolicy(i int) {
 	}
 }
 
-// limits returns the limits of the charge, those of unknown policies left out.
+// limits returns the limits of the charge, except those of unknown policies.
 func (r *chargeReader) limits() (charges []Charge) {
 	for i, name := range r.policies {
 		if p, ok := r.set.Get(name); ok && slices.Index(r.policies, name) == i {
@@ -141,8 +140,7 @@ func (r *chargeReader) limits() (charges []Charge) {
 	return charges
 }
 
-// checkSums reports charges on one policy under one key that never pass together: they are charged as
-// one.
+// checkSums reports charges on one policy and one key that can never pass together, because they are added up.
 func checkSums(readers []chargeReader, charges []route.Charge) {
 	for i := range readers {
 		sum, together := int64(0), 0
@@ -159,7 +157,7 @@ func checkSums(readers []chargeReader, charges []route.Charge) {
 	}
 }
 
-// units returns what a request costs; 1 if a header has it.
+// units returns the cost of a request, or 1 if it comes from a header.
 func (r *chargeReader) units() int64 {
 	switch {
 	case r.cost != nil && r.cost.number != nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// part returns a part of a key. path is that of the route, which has the segments.
+// part returns a part of a key. path is the route's path, which has the segments.
 func (k *keyFields) part(path *route.Path) (route.Part, error) {
 	named := []struct {
 		name string

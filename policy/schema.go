@@ -15,14 +15,12 @@ import (
 // schema is a JSON Schema, or a part of one.
 type schema map[string]any
 
-// Schema returns the JSON Schema (draft 2020-12) of the policies file, for editors and
-// other tools. It is made from the table [engine.Fields] and from the structs that
-// [Parse] decodes into.
+// Schema returns the JSON Schema (draft 2020-12) of the policies file, for editors and other tools. It is generated
+// from the table [engine.Fields] and from the structs that [Parse] decodes into.
 //
-// What the schema rejects, Parse rejects too, with two exceptions: the schema accepts
-// no field without a value, and no number or truth value in the place of text (the key
-// 5 is written "5"). Parse rejects more: a schema cannot tell, for example, whether the
-// policy of an override exists.
+// Parse rejects everything that the schema rejects, with two exceptions: the schema accepts no field without a value,
+// and no number or boolean instead of text (the key 5 must be written "5"). Parse rejects more: for example, a schema
+// cannot tell whether the policy of an override exists.
 func Schema() ([]byte, error) {
 	limit := object(reflect.TypeFor[LimitFields]())
 	delete(limit["properties"].(schema), "all") // only a policy has these
@@ -110,8 +108,8 @@ func object(t reflect.Type) schema {
 	return schema{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// addProperties leaves out the fields that Parse accepts no value for: those of type
-// any, which have no description, and those of algorithms that a file cannot name.
+// addProperties omits the fields for which Parse accepts no value: fields of type any, which have no description, and
+// those of algorithms that a file cannot name.
 func addProperties(properties schema, t reflect.Type) {
 	for field := range t.Fields() {
 		name := field.Tag.Get("yaml")
@@ -133,7 +131,7 @@ const (
 	spans           = `([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w))`
 )
 
-// patterns are the forms of text that a schema can check, by the field's name.
+// patterns are the text forms that a schema can check, by field name.
 var patterns = map[string]string{
 	"unit":     unitPattern,
 	"rate":     `^\+?[0-9]+/([0-9.]*(ns|us|µs|μs|ms|s|m|h|d|w)` + spans + `*|1?mo|1?y)$`,
@@ -151,8 +149,8 @@ var (
 	words  = regexp.MustCompile(`^[a-z0-9-]+(, [a-z0-9-]+)+$`)
 )
 
-// property describes the values of one field. Bounds such as "1 to 8" and words such as
-// "deny, allow" in what the field accepts become a part of the schema.
+// property describes the values of one field. Bounds such as "1 to 8" and words such as "deny, allow" in the field's
+// accepted values become part of the schema.
 func property(t reflect.Type, f *engine.Field) schema {
 	s := valueOf(t)
 	s["description"] = f.About
@@ -185,7 +183,7 @@ func property(t reflect.Type, f *engine.Field) schema {
 	return s
 }
 
-// textOr describes a limit or policy: one text, or the fields.
+// textOr describes a limit or policy: a single text, or the fields.
 func textOr(fields schema) schema {
 	return schema{"oneOf": []schema{{"type": "string", "description": `A limit as text, such as "100/s burst 200".`}, fields}}
 }
@@ -195,8 +193,8 @@ func required(s schema, names ...string) schema {
 	return s
 }
 
-// complete adds what a whole limit needs: an algorithm with its rate or windows, or one
-// of the fields that replace an algorithm.
+// complete adds the requirements for a whole limit: an algorithm with its rate or windows, or one of the fields that
+// replace an algorithm.
 func complete(s schema, replacements ...string) schema {
 	var one []schema
 	for _, name := range append([]string{"algorithm", "deny", "unlimited"}, replacements...) {
@@ -207,7 +205,7 @@ func complete(s schema, replacements ...string) schema {
 	return s
 }
 
-// perAlgorithm returns a condition for each algorithm: where it is named, then applies.
+// perAlgorithm returns a condition for each algorithm: if it is named, then applies.
 func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	for _, a := range fileAlgorithms {
 		named := required(schema{"properties": schema{"algorithm": schema{"enum": a.Names()}}}, "algorithm")
@@ -216,14 +214,14 @@ func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	return rules
 }
 
-// fieldsAllowed forbids the fields that limits of the algorithm do not have.
+// fieldsAllowed forbids the fields that do not apply to the algorithm.
 func fieldsAllowed(a algo.Algorithm) schema {
 	forbidden := schema{}
 	for f := range engine.Fields() {
 		switch {
 		case f.On(a) || !slices.ContainsFunc(fileAlgorithms, f.On):
 		case f.Kind == engine.FieldRates && !a.Refills():
-			forbidden[f.Name] = schema{"maxItems": 1} // another form of limit and window
+			forbidden[f.Name] = schema{"maxItems": 1} // another way to write limit and window
 		default:
 			forbidden[f.Name] = false
 		}
@@ -239,8 +237,8 @@ func fieldsAllowed(a algo.Algorithm) schema {
 	return schema{"properties": forbidden}
 }
 
-// fieldsRequired demands the rate of a bucket, the limit of a concurrency limit, and the
-// window or windows of the others.
+// fieldsRequired requires the rate of a bucket, the limit of a concurrency limit, and the window or windows of other
+// limits.
 func fieldsRequired(a algo.Algorithm) schema {
 	switch {
 	case a.Refills():
@@ -282,7 +280,7 @@ func keyPart() schema {
 	return schema{"oneOf": []schema{{"const": "client_ip", "description": "The client, as {client_ip: {v6_prefix: 64}}."}, s}}
 }
 
-// override describes one override: exactly one of set, deny: true, unlimited: true, and a class alone.
+// override describes one override: exactly one of set, deny: true, unlimited: true, or only a class.
 func override() schema {
 	s := required(object(reflect.TypeFor[overrideFields]()), "policy", "key")
 	yes := func(name string) schema {

@@ -43,8 +43,7 @@ func TestSchemaFileIsCurrent(t *testing.T) {
 	}
 }
 
-// compiled returns a function that checks the text of a policies file against the
-// schema.
+// compiled returns a function that validates the text of a policies file against the schema.
 func compiled(t *testing.T) func(file string) error {
 	t.Helper()
 	text, err := policy.Schema()
@@ -76,8 +75,8 @@ func compiled(t *testing.T) func(file string) error {
 	}
 }
 
-// TestSchemaAcceptsEveryExample checks the policies files of the repository: those in
-// the docs, in the scripts that test the command line, and in Go tests.
+// TestSchemaAcceptsEveryExample validates the policies files of the repository: those in the docs, in the scripts
+// that test the command line, and in Go tests.
 func TestSchemaAcceptsEveryExample(t *testing.T) {
 	validate := compiled(t)
 	if err := validate(whole); err != nil {
@@ -222,7 +221,7 @@ func TestSchemaRejectsMistakes(t *testing.T) {
 	}
 }
 
-// jsonOf writes a YAML file as JSON.
+// jsonOf converts a YAML file to JSON.
 func jsonOf(file []byte) ([]byte, error) {
 	var value any
 	if err := yaml.Load(file, &value); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// set builds the policies: first the settings of each, then the limits, because all can
-// name a policy that comes later, then the overrides. It reports each error once.
+// set builds the policies: first the settings of each, then the limits, because they can refer to policies that come
+// later, then the overrides. It reports each error once.
 func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},
@@ -28,7 +28,7 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 		if fields := f.Policies[name]; fields != nil && fields.broken {
 			b.broken[name] = true
 		}
-		if fields := f.Policies[name]; fields != nil && b.broken[name] { // build leaves it out
+		if fields := f.Policies[name]; fields != nil && b.broken[name] { // build omits it
 			b.reportAll(fields.errors(), "policies", name)
 		}
 		p.index, p.rules = i, &overrides{}
@@ -36,7 +36,7 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	}
 	for _, name := range b.set.names {
 		pause.Pause()
-		_ = b.build(name, nil) // has reported its error
+		_ = b.build(name, nil) // it has reported its error
 	}
 	for i := range f.Overrides {
 		pause.Pause()
@@ -65,7 +65,7 @@ type builder struct {
 	set    *Set
 	broken map[string]bool // policies with a reported error
 	report func(error)
-	// guesses is how many unknown names were compared with the names of all policies.
+	// guesses is the number of unknown names that were compared with the names of all policies.
 	guesses int
 }
 
@@ -76,7 +76,7 @@ func (b *builder) reportAll(all []error, path ...string) {
 	}
 }
 
-// rest reports every error of a limit at a path but the first, which it returns.
+// rest reports every error of a limit except the first, which it returns.
 func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	if spec.Text == "" {
 		if all := spec.errors(false); len(all) > 1 {
@@ -86,11 +86,11 @@ func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	return first
 }
 
-// maxGuesses is how many unknown names of a file have a hint.
+// maxGuesses is the number of unknown names in a file that get a hint.
 const maxGuesses = 100
 
-// didYouMean returns a hint at the policy with the nearest name. Of a file with many
-// unknown names, those after the first have none.
+// didYouMean returns a hint with the nearest policy name. In a file with many unknown names, only the first ones get
+// a hint.
 func (b *builder) didYouMean(name string, names []string) string {
 	if b.guesses++; b.guesses > maxGuesses {
 		return ""
@@ -98,12 +98,11 @@ func (b *builder) didYouMean(name string, names []string) string {
 	return yamlfile.DidYouMean(name, names)
 }
 
-// errBroken stops the build of a policy whose error, or that of a policy inside its all,
-// was reported.
+// errBroken stops the build of a policy whose error, or the error of a policy under its all, was already reported.
 var errBroken = errors.New("a policy inside all is broken")
 
-// build builds the limits of a policy, once, and checks the settings that depend on
-// them. parents are the policies whose all contains this one.
+// build builds the limits of a policy, once, and checks the settings that depend on them. parents are the policies
+// whose all contains this one.
 func (b *builder) build(name string, parents []string) error {
 	p, fields := b.set.byName[name], b.file.Policies[name]
 	if slices.Contains(parents, name) {
@@ -162,8 +161,8 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	return nil
 }
 
-// combine builds the members of all or first: those of other policies by name, and own limits. An
-// own limit without a name is called 1, 2, … by its position.
+// combine builds the members under all or first: those of named policies, and own limits. Unnamed own limits are
+// named 1, 2, … by position.
 func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	if s.beside != "" {
 		return invalid(s.beside, "set", "no other limit beside "+s.field)
@@ -201,7 +200,7 @@ func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	return p.distinct(s.field)
 }
 
-// sameVerb rejects two limits of a policy of which one is held and the other taken.
+// sameVerb rejects two limits of a policy if one is held and the other is taken.
 func sameVerb(field string, a, b headgate.Limit) error {
 	if holds(a) && takes(b) || takes(a) && holds(b) {
 		return invalid(field, a.Algorithm().String()+" beside "+b.Algorithm().String(), "concurrency limits alone, or none: acquire is not for other limits, and take not for concurrency")
@@ -233,7 +232,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, field string, i int, pa
 	return nil
 }
 
-// include adds the members of another policy, and those that its overrides replace together.
+// include adds the members of another policy, and its groups of members that overrides replace together.
 func (p *Policy) include(other *Policy) error {
 	if err := p.chooseFrom(other); err != nil {
 		return err
@@ -246,7 +245,7 @@ func (p *Policy) include(other *Policy) error {
 	return nil
 }
 
-// distinct rejects two members with one counter.
+// distinct rejects two members with the same counter.
 func (p *Policy) distinct(field string) error {
 	type counter struct{ space, algorithm, name string }
 	seen := map[counter]bool{}

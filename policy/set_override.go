@@ -18,7 +18,7 @@ func (b *builder) override(o *overrideFields) error {
 	}
 	p, m, err := b.target(*o.Policy)
 	if err != nil || b.broken[p.Name] {
-		return err // that of a broken policy was reported
+		return err // the error of a broken policy was reported
 	}
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
@@ -41,8 +41,8 @@ func (b *builder) override(o *overrideFields) error {
 	return p.rules.add(*o.Key, limit)
 }
 
-// target returns what an override names: a policy, or with a slash one limit of a policy with
-// all, such as free/minute. A policy inside all is overridden as that policy.
+// target returns the target of an override: a policy or, with a slash, one limit of a policy with all, such as
+// free/minute. To override a policy under all, name that policy.
 func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	p, ok := b.set.Get(name)
@@ -82,8 +82,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	return nil, nil, invalid("policy", format.Quote(text), accepted)
 }
 
-// limit returns the limit of the override's keys, in the place of the policy's one limit, or of
-// one of several.
+// limit returns the limit for the override's keys. It replaces the policy's single limit, or one of several.
 func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
 	given := 0
 	for _, set := range []bool{o.text != "", o.Set != nil, o.Deny != nil && *o.Deny, o.Unlimited != nil && *o.Unlimited} {
@@ -120,8 +119,7 @@ func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
 	return limit, sameVerb("set", m.limit, limit)
 }
 
-// build returns the limit of the override on top of another one. A text without an algorithm is of
-// that limit's.
+// build returns the override's limit on top of spec. A text without an algorithm uses the algorithm of spec.
 func (o *overrideFields) build(spec *LimitSpec) (headgate.Limit, error) {
 	fields, err := spec.fields()
 	if err != nil {
@@ -145,7 +143,7 @@ func (o *overrideFields) build(spec *LimitSpec) (headgate.Limit, error) {
 	return own.build()
 }
 
-// oneLimit returns what an override of one limit of a policy with all names.
+// oneLimit returns the target that names one limit of a policy with all, for error messages.
 func (p *Policy) oneLimit() string {
 	for i := range p.members {
 		if p.members[i].policy == p {

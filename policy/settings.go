@@ -110,10 +110,10 @@ func (p *Policy) setTerm(fields *policyFields) error {
 	return atOwnField(term.Check())
 }
 
-// DefaultReplicaTimeout is the replica_timeout of a policy that names none.
+// DefaultReplicaTimeout is the replica_timeout of a policy that does not set one.
 const DefaultReplicaTimeout = 20 * time.Millisecond
 
-// setReplicas reads what a charge waits for.
+// setReplicas reads how many replicas a charge waits for.
 func (p *Policy) setReplicas(fields *policyFields) error {
 	if fields.broken {
 		return nil // its error was reported
@@ -156,7 +156,7 @@ func (p *Policy) setHeaders(name *string) error {
 	}
 }
 
-// checkLease rejects mode: leased where units cannot be prefetched.
+// checkLease rejects mode: leased for limits whose units cannot be prefetched.
 func (p *Policy) checkLease() error {
 	switch {
 	case !p.Leased:
@@ -172,7 +172,7 @@ func (p *Policy) checkLease() error {
 	}
 }
 
-// checkCost rejects a cost above what one of the limits lets pass at once.
+// checkCost rejects a cost above the capacity of one of the limits.
 func (p *Policy) checkCost(cost int64) error {
 	for _, m := range p.members {
 		n := m.limit.Numbers()

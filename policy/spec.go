@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// LimitFields are the fields of one limit as written in YAML or JSON. A field that was
-// not written is nil.
+// LimitFields are the fields of one limit as written in YAML or JSON. A field that is not written is nil.
 type LimitFields struct {
 	Name        *string            `json:"name"         yaml:"name"`
 	Algorithm   *string            `json:"algorithm"    yaml:"algorithm"`
@@ -47,8 +46,8 @@ type WindowFields struct {
 	Window *string `json:"window" yaml:"window"`
 }
 
-// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Inside
-// all of a policy, a text can also be the name of another policy.
+// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Under all of a policy, a text can
+// also be the name of another policy.
 type LimitSpec struct {
 	Text string
 	LimitFields
@@ -63,13 +62,13 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 		return invalid("limit", "nested too deeply", "all only at the top, and windows inside it")
 	}
 	if name, found := jsontext.Unknown(data, limitNames); found {
-		return fmt.Errorf("json: unknown field %q", name) // in the words of encoding/json
+		return fmt.Errorf("json: unknown field %q", name) // the wording of encoding/json
 	}
 	return json.Unmarshal(data, &s.LimitFields)
 }
 
-// limitNames are the names of the fields in JSON. A decoder that rejects others takes 1 KiB for each limit,
-// of which a client can send many.
+// limitNames are the names of the fields in JSON. They are checked here because a decoder that rejects unknown fields
+// takes 1 KiB for each limit, and a client can send many limits.
 var limitNames = jsonNames(reflect.TypeFor[LimitFields]())
 
 // jsonNames returns the names of the fields of a struct.
@@ -117,7 +116,7 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	return limit, atOwnField(limit.Err())
 }
 
-// constant returns the limit that deny: true or unlimited: true stands for.
+// constant returns the limit for deny: true or unlimited: true.
 func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
 	deny, unlimited := f.Deny != nil && *f.Deny, f.Unlimited != nil && *f.Unlimited
 	switch {

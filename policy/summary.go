@@ -12,11 +12,11 @@ import (
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// Summary describes a policy as text, for `headgate check` and other tools: its name and limits, and its
-// settings and overrides as they are written in a file.
+// Summary describes a policy as text, for `headgate check` and other tools: its name and limits, and its settings and
+// overrides as written in a file.
 type Summary = adminapi.Summary
 
-// Summaries describes all policies in the order of their names.
+// Summaries describes all policies, sorted by name.
 func (s *Set) Summaries() []Summary {
 	all := make([]Summary, 0, len(s.Names()))
 	for _, name := range s.Names() {
@@ -47,8 +47,8 @@ func (p *Policy) Summary() Summary {
 	}
 }
 
-// Rule returns the key or the pattern of the override that the limit is; ok is false if it is
-// none. Key and names are those of [Policy.Charges]. It tries one pattern after another.
+// Rule returns the key or pattern of the override that the limit comes from; ok is false if there is none. Key and
+// names are those of [Policy.Charges]. It tries one pattern after another.
 func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
 	if !c.Override {
 		return "", false
@@ -70,7 +70,7 @@ func (p *Policy) HasOverrides() bool {
 		slices.ContainsFunc(p.groups, func(g group) bool { return g.policy.rules.any() })
 }
 
-// overrides returns the overrides of the policy in the order of precedence.
+// overrides returns the overrides of the policy in order of precedence.
 func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 	add := func(target string, rules *overrides) {
 		rules.each(func(key string, limit headgate.Limit) {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// fields returns the limit as fields: those of a text are what it says, so that others can
-// replace some of them. It has no field that the text leaves to its default.
+// fields returns the limit as fields, parsing its text if it has one, so that others can replace some of them. Fields
+// that the text leaves to their defaults are not set.
 func (s *LimitSpec) fields() (f LimitFields, err error) {
 	if s.Text == "" {
 		return s.LimitFields, nil
@@ -38,7 +38,7 @@ func (s *LimitSpec) fields() (f LimitFields, err error) {
 	return f, nil
 }
 
-// settingValue returns the value of a setting as a field has it.
+// settingValue returns the value of a setting in the form of a field.
 func settingValue(s engine.Setting) any {
 	field, _ := limitField(s.Field)
 	switch field.Kind {

@@ -10,13 +10,13 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// MaxUpstreams is how many upstreams a file can have: each has counters of its own.
+// MaxUpstreams is the number of upstreams that a file can have. Each has its own counters.
 const MaxUpstreams = 1000
 
 const upstreamsAccepted = "up to 1000 upstreams"
 
-// upstreams reads the upstreams of the file and reports every error. An upstream with an
-// error is in the map all the same: the routes that name it are right.
+// upstreams builds the upstreams of the file and reports every error. An upstream with an error stays in the map,
+// because the routes that name it are valid.
 func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 	all := make(map[string]*route.Upstream, len(f.Upstreams))
 	if n := len(f.Upstreams); n > MaxUpstreams {
@@ -63,7 +63,7 @@ func (f *inFlightFields) config() (*adaptive.Config, error) {
 	return &c, nil
 }
 
-// upstream returns the upstream that the route names; nil if it names none.
+// upstream returns the upstream named by the route, or nil.
 func (r *routeReader) upstream() *route.Upstream {
 	name := r.fields.Upstream
 	if name == nil {

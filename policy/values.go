@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// errors returns an error for each field that is wrong, where build stops at the first:
-// the field then gets a valid value in its place, and the limit is built again. partly says
-// that some fields could not be read, so that errors of missing fields are left out.
+// errors returns an error for each invalid field, although build stops at the first: the invalid field gets a valid
+// value, and the limit is built again. partly is true if some fields could not be read; errors about missing fields
+// are then left out.
 func (f *LimitFields) errors(partly bool) (all []error) {
 	own, seen := *f, map[string]bool{}
 	for range len(fieldIndex) {
@@ -32,8 +32,7 @@ func (f *LimitFields) errors(partly bool) (all []error) {
 	return all
 }
 
-// firstField returns the name of the field of a limit that an error is about; "" if it names
-// none.
+// firstField returns the name of the field that an error is about, or "".
 func firstField(err error) string {
 	if inField, ok := errors.AsType[*fieldError](err); ok {
 		if _, known := fieldIndex[inField.path[0]]; known {
@@ -43,12 +42,11 @@ func firstField(err error) string {
 	return ""
 }
 
-// standIn has valid values for fields that a limit cannot do without.
+// standIn has valid values for fields that a limit requires.
 var standIn = LimitFields{Rate: new("1000/s"), Limit: new(int64(1)), Window: new("1d"), MaxWait: new("1h"), WarmUp: new("1h")}
 
-// replace puts a valid value in the place of a field, or clears it where the algorithm can
-// do without. So it does with the fields of which nothing can be said without the value. It
-// returns false for a field whose errors hide no others.
+// replace puts a valid value into a field, or clears it if the algorithm does not require it. It does the same for
+// fields that cannot be checked without the value. It returns false for a field whose errors hide no others.
 func (f *LimitFields) replace(field string) bool {
 	if f.Algorithm == nil || f.Deny != nil || f.Unlimited != nil || field == "windows" || field == "all" || field == "first" {
 		return false
@@ -74,7 +72,7 @@ func (f *LimitFields) replace(field string) bool {
 	return true
 }
 
-// clear puts the value of standIn, or none, in the place of fields that were written.
+// clear sets fields that were written to the value of standIn, or to none.
 func (f *LimitFields) clear(names ...string) {
 	for _, name := range names {
 		if f.has(name) {
@@ -83,7 +81,7 @@ func (f *LimitFields) clear(names ...string) {
 	}
 }
 
-// textErrors returns the errors of rates and durations, whatever the algorithm is.
+// textErrors returns the errors in rates and durations, for any algorithm.
 func (f *LimitFields) textErrors() (all []error) {
 	add := func(err error, path ...string) {
 		if err != nil {
@@ -107,8 +105,8 @@ func (f *LimitFields) textErrors() (all []error) {
 	return all
 }
 
-// errors returns the errors of a policy's limits that stand in the file beside an error of
-// its settings, or beside a field that could not be read.
+// errors returns the errors in a policy's limits, in addition to an error in its settings or in a field that could
+// not be read.
 func (p *policyFields) errors() (all []error) {
 	switch {
 	case p.text != "":

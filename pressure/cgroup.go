@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// groups are the control groups of the process, from its own up to the topmost that it sees.
+// groups are the control groups of the process, from its own up to the topmost visible one.
 type groups struct {
-	root        string   // of the file system, "/" but in tests
+	root        string   // of the file system; "/" except in tests
 	own         string   // version 2
 	cpu, memory string   // version 1
-	version     int      // 0 is no control groups
-	missing     []string // files that were not there
+	version     int      // 0 means no control groups
+	missing     []string // files that do not exist
 }
 
 // findGroups reads /proc/self/cgroup.
@@ -56,7 +56,8 @@ func (g *groups) exists(name string) bool {
 	return err == nil
 }
 
-// read adds the numbers of the control groups to a reading, and returns the processors of the CPU quota; 0 is no quota.
+// read adds the numbers of the control groups to a reading, and returns the number of processors in the CPU quota, or
+// 0 without a quota.
 func (g *groups) read(r *reading) (quota float64) {
 	r.periods, r.memory, r.limit = -1, -1, -1
 	switch g.version {
@@ -77,8 +78,8 @@ func (g *groups) read(r *reading) (quota float64) {
 	return quota
 }
 
-// eachUp reads a group and those above it, and returns the smallest quota. In a container the own group is often mounted as the
-// root, whatever /proc says.
+// eachUp reads a group and its ancestors, and returns the smallest quota. In a container the process's own group is
+// often mounted as the root, whatever /proc says.
 func (g *groups) eachUp(mount, own string, r *reading, read func(dir string, r *reading) float64) (quota float64) {
 	for at := path.Clean("/" + own); ; at = path.Dir(at) {
 		if dir := path.Join(mount, at); g.exists(dir) {
@@ -92,7 +93,8 @@ func (g *groups) eachUp(mount, own string, r *reading, read func(dir string, r *
 	}
 }
 
-// quotaOf returns the processors that a group may use, and adds the periods in which it was throttled; 0 is no quota.
+// quotaOf returns the number of processors that a group may use, or 0 without a quota, and adds the periods in which
+// it was throttled.
 func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) float64 {
 	words := strings.Fields(g.text(dir, quotaFile))
 	if periodFile != "" {
@@ -107,15 +109,15 @@ func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) f
 	}
 	periods, throttled := field(g.text(dir, "cpu.stat"), "nr_periods"), field(g.text(dir, "cpu.stat"), "nr_throttled")
 	if periods >= 0 && throttled >= 0 && (r.periods < 0 || throttled > r.throttled) {
-		r.periods, r.throttled = periods, throttled // of the group that is throttled the most
+		r.periods, r.throttled = periods, throttled // of the most throttled group
 	}
 	return float64(quota) / float64(period)
 }
 
-// unlimited is more than any memory limit: version 1 writes about 2^63 for none.
+// unlimited is more than any memory limit: version 1 writes about 2^63 for no limit.
 const unlimited = 1 << 60
 
-// memoryOf takes the group whose memory is nearest to its limit.
+// memoryOf reads the memory of a group and keeps it if it is the nearest to its limit so far.
 func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string) {
 	limit, used := number(g.text(dir, limitFile)), number(g.text(dir, usedFile))
 	if limit <= 0 || limit >= unlimited || used < 0 {
@@ -125,14 +127,14 @@ func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string)
 	r.nearer(max(0, used), limit)
 }
 
-// nearer keeps the memory that is nearest to its limit.
+// nearer keeps whichever memory is nearer to its limit.
 func (r *reading) nearer(used, limit int64) {
 	if r.limit <= 0 || float64(used)/float64(limit) > float64(r.memory)/float64(r.limit) {
 		r.memory, r.limit = used, limit
 	}
 }
 
-// text returns a small file, "" if it cannot be read.
+// text returns a small file, or "" if it cannot be read.
 func (g *groups) text(dir, name string) string {
 	data, err := os.ReadFile(filepath.Join(g.root, dir, name))
 	if err != nil {
@@ -141,7 +143,7 @@ func (g *groups) text(dir, name string) string {
 	return string(bytes.TrimSpace(data))
 }
 
-// number reads a whole number. It returns -1 for any other text, such as max.
+// number parses a whole number. It returns -1 for any other text, such as max.
 func number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -150,7 +152,7 @@ func number(text string) int64 {
 	return n
 }
 
-// field returns a number of a file with lines of a name and a number; -1 if it is not there.
+// field returns a number from a file with lines of name and number, or -1 if the name is missing.
 func field(text, name string) int64 {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Of the own group and those above it, the gate takes the smallest quota, the group that is throttled the most, and the memory that is
+// Among its own group and the ancestors, the gate uses the smallest quota, the most throttled group, and the memory
 // nearest to its limit, without the cache of files.
 func TestGroups(t *testing.T) {
 	type numbers struct {

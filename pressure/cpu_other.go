@@ -4,5 +4,5 @@ package pressure
 
 import "time"
 
-// ownCPU returns -1: the system does not say how much CPU time the process has used.
+// ownCPU returns -1, because the system does not report the process's CPU time.
 func ownCPU() time.Duration { return -1 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ownCPU returns the CPU time that the process has used; -1 if the system does not say.
+// ownCPU returns the CPU time used by the process, or -1 if unknown.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

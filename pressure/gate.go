@@ -10,13 +10,13 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config sets up a gate.
+// Config configures a gate.
 type Config struct {
 	// Each is the time between readings: 50 ms to 1 min, by default 250 ms.
 	Each time.Duration
-	// Changed is called with each new level and the signals that led to it, from the gate's goroutine; nil is not called.
+	// Changed is called with each new level and the signals that caused it, in the gate's goroutine. It can be nil.
 	Changed func(level int, signals []Signal)
-	// Root is where the file system begins, for tests; "" is "/".
+	// Root is the root of the file system, for tests. "" means "/".
 	Root string
 }
 
@@ -31,7 +31,7 @@ type Gate struct {
 	ended  sync.WaitGroup
 }
 
-// New starts a gate. The error is an [*engine.InputError] for a Config out of its ranges.
+// New starts a gate. The error is an [*engine.InputError] for a Config out of range.
 func New(c Config) (*Gate, error) {
 	if c.Each == 0 {
 		c.Each = 250 * time.Millisecond
@@ -56,7 +56,7 @@ func (g *Gate) Level() int { return int(g.level.Load()) }
 // Signals returns the signals of the last reading.
 func (g *Gate) Signals() []Signal { return slices.Clone(*g.last.Load()) }
 
-// Missing returns the signals that this system does not have, each with the reason.
+// Missing returns the signals that this system does not have, with reasons.
 func (g *Gate) Missing() (missing []string) {
 	why := map[string]string{
 		"throttled": fmt.Sprintf("no CPU quota (control groups: version %d)", g.groups.version),
@@ -71,7 +71,7 @@ func (g *Gate) Missing() (missing []string) {
 	return missing
 }
 
-// Close ends the readings. The level stays what it is.
+// Close stops the readings. The level keeps its last value.
 func (g *Gate) Close() {
 	g.closed.Do(func() { close(g.done) })
 	g.ended.Wait()

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/pressure"
 )
 
-// files writes files below a folder that replaces the root of the file system.
+// files writes files to a directory that replaces the root of the file system.
 func files(t *testing.T, root string, contents map[string]string) {
 	t.Helper()
 	for name, text := range contents {
@@ -64,7 +64,7 @@ func next(t *testing.T, levels <-chan int) int {
 	}
 }
 
-// Each change of the files of a control group becomes a level, and its end ends the level.
+// Each change in the files of a control group changes the level, and the level ends with it.
 func TestControlGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		before    map[string]string

@@ -18,24 +18,24 @@ type Signal struct {
 }
 
 const (
-	full          = 1000 // of a signal
+	full          = 1000 // of any signal
 	throttledFull = 500  // of 1000 periods
 	memoryFrom    = 800  // of 1000 parts of the limit
 	memoryFull    = 950
 	waitFrom      = 10 * time.Millisecond
 	waitFull      = 100 * time.Millisecond
-	ownFrom       = 800 // of 1000 parts of its processors that the process must use itself
+	ownFrom       = 800 // of 1000: the part of its processors that the process must use itself
 	calmReadings  = 4   // before the level falls
 )
 
-// reading has the numbers of one instant. Counters only grow. A negative number is absent.
+// reading has the numbers at one instant. Counters only grow. A negative number means absent.
 type reading struct {
 	at                 time.Time
 	periods, throttled int64         // of the CPU quota
 	memory, limit      int64         // bytes
-	cpu                time.Duration // that the process has used
-	processors         float64       // that it may use
-	// waits are how many goroutines have waited for a processor, by the upper bounds of how long in seconds.
+	cpu                time.Duration // used by the process
+	processors         float64       // available to the process
+	// waits counts goroutines by how long they waited for a processor. bounds are the upper bounds in seconds.
 	waits  []uint64
 	bounds []float64
 }
@@ -76,15 +76,15 @@ func longWait(before, now *reading) float64 {
 	return 0
 }
 
-// scaled maps from..to on 0..1000.
+// scaled maps the range from..to onto 0..1000.
 func scaled(value, from, to int64) int {
 	return int(max(0, min(full, (value-from)*full/(to-from))))
 }
 
-// level is the level that signals ask for, and how many readings in a row have asked for a lower one.
+// level is the current level, and the number of consecutive readings that asked for a lower one.
 type level struct{ now, calm int }
 
-// follow takes the signals of one reading.
+// follow updates the level with the signals of one reading.
 func (l *level) follow(all []Signal) {
 	most := 0
 	for _, s := range all {

@@ -44,7 +44,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// The level rises at once, and falls one step after four lower readings.
+// The level rises immediately, and falls one step after four lower readings.
 func TestLevel(t *testing.T) {
 	var l level
 	for i, c := range []struct{ value, want int }{

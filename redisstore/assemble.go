@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// Scripts are assembled from a template, the fragments of the algorithms that it
-// needs, and common.lua. The template's line "--@name" is replaced by the part of
-// that name of the algorithm; in a script for several algorithms, by an if that
-// chooses among their parts. So a script defines no function that it does not need.
-// That halves its time, because Redis makes a script's functions anew at each call.
+// Scripts are assembled from a template, the fragments of the algorithms that they need, and common.lua. The
+// template's line "--@name" is replaced by the algorithm's part of that name or, in a script for several algorithms,
+// by an if that chooses among their parts. So a script defines no function that it does not need. That halves its
+// time, because Redis creates a script's functions anew at each call.
 //
-// lua/README.md says what fragments share. [Scripts] has the assembled ones.
+// lua/README.md describes the conventions shared by fragments. [Scripts] returns the assembled scripts.
 //
 //go:embed lua/*.lua
 var embedded embed.FS
@@ -29,8 +28,7 @@ func fragment(files fs.FS, name string) string {
 	return string(data)
 }
 
-// splitParts splits a fragment at its "--- name" lines into parts by name. What
-// stands before the first is the part "".
+// splitParts splits a fragment at its "--- name" lines into parts by name. The text before the first is the part "".
 func splitParts(fragment string) map[string]string {
 	parts, name := map[string]string{}, ""
 	for line := range strings.Lines(fragment) {
@@ -106,15 +104,15 @@ func assemble(files fs.FS, t template, f family, hashed bool) string {
 		locals, functions = locals+undeclared(parts["locals"], locals), functions+parts["functions"]
 	}
 	body := common["functions"] + locals + functions
-	if t == alone { // it ends before functions are made, or goes on as merge.lua
+	if t == alone { // it ends before functions are made, or continues as merge.lua
 		return common["constants"] + a.expand(fragment(files, templateFiles[alone]), 0) + body + a.expand(fragment(files, templateFiles[merged]), 0)
 	}
 	return common["constants"] + body + a.expand(fragment(files, templateFiles[t]), 0)
 }
 
 // undeclared returns the declarations of a fragment without the names that an earlier fragment of the script has
-// declared, because Lua has 200 locals at most. A limit's locals are set anew for each limit, so fragments can share
-// them. A declaration with a value stays as it is.
+// declared, because Lua allows at most 200 locals. A limit's locals are set anew for each limit, so fragments can
+// share them. Declarations with a value are kept.
 func undeclared(locals, earlier string) string {
 	declared := map[string]bool{}
 	for _, name := range declaredNames(earlier) {
@@ -157,7 +155,7 @@ func declaredNames(lines string) (names []string) {
 	return names
 }
 
-// assembler puts parts in their places.
+// assembler inserts parts into a template.
 type assembler struct {
 	common map[string]string
 	parts  map[family]map[string]string
@@ -186,7 +184,7 @@ func (a *assembler) expand(source string, owner family) string {
 	return out.String()
 }
 
-// part returns the text that takes the place of "--@name".
+// part returns the text that replaces "--@name".
 func (a *assembler) part(name string, owner family) string {
 	if owner == 0 && len(a.used) == 1 {
 		owner = a.used[0]
@@ -207,7 +205,7 @@ func (a *assembler) part(name string, owner family) string {
 	return out.String() + "end\n"
 }
 
-// differs reports whether a family has a part of its own.
+// differs reports whether a family has its own part.
 func (a *assembler) differs(name string) bool {
 	for _, parts := range a.parts {
 		if _, ok := parts[name]; ok {
@@ -218,7 +216,7 @@ func (a *assembler) differs(name string) bool {
 	return !ok
 }
 
-// source returns the text of a part of a family, or that of common.lua.
+// source returns the text of a family's part, or of common.lua's.
 func (a *assembler) source(name string, owner family) string {
 	if source, ok := a.parts[owner][name]; ok {
 		return source
@@ -241,7 +239,7 @@ func indented(source string) string {
 	return ""
 }
 
-// strip removes comments, indentation and empty lines: a server compiles the rest.
+// strip removes comments, indentation and empty lines, so that the server compiles only code.
 func strip(source string) string {
 	var out strings.Builder
 	for line := range strings.Lines(source) {

@@ -15,19 +15,18 @@ var scriptCommands = []string{
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
 }
 
-// hashCommands are the further commands of the scripts where states are fields of hashes,
-// and hashClientCommands those of the store.
+// hashCommands are the additional commands of the scripts if states are fields of hashes, and hashClientCommands the
+// store's own.
 var (
 	hashCommands       = []string{"hscan", "pttl"}
 	hashClientCommands = []string{"hlen"}
 )
 
-// Check returns warnings for the operator about settings that would break
-// promises: a maxmemory-policy that evicts states that still count, a version that
-// is not known to decide correctly, missing permissions, with the ACL rules that
-// grant them. An error means that this store cannot use the server: see
-// [Store.EnsureFormat]. Where states are fields of hashes, a server that evicts them is
-// an error too, because it would forget thousands at once: [Config.AllowEviction].
+// Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
+// states that still count, a version that is not known to decide correctly, missing permissions, with the ACL rules
+// that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are
+// fields of hashes, a server that evicts them is an error too, because it would lose thousands at once:
+// [Config.AllowEviction].
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	key := s.prefix + "/probe/{" + s.prefix + "}"
 	commands := []Command{
 		{Key: key, Args: []string{"EVAL", fragment(embedded, "probe"), "1", key}},
-		{Args: []string{"INFO", "server"}}, // of any node of a Cluster
+		{Args: []string{"INFO", "server"}}, // from any node of a Cluster
 		{Args: []string{"INFO", "memory"}},
 	}
 	replies := make([]Reply, len(commands))
@@ -64,11 +63,10 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// clientCommands are the other commands that a store and the clients of both
-// adapters send. rueidis asks the server that Sentinels name for its ROLE. It ends a
-// connection with subscriptions by DISCARD and one command of @pubsub for each kind
-// of subscription; not all versions have all kinds. go-redis asks a Cluster for its
-// COMMANDs. WAIT is for operations that wait for replicas.
+// clientCommands are the other commands sent by a store and the clients of both adapters. rueidis calls ROLE on the
+// server named by Sentinels. It ends a connection with subscriptions by DISCARD and one command of @pubsub for each
+// kind of subscription; not all versions have all kinds. go-redis queries a Cluster for its COMMANDs. WAIT is for
+// operations that wait for replicas.
 var clientCommands = []string{
 	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
 }
@@ -83,7 +81,7 @@ func (s *Store) Permissions() string {
 	return fmt.Sprintf("~%s/* &%s/* +%s", s.prefix, s.prefix, strings.Join(commands, " +"))
 }
 
-// aclAdvice follows the text of an error about permissions.
+// aclAdvice is appended to errors about permissions.
 func (s *Store) aclAdvice() string {
 	return "; the user needs: ACL SETUSER <name> on " + s.Permissions()
 }
@@ -110,7 +108,7 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 			warnings = append(warnings, "no permission for "+name+advice)
 		case Other:
 			warnings = append(warnings, "the command "+name+" does not work: "+answer)
-		default: // READONLY, OOM and the like are temporary, and fail the calls that they concern
+		default: // READONLY, OOM and the like are temporary, and fail only the affected calls
 			return append(warnings, "the server answers: "+answer), nil
 		}
 	}

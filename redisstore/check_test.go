@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// findWords returns what an expression's first group matches in the files of a
-// pattern except one, in lower case.
+// findWords returns the matches of an expression's first group in the files of a pattern except one, in lower case.
 func findWords(t *testing.T, pattern, except, expression string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -34,8 +33,7 @@ func findWords(t *testing.T, pattern, except, expression string) map[string]bool
 	return found
 }
 
-// Known bug 46. The ACL rules of Permissions and the probe of Check have each
-// command that a script calls, and no others.
+// Known bug 46. The ACL rules of Permissions and the probe of Check have exactly the commands that scripts call.
 func TestPermissionsAndProbeHaveEachScriptCommand(t *testing.T) {
 	calls := findWords(t, "lua/*.lua", "probe.lua", `call\('(\w+)'`)
 	probed := findWords(t, "lua/probe.lua", "", `try\('(\w+)'`)
@@ -50,7 +48,7 @@ func TestPermissionsAndProbeHaveEachScriptCommand(t *testing.T) {
 		t.Errorf("scripts call %v, and the probe tries %v", slices.Sorted(maps.Keys(calls)), slices.Sorted(maps.Keys(probed)))
 	}
 	for name := range findWords(t, "*.go", "check_test.go", `(?:call\(ctx, \w+, |sendCommand\(ctx, s\.\w+\(\), |Args: \[\]string\{|\[\]string\{|p\.args, )"([A-Z]+)"`) {
-		if !allowed[name] && !slices.Contains(clientCommands, name) && !slices.Contains(hashClientCommands, name) && name != "publish" { // of @pubsub
+		if !allowed[name] && !slices.Contains(clientCommands, name) && !slices.Contains(hashClientCommands, name) && name != "publish" { // covered by @pubsub
 			t.Errorf("the store sends %s, which the ACL rules do not allow", name)
 		}
 	}

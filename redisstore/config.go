@@ -8,31 +8,27 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config sets up a store. The zero Config has the defaults.
+// Config configures a store. The zero Config has the defaults.
 type Config struct {
-	// Prefix begins every key: 1 to 64 bytes without braces. The default is
-	// "headgate". Stores with different prefixes share nothing.
+	// Prefix is the prefix of every key: 1 to 64 bytes without braces. The default is "headgate". Stores with
+	// different prefixes share nothing.
 	Prefix string
 	// MaxInFlight bounds the calls in flight, 1 to 65536. Further calls wait
 	// until one has ended or their context ends. The default is 1024.
 	MaxInFlight int
-	// Shards is the number of hash tags that all subjects share, 1 to 1024. With
-	// 0, each subject has a hash tag of its own. On a Cluster, operations on
-	// subjects with the same tag share one script call, so a small number is
-	// faster; use at least the number of nodes. All processes that share the
-	// data need the same value: see [Store.EnsureFormat].
+	// Shards is the number of hash tags shared by all subjects, 1 to 1024. With 0, each subject has its own hash tag.
+	// On a Cluster, operations on subjects with the same tag share one script call, so a small number is faster; use
+	// at least the number of nodes. All processes that share the data need the same value: see [Store.EnsureFormat].
 	Shards int
-	// Hashes is the number of hashes, 1 to 1024, that share the states of a limit, of
-	// each shard if there are shards. With 0, each state has a key of its own. It
-	// concerns token buckets, pacers and fixed windows. On a Cluster it needs Shards.
-	// All processes that share the data need the same value.
+	// Hashes is the number of hashes, 1 to 1024, that share the states of a limit, per shard if there are shards.
+	// With 0, each state has its own key. It applies to token buckets, pacers and fixed windows. On a Cluster it
+	// needs Shards. All processes that share the data need the same value.
 	Hashes int
-	// AllowEviction has [Store.Check] accept a server that forgets hashes when its memory
-	// is full, each with thousands of states. Without it that is an error.
+	// AllowEviction makes [Store.Check] accept a server that evicts hashes when its memory is full, each with
+	// thousands of states. Without it that is an error.
 	AllowEviction bool
-	// Clock replaces the server's time, and keeps every key an hour longer than
-	// it counts. It is for tests, and for replaying recorded answers. The scripts
-	// that decide real requests cannot be given a time.
+	// Clock replaces the server's time, and keeps every key an hour longer than it counts. It is for tests, and for
+	// replaying recorded answers. The scripts that decide real requests do not accept a time.
 	Clock func() time.Time
 }
 
@@ -59,9 +55,8 @@ func (c Config) Check() error {
 	return nil
 }
 
-// New returns a store on the connection. Closing the store closes the
-// connection. New does not ask the server: see [Store.EnsureFormat] and
-// [Store.Check].
+// New returns a store on the connection. Closing the store closes the connection. New does not call the server: see
+// [Store.EnsureFormat] and [Store.Check].
 func New(conn Conn, c Config) (*Store, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

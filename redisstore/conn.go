@@ -5,18 +5,16 @@ import (
 	"errors"
 )
 
-// Conn is a Redis client as a store needs it. The adapter modules implement it with
-// rueidis and with go-redis; another client needs these four methods.
+// Conn is the interface that a store needs from a Redis client. The adapter modules implement it with rueidis and
+// with go-redis; other clients must implement these four methods.
 //
-// A Conn must not send a command again once its bytes may have reached a server,
-// because a script that runs twice charges twice. It may send a command again after
-// a reply that says that the command did not run: MOVED, ASK, TRYAGAIN,
+// A Conn must not resend a command once its bytes may have reached a server, because a script that runs twice charges
+// twice. It may resend a command after a reply which means that the command did not run: MOVED, ASK, TRYAGAIN,
 // CLUSTERDOWN, LOADING.
 type Conn interface {
-	// Do sends the commands and sets replies[i] to the reply of commands[i]. All
-	// commands for one node leave in one write, in order. Do returns by ctx's
-	// deadline even if the server hangs; commands without a reply by then get an
-	// error.
+	// Do sends the commands and sets replies[i] to the reply of commands[i]. All commands for one node are sent in
+	// one write, in order. Do returns by ctx's deadline even if the server hangs; commands without a reply by then
+	// get an error.
 	Do(ctx context.Context, commands []Command, replies []Reply)
 	// Subscribe calls received with each message of the channel, one after
 	// another, until ctx ends or the connection is lost, and returns that error.
@@ -31,8 +29,8 @@ type Conn interface {
 
 // Command is one Redis command.
 type Command struct {
-	// Key is one of the command's keys. On a Cluster the command goes to the node
-	// of its slot; with an empty Key, to any node.
+	// Key is one of the command's keys. On a Cluster the command goes to the node of its slot or, with an empty Key,
+	// to any node.
 	Key string
 	// Args are the command's name and arguments.
 	Args []string
@@ -44,9 +42,8 @@ type Reply struct {
 	Text string
 	Int  int64
 	List []Reply
-	// Err is a [*ServerError] if the server replied with an error. Any other error
-	// is that of the connection or of the context. If it wraps [ErrNotSent], no
-	// byte of the command was sent, so it did not run.
+	// Err is a [*ServerError] if the server replied with an error. Any other error is the connection's or the
+	// context's. If it wraps [ErrNotSent], no byte of the command was sent, so it did not run.
 	Err error
 }
 

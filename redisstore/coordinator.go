@@ -18,10 +18,10 @@ func (s *Store) coordinatorKey(what, name string) string {
 	return string(appendSubject([]byte(s.prefix+"/coordinator/"+what+"/"), name))
 }
 
-// channel returns the server's channel of a topic. Channels have no slot.
+// channel returns the server's channel for a topic. Channels have no slot.
 func (s *Store) channel(topic string) string { return s.prefix + "/coordinator/topic/" + topic }
 
-// Beat keeps a member in its group for its life. See [engine.Coordinator].
+// Beat keeps a member in its group. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
 	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
 		return nil, err
@@ -56,8 +56,7 @@ func (s *Store) Publish(ctx context.Context, topic, message string) error {
 	if err := firstOf(engine.CheckName("topic", topic), engine.CheckBytes("message", len(message), engine.MaxMessageBytes)); err != nil {
 		return err
 	}
-	// Any node of a Cluster takes a message. Messages of a topic stay in order if
-	// they always go to the same node.
+	// Any node of a Cluster accepts a message. Messages of a topic stay in order if they always go to the same node.
 	channel := s.channel(topic)
 	_, err := s.call(ctx, channel, "PUBLISH", channel, message)
 	return err
@@ -145,7 +144,7 @@ func (s *Store) runScriptOn(ctx context.Context, script *script, keys []string, 
 	return r, err
 }
 
-// call sends one command, as a call in flight.
+// call sends one command, counted as a call in flight.
 func (s *Store) call(ctx context.Context, key string, args ...string) (Reply, error) {
 	if err := s.begin(ctx); err != nil {
 		return Reply{}, err
@@ -155,7 +154,7 @@ func (s *Store) call(ctx context.Context, key string, args ...string) (Reply, er
 	return s.sendCommand(ctx, key, args...)
 }
 
-// sendCommand sends one command that does not count as a call in flight.
+// sendCommand sends one command that is not counted as a call in flight.
 func (s *Store) sendCommand(ctx context.Context, key string, args ...string) (Reply, error) {
 	var replies [1]Reply
 	s.conn.Do(ctx, []Command{{Key: key, Args: args}}, replies[:])

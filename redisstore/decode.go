@@ -10,19 +10,18 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// neverWait is the wait that a script answers where a cost can never pass.
+// neverWait is a script's wait for a cost that can never pass.
 const neverWait = 1 << 53
 
-// errReply is the error of a reply that no script of this package gives.
+// errReply is the error for a reply that no script of this package sends.
 var errReply = errors.New("redisstore: a reply that cannot be read")
 
-// recompute is the error of a script that was sent the calendar window of another
-// time than the server's. Nothing was decided.
+// recompute is the error of a script that was sent a calendar window that does not contain the server's time. Nothing
+// was decided.
 const recompute = "RECOMPUTE"
 
-// decodeReply decodes the reply of a call into the results of its operations. It
-// reports whether the call has to be sent again, and leaves in the call the
-// operations that are not decided yet. After the last try these get an error.
+// decodeReply decodes the reply to a call into the results of its operations. It reports whether the call must be
+// sent again, and leaves the undecided operations in the call. After the last try these get an error.
 func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply, last bool) (again bool) {
 	if reply.Err != nil {
 		if !last && ctx.Err() == nil && p.store.canResend(c, reply.Err) {
@@ -47,8 +46,8 @@ func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply,
 	return len(c.ops) > 0
 }
 
-// decideMerged decides the operations of a call of merge.lua on the states that the
-// script found, and returns the operations that have to be sent again.
+// decideMerged decides the operations of a call of merge.lua on the states found by the script, and returns the
+// operations that must be sent again.
 func (p *pipeline) decideMerged(m *merger, r *reader, at int64, last bool, again []int) []int {
 	for n := range m.limits {
 		l := &m.limits[n]
@@ -72,8 +71,7 @@ func (p *pipeline) decideMerged(m *merger, r *reader, at int64, last bool, again
 	return append(again, m.deferred...)
 }
 
-// decide decides one operation on the state of its key, and leaves in found the
-// state after it, as the script did.
+// decide decides one operation on the state of its key, and leaves the new state in found, as the script did.
 func (p *pipeline) decide(f *found, i int, at int64) {
 	op, result := &p.ops[i], &p.results[i]
 	steps := p.steps[:1]
@@ -90,8 +88,8 @@ func (p *pipeline) decide(f *found, i int, at int64) {
 	result.Outcome.Fill(op, steps, allowed, granted, at)
 }
 
-// decodeEach decodes the answers of operations that the script decided one by one,
-// and returns the operations that have to be sent again.
+// decodeEach decodes the answers to operations that the script decided one by one, and returns the operations that
+// must be sent again.
 func (p *pipeline) decodeEach(ops []int, r *reader, at int64, last bool) []int {
 	again := ops[:0]
 	for _, i := range ops {
@@ -109,8 +107,8 @@ func (p *pipeline) decodeEach(ops []int, r *reader, at int64, last bool) []int {
 	return again
 }
 
-// reader reads a reply: the server's time, and then one answer for each operation
-// or each merged key. A reply that ends too early sets bad.
+// reader reads a reply: the server's time, and then one answer for each operation or each merged key. A reply that
+// ends too early sets bad.
 type reader struct {
 	text string
 	bad  bool
@@ -135,16 +133,15 @@ func (r *reader) integer(size int) int64 {
 	return int64(binary.BigEndian.Uint64(word[:]))
 }
 
-// What merge.lua answers for a key begins with one of these, or with the format
-// byte of a state. After markWriteError and its text follows what the key still
-// holds.
+// The first byte of merge.lua's answer for a key: one of these, or the format byte of a state. After markWriteError
+// and its text comes the key's unchanged content.
 const (
 	markAbsent     = 0
 	markReadError  = 254
 	markWriteError = 255
 )
 
-// found is what merge.lua found at a key.
+// found is the state that merge.lua found at a key.
 type found struct {
 	state      algo.State
 	readError  string // nothing was decided
@@ -171,8 +168,7 @@ func (r *reader) found(l *algo.Limit) (f found) {
 	return f
 }
 
-// state reads a state after its format byte, which says how many bytes the number of its
-// units has: docs/design/keys.md.
+// state reads a state after its format byte, which determines the number of bytes for its units: docs/design/keys.md.
 func (r *reader) state(l *algo.Limit, units int) algo.State {
 	if families[l.Algorithm] == familyFixed {
 		count, end := r.integer(units), r.integer(8)
@@ -185,7 +181,7 @@ func (r *reader) state(l *algo.Limit, units int) algo.State {
 	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period)
 }
 
-// The statuses that begin an answer.
+// The status bytes of an answer.
 const (
 	statusDenied = iota
 	statusAllowed
@@ -193,8 +189,8 @@ const (
 	statusErrorPartly // something was written before the error
 )
 
-// answer reads the answer to one operation into its result. If the script answers
-// an error, it returns the error's text and whether something was written before.
+// answer reads the answer to one operation into its result. If the script returned an error, answer returns the
+// error's text and whether something was written before.
 func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step, atMicros int64) (text string, partly bool) {
 	status := r.integer(1)
 	if status >= statusError {

@@ -1,14 +1,12 @@
-// Package redisstore keeps limits in Redis, Valkey, or a server that runs the
-// same commands and scripts: standalone, behind Sentinel, or a Cluster.
+// Package redisstore keeps limits in Redis, Valkey, or a server with the same commands and scripts: standalone, with
+// Sentinel, or a Cluster.
 //
-// One Lua script decides each operation inside the server, at the server's
-// time. The script does the arithmetic of package algo with the same results,
-// to the last digit. So any number of processes share a limit exactly, whatever
-// their own clocks show.
+// One Lua script decides each operation inside the server, at the server's time. The script's arithmetic gives
+// exactly the same results as package algo. So any number of processes share a limit exactly, regardless of their own
+// clocks.
 //
-// The operations of one call to [Store.Do] travel together. Without a Cluster,
-// one script call carries as many of them as it may hold; on a Cluster, there is
-// one script call per slot at least. All commands for one node leave in one
+// The operations of one call to [Store.Do] are sent together. Without a Cluster, one script call has as many of them
+// as allowed; on a Cluster, there is at least one script call per slot. All commands for one node are sent in one
 // write.
 //
 // A store talks to Redis through a [Conn]. The modules adapter/rueidis and
@@ -24,10 +22,10 @@
 //	keys.go    names the keys; hashes.go, the hashes where states are fields
 //	decode.go  decodes replies into results
 //
-// Beside that path:
+// Other files:
 //
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
-//	replicas.go     waits until replicas have what was charged
+//	replicas.go     waits until replicas have the charge
 //	slots.go        slots and hash tags of a Cluster
 //	format.go       the format marker, which all processes must agree on;
 //	                format_watch.go reads it again while the store is in use,
@@ -36,6 +34,6 @@
 //	split.go        operations whose limits are on several slots;
 //	                split_concurrency.go, permits on several slots;
 //	                split_undo.go gives back what a denied request has charged
-//	coordinator.go  what processes share besides limits
+//	coordinator.go  state other than limits that processes share
 //	errors.go       the classes of errors
 package redisstore

@@ -8,12 +8,12 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// maxUnits bounds the costs that are sent. A state holds at most 2^52−1 units,
-// since Lua counts in doubles, so a larger cost never passes.
+// maxUnits bounds the costs that are sent. A state holds at most 2^52−1 units, because Lua counts in doubles, so a
+// larger cost never passes.
 const maxUnits = 1 << 52
 
-// encodeCall makes the command of a call: EVALSHA, or EVAL with the script's text,
-// the keys and the arguments. now is the estimate of the server's time.
+// encodeCall makes the command for a call: EVALSHA, or EVAL with the script's text, the keys and the arguments. now
+// is the estimate of the server's time.
 func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	c.merge(p.ops)
 	t, f := c.script()
@@ -31,7 +31,7 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 		p.encodeEach(c, now)
 	}
 	p.appendArgs()
-	if p.store.clock != nil { // prelude_replay.lua takes its time from here
+	if p.store.clock != nil { // prelude_replay.lua reads its time from here
 		p.args = append(p.args, strconv.FormatInt(now, 10))
 	}
 	args := p.args[from:len(p.args):len(p.args)]
@@ -39,8 +39,7 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	return Command{Key: args[3], Args: args}
 }
 
-// endArg ends an argument at the end of text. All keys come before the first
-// argument that is no key.
+// endArg ends an argument at the end of text. All keys come before the other arguments.
 func (p *pipeline) endArg(text []byte, isKey bool) {
 	p.text = text
 	p.argEnds = append(p.argEnds, len(text))
@@ -98,17 +97,16 @@ func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
 	return encodeCharge(b, numbers, l.cost, now)
 }
 
-// appendEntries appends an argument for each of the keys from one to before another, if
-// they have entries.
+// appendEntries appends an argument for each key that has entries, starting with the key from and stopping before the
+// key to.
 func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
 	for k := from; k != to && cost == 0; k = m.keys[k].next {
 		p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
 	}
 }
 
-// encodeEntries appends the operations on one key: whether any of them may charge,
-// and then for each allow, count and give its kind, its cost and how often it follows
-// in a row. Peeks change nothing and are left out.
+// encodeEntries appends the operations on one key: whether any of them may charge, and then for each allow, count and
+// give its kind, its cost and how often it is repeated. Peeks change nothing and are omitted.
 func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	b = append(b, bit(k.charges))
 	repeated, last := uint32(0), entry{} // of the last entry, if it can be repeated
@@ -132,7 +130,7 @@ func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	return b
 }
 
-// entry is what equal operations in a row have in common.
+// entry is the encoding shared by equal consecutive operations.
 type entry struct {
 	kind engine.Kind
 	cost int64
@@ -154,9 +152,8 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 	}
 }
 
-// encodeOp appends an operation as its script reads it: the kind; the number of
-// limits, unless the template has one limit each; and each limit, after its
-// family. All numbers are big-endian.
+// encodeOp appends an operation in the form that its script reads: the kind; the number of limits, unless the
+// template has one limit each; and each limit, after its family. All numbers are big-endian.
 func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 	b = append(b, byte(op.Kind))
 	switch t {
@@ -209,9 +206,9 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 	return b
 }
 
-// leadingStrings returns how many of the first keys of a reserve or settle its script reads by one MGET: all up to the
-// last one that is a string, a state or the mark of a settled reservation. A history is read in part, so the keys from
-// there on are left out. It returns 0 where MGET would find one string at most.
+// leadingStrings returns how many of the first keys of a reserve or settle its script reads with one MGET: all up to
+// the last one that is a string, a state or the mark of a settled reservation. Histories are read in part, so the
+// keys from the first one on are excluded. It returns 0 if MGET would find at most one string.
 func (s *Store) leadingStrings(op *engine.Op) byte {
 	keys, last, found := 0, 0, 0
 	if op.Kind == engine.OpSettle && op.Reservation.Term == nil {
@@ -237,8 +234,8 @@ func (s *Store) leadingStrings(op *engine.Op) byte {
 	return byte(last)
 }
 
-// encodeLimits appends how many limits the operation has. Of one with choices, 128 is added, and the choice of
-// each limit follows.
+// encodeLimits appends the number of limits of the operation. If it has choices, 128 is added, and the choice of each
+// limit follows.
 func encodeLimits(b []byte, op *engine.Op) []byte {
 	if !op.Chosen() {
 		return append(b, byte(len(op.Charges)))
@@ -250,14 +247,14 @@ func encodeLimits(b []byte, op *engine.Op) []byte {
 	return b
 }
 
-// encodeTerm appends the term of a reserve in µs, 0 without one, and then the id and what is kept of the
-// reservation for the clients that read it.
+// encodeTerm appends the term of a reserve in µs, or 0, and then the id and the encoded reservation that the store
+// keeps for clients.
 func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	if op.Term == nil {
 		return appendInt(b, 7, 0)
 	}
 	b = append(append(appendInt(b, 7, op.Term.Within.Microseconds()), byte(len(op.ID))), op.ID...)
-	p.body = op.Reserving("").AppendTo(p.body[:0]) // it is kept under its id
+	p.body = op.Reserving("").AppendTo(p.body[:0]) // it is stored under its id
 	b = append(append(appendInt(b, 2, int64(len(p.body))), p.body...), byte(len(op.Term.Ceilings)))
 	for _, most := range op.Term.Ceilings {
 		b = appendInt(b, 7, most)
@@ -265,8 +262,8 @@ func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	return b
 }
 
-// encodeStage appends which settlement it is: 0 and the end of the reservation, or from 1 the stage of one
-// with a term, and its id.
+// encodeStage appends the kind of settlement: 0 and the end of the reservation, or the stage (from 1) of a settlement
+// with a term, and the reservation's id.
 func encodeStage(b []byte, op *engine.Op) []byte {
 	if op.Reservation.Term == nil {
 		return appendInt(append(b, 0), 8, op.Reservation.Ends)
@@ -274,14 +271,14 @@ func encodeStage(b []byte, op *engine.Op) []byte {
 	return append(append(b, byte(op.Stage)+1, byte(len(op.ID))), op.ID...)
 }
 
-// encodeHeld appends what a reservation holds of one limit.
+// encodeHeld appends the reservation's part for one limit.
 func encodeHeld(b []byte, h *algo.Held) []byte {
 	b = appendInt(b, 7, min(h.Units, maxUnits))
 	return appendInt(appendInt(appendInt(b, 8, h.Taken), 8, h.Slot), 8, h.Ends)
 }
 
-// encodeCharge appends a limit's numbers and a cost, as the part "args" of the
-// algorithm's fragment reads them.
+// encodeCharge appends a limit's numbers and a cost, in the form that the part "args" of the algorithm's fragment
+// reads.
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 	return fragments[families[l.Algorithm]].encode(b, l, cost, now)
 }
@@ -341,14 +338,12 @@ func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return b
 }
 
-// nextPays marks a bucket whose next request pays, where others say whether they have
-// debt.
+// nextPays marks a bucket with next_pays, in the place of the debt flag.
 const nextPays = 2
 
-// encodeFixed appends the limit and, for one that follows the calendar, the window
-// of now and the end of the window after it. Lua has no calendar. If the server's
-// time is not in that window, the script answers RECOMPUTE, and the operation is
-// encoded again with the time of that reply.
+// encodeFixed appends the limit and, for one that follows the calendar, the current window and the end of the next
+// one, because Lua has no calendar. If the server's time is not in that window, the script answers RECOMPUTE, and the
+// operation is encoded again with the time in that reply.
 func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	b = append(b, bit(l.CountDenied), byte(l.Align))
 	b = appendUnits(appendInt(b, 7, cost), l.Count)

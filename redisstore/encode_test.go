@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A script reads the strings of a reservation by one MGET, up to the first history and never one alone.
+// A script reads the strings of a reservation with one MGET, up to the first history, and never a single one.
 func TestLeadingStrings(t *testing.T) {
 	bucket, fixed := headgate.TokenBucket(headgate.PerSecond(1)), headgate.FixedWindow(headgate.PerMinute(5))
 	permit, log := headgate.Concurrency(5), headgate.SlidingLog(headgate.PerSecond(1))

@@ -13,7 +13,7 @@ import (
 // Class is a class of errors.
 type Class uint8
 
-// The classes. Nothing was charged, unless the class says otherwise.
+// The classes. Nothing was charged unless the class says otherwise.
 const (
 	// Other is any other error of the server.
 	Other Class = iota
@@ -36,14 +36,13 @@ const (
 	Ask
 	// TryAgain: the slot is moving, and the keys of one call are on both nodes.
 	TryAgain
-	// NoScript: the server did not know a script by its hash. It is sent the text.
+	// NoScript: the server did not know a script by its hash. The text is sent to it.
 	NoScript
 	// NoAuth: the password is missing or wrong.
 	NoAuth
 	// NoPermission: the user lacks a permission. See [Store.Permissions].
 	NoPermission
-	// Misconfigured: the server refuses writes because it cannot save, or has
-	// too few replicas.
+	// Misconfigured: the server refuses writes because it cannot save, or has too few replicas.
 	Misconfigured
 	// WrongType: the key holds a value of another type.
 	WrongType
@@ -80,10 +79,9 @@ func (c Class) String() string {
 	return "other"
 }
 
-// Error says why there is no decision. With [errors.Is] it matches
-// [engine.ErrStoreUnavailable], its cause, such as [context.DeadlineExceeded], and,
-// if the operation may have been charged, [engine.ErrOutcomeUnknown]. That of an
-// operation which was charged and not replicated also matches [engine.ErrNotReplicated].
+// Error is the reason why there is no decision. With [errors.Is] it matches [engine.ErrStoreUnavailable], its cause,
+// such as [context.DeadlineExceeded], and, if the operation may have been charged, [engine.ErrOutcomeUnknown]. If the
+// operation was charged but not replicated, it also matches [engine.ErrNotReplicated].
 type Error struct {
 	Class Class
 	// Text is the message of the server or the connection.
@@ -94,8 +92,7 @@ type Error struct {
 // Error returns the class and the text.
 func (e *Error) Error() string { return "redisstore: " + e.Class.String() + ": " + e.Text }
 
-// Public returns the class without the text, for clients that must not see
-// messages of the server.
+// Public returns the class without the text, for clients that must not see the server's messages.
 func (e *Error) Public() string {
 	if e.Class == NotReplicated {
 		return "the request was charged, and the store could not confirm it: " + e.Class.String()
@@ -106,9 +103,8 @@ func (e *Error) Public() string {
 // Unwrap returns the context's error, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Away reports whether the server did not answer, or cannot be used for the time being. A
-// wrong password, a missing permission, a full server or a state that cannot be read lasts
-// until an operator acts.
+// Away reports whether the server did not answer, or cannot be used for the time being. A wrong password, a missing
+// permission, a full server or an unreadable state lasts until an operator acts.
 func (e *Error) Away() bool {
 	switch e.Class {
 	case ReadOnly, Loading, Busy, ClusterDown, MasterDown, Moved, Ask, TryAgain, Unsent, OutcomeUnknown:
@@ -118,7 +114,7 @@ func (e *Error) Away() bool {
 	}
 }
 
-// Away reports whether the server will answer otherwise without an operator: see [Error.Away].
+// Away reports whether the error will go away without an operator: see [Error.Away].
 func (e *ServerError) Away() bool { return (&Error{Class: classOf(e.Text)}).Away() }
 
 // Is reports whether the error matches [engine.ErrStoreUnavailable],
@@ -136,7 +132,7 @@ func (e *Error) Is(target error) bool {
 	}
 }
 
-// prefixes maps the beginnings of a server's errors to classes.
+// prefixes maps the prefixes of a server's errors to classes.
 var prefixes = []struct {
 	begins string
 	class  Class
@@ -159,13 +155,12 @@ var prefixes = []struct {
 	{"NOREPLICAS", ReadOnly},
 	{"WRONGTYPE", WrongType},
 	{"GARBAGE", Garbage},
-	{"FULL", OutOfMemory}, // of the open reservations
+	{"FULL", OutOfMemory}, // the open reservations are full
 	{"NEWER", Newer},
 }
 
-// classOf returns the class of an error of a server or a script. Depending on their
-// version, servers put "ERR Error running script" or "-" before the text of an error
-// within a script.
+// classOf returns the class for an error of a server or a script. Depending on their version, servers put "ERR Error
+// running script" or "-" before the text of an error within a script.
 func classOf(text string) Class {
 	text = strings.TrimPrefix(text, "-")
 	for _, p := range prefixes {
@@ -178,7 +173,7 @@ func classOf(text string) Class {
 			return p.class
 		}
 	}
-	// Redis 7, where a script runs a command or uses a key that its user may not.
+	// Redis 7, if a script runs a command or uses a key that its user may not.
 	if strings.Contains(text, "can't run this command") || strings.Contains(text, "can't access at least one of the keys") {
 		return NoPermission
 	}
@@ -191,8 +186,8 @@ func (s *Store) fail(class Class, text string, cause error) error {
 	return &Error{Class: class, Text: text, cause: cause}
 }
 
-// scriptError returns the error of one operation that its script answered. partly
-// says that the script had written something before.
+// scriptError returns the error for one operation that its script answered. partly means that the script had written
+// something before.
 func (s *Store) scriptError(text string, partly bool) error {
 	class := classOf(text)
 	if partly {
@@ -201,7 +196,7 @@ func (s *Store) scriptError(text string, partly bool) error {
 	return s.fail(class, text, nil)
 }
 
-// wrap makes an Error of the error of a whole call.
+// wrap makes an Error from the error of a whole call.
 func (s *Store) wrap(ctx context.Context, err error) error {
 	var server *ServerError
 	switch {
@@ -216,10 +211,9 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	}
 }
 
-// cause returns the context's error that ended a call, nil if none did. The
-// client's own timer for the context's deadline can fire a little before the
-// context's, and callers share a dial: the deadline of one ends it for all.
-// A timeout of the network is a deadline exceeded, as package net has it.
+// cause returns the context's error that ended a call, or nil. The client's own timer for the context's deadline can
+// fire a little before the context's, and callers share a dial: the deadline of one ends it for all. A network
+// timeout counts as a deadline exceeded, as in package net.
 func cause(ctx context.Context, err error) error {
 	if c := ctx.Err(); c != nil {
 		return c

@@ -8,8 +8,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestEveryClassIsExplained: the errors page says of each class why it occurs and what to
-// do.
+// TestEveryClassIsExplained checks that the errors page says for each class why it occurs and what to do.
 func TestEveryClassIsExplained(t *testing.T) {
 	data, err := os.ReadFile("../docs/reference/errors.md")
 	if err != nil {
@@ -25,8 +24,8 @@ func TestEveryClassIsExplained(t *testing.T) {
 	}
 }
 
-// TestEveryClassHasItsAnswer: both pages say of each class whether failure mode local
-// answers it by a share.
+// TestEveryClassHasItsAnswer checks that both pages say for each class whether failure mode local answers it by a
+// share.
 func TestEveryClassHasItsAnswer(t *testing.T) {
 	for name, column := range map[string]int{"errors.md": 2, "redis.md": 4} {
 		data, err := os.ReadFile("../docs/reference/" + name)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Known bug 34: each error has its class, whatever a server adds before or after it.
+// Known bug 34: each error has its class, whatever text a server adds before or after it.
 func TestClasses(t *testing.T) {
 	for text, want := range map[string]Class{
 		"READONLY You can't write against a read only replica.":                                    ReadOnly,
@@ -39,8 +39,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// A server that does not know the script, and a caller whose time is over: nothing ran, and
-// the server was only slow, so that the failure mode local answers by a share.
+// If a server does not know the script and the caller's deadline has passed, nothing has run and the server was
+// merely slow, so failure mode local answers by a share.
 func TestScriptThatNoTimeIsLeftFor(t *testing.T) {
 	over, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
 	defer cancel()
@@ -53,8 +53,8 @@ func TestScriptThatNoTimeIsLeftFor(t *testing.T) {
 	}
 }
 
-// A dial that several callers share ends with the first one's deadline, and the network
-// calls that a timeout: for the others it is a deadline exceeded too, and nothing was sent.
+// A dial shared by several callers ends at the first one's deadline with a network timeout. For the other callers
+// that counts as a deadline exceeded too, and nothing was sent.
 func TestSharedDialTimesOut(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	err := new(Store).wrap(context.Background(), fmt.Errorf("%w: %w", ErrNotSent, dial))

@@ -12,19 +12,16 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// The format marker is a key beside the data, "headgate/shards". It holds what all
-// processes that share the data must agree on: the format of the states, the number
-// of shards and the layout. The first store that is opened writes it. The build before
-// this one keeps its number of shards in the same key, and refuses to start when it
-// finds this text.
+// The format marker is a key in the data, "headgate/shards". It holds everything that all processes sharing the data
+// must agree on: the format of the states, the number of shards and the layout. The first store that is opened writes
+// it. The previous build keeps its number of shards in the same key, and refuses to start when it finds this text.
 //
-// Every store in use reads the marker again each markerInterval. A store that finds
-// another marker refuses to decide, because it would count apart from the others.
+// Every store in use reads the marker again each markerInterval. A store that finds another marker refuses to decide,
+// because it would count separately from the others.
 
-// format is the first byte of every state; lua/common.lua has the same number.
-// States of the format before it are read. A newer one is an error. wide is the first byte of
-// a state with a number above 2^32−1, which then has 6 bytes in the place of 4: a build that
-// does not know it takes it for a newer format.
+// format is the first byte of every state; lua/common.lua has the same number. States of the previous format are
+// readable. A newer one is an error. wide is the first byte of a state with a number above 2^32−1, which then has 6
+// bytes instead of 4: a build that does not know it takes it for a newer format.
 const (
 	format = 2
 	wide   = 3
@@ -33,8 +30,8 @@ const (
 const (
 	markerInterval = time.Second
 	markerText     = "format=%d shards=%d"
-	// layoutText follows where states are fields of hashes, movingText while
-	// [Store.Relayout] moves them to another layout.
+	// layoutText precedes the layout if states are fields of hashes, and movingText while [Store.Relayout] moves them
+	// to another layout.
 	layoutText = " layout="
 	movingText = " moving="
 )
@@ -49,15 +46,12 @@ func (s *Store) ownMarker() string {
 	return marker
 }
 
-// EnsureFormat checks that this store can share the data on the server: that the
-// format marker beside the data has this build's format, and this store's shards
-// and layout. It writes the marker if there is none. [Store.Check] and stores that are
-// opened by URL call it.
+// EnsureFormat checks that this store can share the data on the server: that the format marker has this build's
+// format, and this store's shards and layout. It writes the marker if there is none. [Store.Check] and stores opened
+// by URL call it.
 //
-// An error says that this store would not find what other processes store, and
-// how to mend that. A server that does not answer is no error, except with shards or
-// hashes:
-// the marker is read again while the store is in use.
+// An error means that this store would not find other processes' states, and explains how to fix that. A server that
+// does not answer is not an error, except with shards or hashes: the marker is read again while the store is in use.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
 		return nil // tests: no other process uses the data
@@ -86,8 +80,7 @@ func (s *Store) ensureFormat(ctx context.Context) error {
 	return s.markerError(marker)
 }
 
-// writeMarker writes the marker where there is none, or replaces that of the build
-// before, whose text is its number of shards.
+// writeMarker writes a missing marker, or replaces that of the previous build, whose text is its number of shards.
 func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) error {
 	if old != "" && oldShards != len(s.shards) {
 		return s.shardsError(oldShards)
@@ -108,7 +101,7 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 	}
 	if err != nil {
 		if s.plain() {
-			return nil // the server takes no writes now; the next reading misses the marker
+			return nil // the server accepts no writes now; the next reading will find the marker missing
 		}
 		return err
 	}
@@ -119,7 +112,7 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 	return err
 }
 
-// markerError returns the error of a marker that is not this store's.
+// markerError returns the error for a marker that is not this store's.
 func (s *Store) markerError(marker string) error {
 	var other, shards int
 	base, moving, _ := strings.Cut(marker, movingText)
@@ -142,14 +135,14 @@ func (s *Store) markerError(marker string) error {
 	}
 }
 
-// isLayout reports whether a marker's text is that of a layout, or missing.
+// isLayout reports whether a marker's text is a valid layout, or missing.
 func isLayout(text string) bool {
 	_, err := ParseLayout(cmp.Or(text, "keys"))
 	return err == nil
 }
 
-// plain reports whether a store with the defaults would find the same states. Only then
-// may a store start before it has read the marker.
+// plain reports whether a store with the defaults would find the same states. Only then may a store start before it
+// has read the marker.
 func (s *Store) plain() bool { return len(s.shards) == 0 && s.hashes == 0 }
 
 func (s *Store) layoutError(layout string) error {

@@ -8,17 +8,15 @@ import (
 	"strings"
 )
 
-// olderKeys matches the keys of fixed windows, sliding windows and pacers of the
-// build before this one. They have no grid, so this build does not read them: it
-// would start these limits from zero while that build counts on.
+// olderKeys matches the keys of fixed windows, sliding windows and pacers of the previous build. They have no grid,
+// so this build does not read them: it would start these limits from zero while that build keeps counting.
 const olderKeys = "/*/[fps]*[rw]/*"
 
-// maxScanned bounds the keys of one node that are looked at.
+// maxScanned bounds the keys scanned on one node.
 const maxScanned = 10_000_000
 
-// findOlderStates returns an error of class Older if the server holds such states.
-// A store searches before it writes the format marker. On a server without such
-// states that takes some 0.5 s for a million keys.
+// findOlderStates returns an error of class Older if the server holds such states. A store searches before it writes
+// the format marker. On a server without such states that takes some 0.5 s for a million keys.
 func (s *Store) findOlderStates(ctx context.Context) error {
 	nodes, err := s.nodeKeys(ctx)
 	if err != nil {
@@ -55,8 +53,8 @@ func (s *Store) scan(ctx context.Context, key string) (found string, err error) 
 	return found, err
 }
 
-// isOlderKey reports whether the older build wrote a key: the algorithm without a
-// grid, a name and a subject follow the space.
+// isOlderKey reports whether the older build wrote a key: after the space come the algorithm without a grid, a name
+// and a subject.
 func (s *Store) isOlderKey(key string) bool {
 	rest, ok := strings.CutPrefix(key, s.prefix+"/")
 	fields := strings.SplitN(rest, "/", 4)
@@ -91,7 +89,7 @@ func (s *Store) nodeKeys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// tagInSlot returns a hash tag whose slot is at.
+// tagInSlot returns a hash tag in the slot at.
 func tagInSlot(at uint16) string {
 	for n := 0; ; n++ {
 		if text := strconv.Itoa(n); slotOfKey(text) == at {

@@ -10,34 +10,32 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker is what a store in use knows of the format marker.
+// marker is the state of a store's knowledge of the format marker.
 type marker struct {
-	// due is when a decision has to look at the fields below, in ns since 1970.
-	// Until then decisions take no lock.
+	// due is when a decision must check the fields below, in ns since 1970. Until then decisions take no lock.
 	due atomic.Int64
-	// wrong is the error of the last reading, nil if the marker was right.
+	// wrong is the error of the last reading, or nil if the marker was right.
 	wrong atomic.Pointer[error]
-	// known is whether the marker was right once. A store with shards or hashes decides
-	// nothing before: it would count apart from the others.
+	// known is true once the marker was right. A store with shards or hashes decides nothing before, because it could
+	// count separately from the others.
 	known atomic.Bool
 
 	mu       sync.Mutex
-	answered time.Time     // when the last reading began that the server answered
+	answered time.Time     // when the last answered reading began
 	failed   bool          // a later reading was not answered
-	reading  chan struct{} // closed when the reading in progress ends; nil if there is none
+	reading  chan struct{} // closed when the reading in progress ends, or nil
 
-	// The fields below matter in the store that wrote the marker. A process of the
-	// older build may have run at that time without a state on the server yet, so
-	// the store searches for older states again. Only the reading in progress uses
-	// them.
+	// The fields below matter in the store that wrote the marker. A process of the older build may have been running
+	// at that time without having written a state yet, so the store searches for older states again. Only the reading
+	// in progress uses them.
 	written    atomic.Int64 // when, in µs since 1970; 0 if another store wrote it
 	searches   int
 	lastSearch time.Time
 	older      error // of the last search
 }
 
-// searchTimes are when states of the older build are searched for again, after the
-// marker was written. While there are any, the search is repeated each minute.
+// searchTimes are the times after writing the marker at which states of the older build are searched for again. While
+// there are any, the search is repeated each minute.
 var searchTimes = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
 
 // searchAgain returns an error if an older build has written states since the
@@ -62,20 +60,17 @@ func (s *Store) searchAgain(ctx context.Context) error {
 	return err
 }
 
-// markerWait is how long a decision waits for a reading of the marker at most; it
-// also waits at most a third of the time to its deadline. The first decisions with shards or
-// hashes wait until the reading ends. markerTimeout ends a
-// reading, with the search for older states.
+// markerWait is the longest time that a decision waits for a reading of the marker; it also waits at most a third of
+// the time to its deadline. The first decisions with shards or hashes wait until the reading ends. markerTimeout ends
+// a reading, including the search for older states.
 const (
 	markerWait    = 100 * time.Millisecond
 	markerTimeout = 30 * time.Second
 )
 
-// readMarkerAgain reads the marker again if the last reading is too old. While a
-// store is in use, the reading runs beside the decisions. Before the first
-// decision, and after two intervals without one, all decisions wait for the
-// reading. They do not wait if the last reading failed, because the node of the
-// marker may be down: they go by what is known.
+// readMarkerAgain reads the marker again if the last reading is too old. While a store is in use, the reading runs in
+// the background. Before the first decision, and after two intervals without one, all decisions wait for the reading.
+// They do not wait if the last reading failed, because the node of the marker may be down: they use the last result.
 func (s *Store) readMarkerAgain(ctx context.Context) {
 	m := &s.marker
 	now := time.Now()
@@ -87,7 +82,7 @@ func (s *Store) readMarkerAgain(ctx context.Context) {
 	reading := m.reading
 	wait := reading != nil && age >= 2*markerInterval && !m.failed
 	if !wait {
-		m.due.Store(now.Add(markerInterval / 10).UnixNano()) // look again when the reading may have ended
+		m.due.Store(now.Add(markerInterval / 10).UnixNano()) // check again when the reading may have ended
 	}
 	m.mu.Unlock()
 	if !wait {
@@ -109,7 +104,7 @@ func (s *Store) readMarkerAgain(ctx context.Context) {
 	}
 }
 
-// startReading starts a reading of the marker. marker.mu is held.
+// startReading starts a reading of the marker. The caller holds marker.mu.
 func (s *Store) startReading(now time.Time) {
 	m := &s.marker
 	reading := make(chan struct{})
@@ -137,9 +132,8 @@ func (s *Store) startReading(now time.Time) {
 	}
 }
 
-// checkMarker reads the marker and returns what is wrong with it. answered is false
-// if the server did not answer. A missing marker, as after the server has lost its
-// data, is written again.
+// checkMarker reads the marker and returns its error. answered is false if the server did not answer. A missing
+// marker, as after a loss of the server's data, is written again.
 func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
 	short, cancel := context.WithTimeout(ctx, markerInterval)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// slowMarker is a server that answers the marker after a while, and no other command.
+// slowMarker is a server that answers the marker's read after a while, and no other command.
 type slowMarker struct {
 	Conn
 
@@ -39,14 +39,14 @@ func (c *slowMarker) Do(ctx context.Context, commands []Command, replies []Reply
 func (*slowMarker) Cluster() bool { return false }
 func (*slowMarker) Close() error  { return nil }
 
-// The first decision with hashes waits for the marker, so far as its deadline allows: without
-// it there is none, because the states can be in another layout. With keys it does not need it.
+// The first decision with hashes waits for the marker until its deadline: without it there is no decision, because
+// the states may be in another layout. With keys it does not need the marker.
 func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
 	for _, c := range []struct {
 		hashes   int
 		deadline time.Duration
 		waits    time.Duration
-		class    Class // OutcomeUnknown if the server was asked to decide
+		class    Class // OutcomeUnknown if a decision was sent to the server
 	}{
 		{hashes: 1, waits: 500 * time.Millisecond, class: OutcomeUnknown},
 		{hashes: 1, deadline: 300 * time.Millisecond, waits: 100 * time.Millisecond, class: Unsent},

@@ -9,48 +9,45 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A script call blocks the server for all its clients, by a few µs for each limit
-// that it reads and writes. So the work of one call is bounded. A further
-// operation on a limit that the call has read already costs much less, and next
-// to nothing where operations are merged.
+// A script call blocks the server for all its clients, by a few µs for each limit that it reads and writes. So the
+// work of one call is bounded. Another operation on a limit that the call has already read costs much less, and
+// almost nothing if operations are merged.
 const (
 	maxCallWork  = 128 * limitWork
-	limitWork    = 4 // of a limit that is read and written
-	fieldWork    = 2 // of a limit whose state is a field of a hash: merge.lua takes half of the time
-	repeatedWork = 1 // of one more operation on it
+	limitWork    = 4 // for a limit that is read and written
+	fieldWork    = 2 // for a limit whose state is a field of a hash: merge.lua takes half the time
+	repeatedWork = 1 // for another operation on it
 	maxCallOps   = 1024
 )
 
-// pipeline is the memory of one Do: its operations, grouped into script calls. It
-// is reused.
+// pipeline is the memory for one Do: its operations, grouped into script calls. It is reused.
 type pipeline struct {
 	store   *Store
 	ops     []engine.Op
 	results []engine.Result
-	calls   []scriptCall // that have to be sent
-	steps   []algo.Step  // of the operation whose answer is decoded
-	// replicas is what the operations wait for.
+	calls   []scriptCall // calls to be sent
+	steps   []algo.Step  // of the operation whose answer is being decoded
+	// replicas is the strictest requirement of the operations.
 	replicas engine.Replicas
-	body     []byte // of a reservation that is being encoded
+	body     []byte // of a reservation being encoded
 	// undelayed is set for the part of a reserve whose limits on other slots cannot delay.
 	undelayed bool
 
-	// Of one round trip:
+	// For one round trip:
 	commands []Command
 	replies  []Reply
-	sent     []int              // commands[i] is of calls[sent[i]]
-	unacked  map[place]struct{} // where the calls write that have no answer yet
-	touched  []place            // where one call writes
+	sent     []int              // commands[i] belongs to calls[sent[i]]
+	unacked  map[place]struct{} // keys written by unanswered calls
+	touched  []place            // keys written by one call
 	args     []string           // of all commands
-	acks     []Reply            // of the replicas, for each command; nil if none is waited for
-	decided  []int              // the operations of the command whose reply is decoded
+	acks     []Reply            // from the replicas, for each command; nil if there is no wait
+	decided  []int              // operations of the command whose reply is being decoded
 
-	// Of the command that is encoded: all its arguments in one text, so that they
-	// take one allocation.
+	// For the command being encoded: all its arguments in one text, so that they take one allocation.
 	text     []byte
 	argEnds  []int     // where each argument ends in text
 	keyCount int       // the first arguments are keys
-	fields   []fieldAt // the fields that the command is about, where states are fields
+	fields   []fieldAt // the command's fields, if states are fields
 }
 
 // scriptCall is one call of a script.
@@ -61,8 +58,7 @@ type scriptCall struct {
 	ops      []int // indices in pipeline.ops
 	work     int
 	merger   *merger // the operations of a call of merge.lua
-	// stale says that ops has changed since they were merged: some of them were
-	// answered.
+	// stale is true if ops has changed since they were merged, because some were answered.
 	stale    bool
 	sendText bool // the server does not know the script's hash: send its text
 	moving   bool // the slot is moving to another node: pause before the next try
@@ -79,19 +75,19 @@ func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Result) {
 	}
 }
 
-// free returns the memory to the pool, without a reference to the caller's.
+// free returns the memory to the pool, without references to the caller's.
 func (p *pipeline) free() {
 	p.clear()
 	used := 1
 	for i := range p.ops {
 		used = max(used, len(p.ops[i].Charges))
 	}
-	clear(p.steps[:min(used, engine.MaxCharges)]) // to clear all takes a tenth of a call's time
+	clear(p.steps[:min(used, engine.MaxCharges)]) // clearing all takes a tenth of a call's time
 	p.store, p.ops, p.results = nil, nil, nil
 	pipelines.Put(p)
 }
 
-// clear forgets the calls, and keeps their memory.
+// clear removes the calls, but keeps their memory.
 func (p *pipeline) clear() {
 	for i := range p.calls {
 		p.calls[i].clear()
@@ -111,7 +107,7 @@ func (p *pipeline) clearRoundTrip() {
 	p.acks = nil
 }
 
-// clear forgets the operations, and keeps their memory.
+// clear removes the operations, but keeps their memory.
 func (c *scriptCall) clear() {
 	c.ops = c.ops[:0]
 	if c.merger != nil {
@@ -119,9 +115,8 @@ func (c *scriptCall) clear() {
 	}
 }
 
-// add puts an operation into a script call of its slot: into one that runs the
-// same template, or else into a new one. Calls of one slot run in the order in
-// which they are sent, so the operations of a key stay in order.
+// add adds an operation to a script call of its slot: to one that runs the same template, or to a new one. Calls of
+// one slot run in the order in which they are sent, so the operations on a key stay in order.
 func (p *pipeline) add(i int) {
 	op := &p.ops[i]
 	t, f := scriptFor(op)
@@ -146,8 +141,7 @@ func (p *pipeline) add(i int) {
 	}
 }
 
-// scriptFor returns the template and the family of the script that decides an
-// operation.
+// scriptFor returns the template and the family of the script for an operation.
 func scriptFor(op *engine.Op) (template, family) {
 	f := families[op.Charges[0].Limit.Algorithm()]
 	for i := range op.Charges {
@@ -171,9 +165,9 @@ func scriptFor(op *engine.Op) (template, family) {
 	}
 }
 
-// callFor returns the call that an operation joins, nil if it needs a new one, and
-// the work that it adds to the call. If a call has its key already, that is the
-// one, so that no key is in two calls. Otherwise it is the last call of its slot.
+// callFor returns the call that an operation joins, or nil if it needs a new one, and the work that it adds to the
+// call. If a call already has its key, it is that call, so that no key is in two calls. Otherwise it is the last call
+// of its slot.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
 	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {
@@ -214,7 +208,7 @@ func sameKey(a, b *engine.Op) bool {
 	return first == second
 }
 
-// newCall adds an empty call, in the memory of an earlier one if there is any.
+// newCall adds an empty call, reusing the memory of an earlier one if possible.
 func (p *pipeline) newCall() *scriptCall {
 	if len(p.calls) < cap(p.calls) {
 		p.calls = p.calls[:len(p.calls)+1]

@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// MaxFields is the number of fields from which on [Store.Check] warns about a hash. The
-// server is blocked while a hash dies by its TTL: some 15 ms for as many fields.
+// MaxFields is the number of fields from which [Store.Check] warns about a hash. The server is blocked while such a
+// hash expires: some 15 ms for this many fields.
 const MaxFields = 50_000
 
-// sizeWarning warns about the largest hash that has more fields than that. It looks at
-// as many keys of a node as findOlderStates at most. What a server does not answer is no
-// warning: a decision meets it too.
+// sizeWarning warns about the largest hash with more than MaxFields fields. It scans at most as many keys of a node
+// as findOlderStates. Errors give no warning, because decisions will report them.
 func (s *Store) sizeWarning(ctx context.Context) string {
 	if s.hashes == 0 || s.clock != nil {
 		return ""
@@ -37,7 +36,7 @@ func (s *Store) sizeWarning(ctx context.Context) string {
 			return ""
 		}
 	}
-	size-- // the cursor of the sweep is no state
+	size-- // the cursor of the sweep is not a state
 	if size <= MaxFields {
 		return ""
 	}

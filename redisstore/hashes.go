@@ -8,8 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hashes is the number of hashes that share the states of a limit, in each shard. With 0
-// each state has a key of its own.
+// hashes is the number of hashes that share the states of a limit, in each shard. With 0 each state has its own key.
 //
 //	headgate/policy:api/token-bucket/default/#7      the eighth hash of the limit
 //	headgate/policy:api/token-bucket/default/#7{3}   the same, with shards
@@ -43,8 +42,8 @@ func (n hashes) String() string {
 	return "hash:" + strconv.Itoa(int(n))
 }
 
-// of returns the hash of a subject. It follows from the subject alone: FNV-1a, of which
-// the first steps of MurmurHash3's fmix64 mix the bits. The upper ones choose.
+// of returns the hash for a subject. It depends only on the subject: FNV-1a, with the bits mixed by the first steps
+// of MurmurHash3's fmix64. The upper bits choose.
 func (n hashes) of(subject string) int32 {
 	h := uint64(14695981039346656037)
 	for i := range len(subject) {
@@ -59,7 +58,7 @@ func (s *Store) hashed(a algo.Algorithm) bool {
 	return s.hashes > 0 && families[a] <= familyFixed
 }
 
-// appendHash appends what follows the head in the name of the hash that has a subject.
+// appendHash appends the name of the hash for a subject after the head.
 func (s *Store) appendHash(b []byte, hash int32, subject string) []byte {
 	b = strconv.AppendInt(append(b, '#'), int64(hash), 10)
 	if len(s.shards) > 0 {
@@ -68,8 +67,8 @@ func (s *Store) appendHash(b []byte, hash int32, subject string) []byte {
 	return b
 }
 
-// groupByHash puts the keys of a limit that are in one hash next to each other, in the
-// order in which they came, and returns how many hashes there are.
+// groupByHash puts the keys of a limit that share a hash next to each other, in order of arrival, and returns the
+// number of hashes.
 func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
 	if len(m.lastOf) < int(n) {
 		m.lastOf = make([]int32, n)
@@ -77,7 +76,7 @@ func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
 			m.lastOf[i] = none
 		}
 	}
-	first, last := m.order[:0], m.lastOf // the first key of each hash, in the order in which hashes came
+	first, last := m.order[:0], m.lastOf // the first key of each hash, in order of the hashes' appearance
 	for k := l.first; k != none; {
 		next := m.keys[k].next
 		hash := n.of(m.keys[k].subject)
@@ -104,9 +103,8 @@ func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
 	return len(first)
 }
 
-// encodeHashed encodes a call of merge.lua as encodeMerged does, where the keys of a
-// hash are a group: the hashes; and for each limit its numbers and the sizes of its
-// groups, followed by the fields and the entries of each group.
+// encodeHashed encodes a call of merge.lua like encodeMerged, with the keys of a hash as a group: first the hashes,
+// then for each limit its numbers and the sizes of its groups, followed by the fields and the entries of each group.
 func (p *pipeline) encodeHashed(m *merger, now int64) {
 	for i := range m.limits {
 		l := &m.limits[i]
@@ -143,7 +141,7 @@ func (p *pipeline) encodeHashed(m *merger, now int64) {
 	}
 }
 
-// groupEnd returns the key behind the group that begins with k, and the group's size.
+// groupEnd returns the key after the group that begins with k, and the group's size.
 func (m *merger) groupEnd(k int32) (next int32, size int) {
 	hash := m.keys[k].hash
 	for next = k; next != none && m.keys[next].hash == hash; next = m.keys[next].next {
@@ -152,16 +150,16 @@ func (m *merger) groupEnd(k int32) (next int32, size int) {
 	return next, size
 }
 
-// place is where a call writes: a key, and where that is a hash of states, a field of it.
+// place is a place that a call writes to: a key and, if that is a hash of states, a field of it.
 type place struct{ key, field string }
 
-// fieldAt is a field of the hash that is one of a command's keys.
+// fieldAt is a field of the hash at the index key of a command's keys.
 type fieldAt struct {
 	key   int
 	field string
 }
 
-// noteFields notes the fields of an operation, whose keys begin at first.
+// noteFields records the fields of an operation, whose keys start at first.
 func (p *pipeline) noteFields(op *engine.Op, first int) {
 	if p.store.hashes == 0 {
 		return
@@ -182,7 +180,7 @@ func (p *pipeline) noteFields(op *engine.Op, first int) {
 	}
 }
 
-// places sets p.touched to where the command that was encoded last writes.
+// places sets p.touched to the places that the last encoded command writes to.
 func (p *pipeline) places(command *Command) {
 	keys, next := command.keys(), 0
 	p.touched = p.touched[:0]
@@ -191,7 +189,7 @@ func (p *pipeline) places(command *Command) {
 		for ; next < len(p.fields) && p.fields[next].key == i; next++ {
 			p.touched = append(p.touched, place{key: key, field: p.fields[next].field})
 		}
-		if next == from { // no hash of states
+		if next == from { // not a hash of states
 			p.touched = append(p.touched, place{key: key})
 		}
 	}

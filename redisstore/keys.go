@@ -13,16 +13,15 @@ import (
 //	headgate/policy:api/token-bucket/default/{alice}
 //	prefix  /space     /algorithm   /name   /{subject}
 //
-// The numbers that name another counter stand after the algorithm: see
-// appendGrid.
+// Numbers that distinguish counters follow the algorithm: see appendGrid.
 //
 // The braces are the hash tag of a Cluster: all state of a subject is in one slot.
 // A subject that has a hash tag of its own keeps it, after an empty field:
 //
 //	headgate/inline/fixed-window/default//cart:{42}
 //
-// A subject with a closing brace that ends no hash tag is escaped after "%",
-// because a Cluster would take that brace for the end of our hash tag:
+// A subject with a closing brace that does not end a hash tag is escaped after "%", because a Cluster would take that
+// brace for the end of our hash tag:
 //
 //	headgate/inline/fixed-window/default/%{a%7Db}
 //
@@ -34,17 +33,16 @@ const (
 	tagEscapes   = "%}"
 )
 
-// permitUnits stands for the algorithm in the second key of a concurrency limit,
-// which has each holder's units.
+// permitUnits replaces the algorithm in the second key of a concurrency limit, which has each holder's units.
 const permitUnits = "concurrency-units"
 
-// settled stands for the algorithm in the key that says that a reservation was settled.
-// Its id stands for the limit's name.
+// settled replaces the algorithm in the key that marks a reservation as settled. The reservation's id replaces the
+// limit's name.
 const settled = "settled"
 
-// appendKeys appends the keys of an operation, limit by limit, and calls end after
-// each of them with all text so far. A settle has its reservation's key first, and where a reservation has
-// a term, the keys of those that are open are the first.
+// appendKeys appends the keys of an operation, limit by limit, and calls end after each of them with all text so far.
+// A settle has its reservation's key first. If a reservation has a term, the keys of the open reservations come
+// first.
 func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
 	if op.Kind == engine.OpReserve && op.Term != nil || op.Kind == engine.OpSettle && op.Reservation.Term != nil {
 		for _, kind := range openKinds {
@@ -74,8 +72,8 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 	}
 }
 
-// Keys returns the keys of an operation, in order: of a settle, that of its reservation;
-// then those of the limits' states, two for a concurrency limit, one for any other. See docs/design/keys.md.
+// Keys returns the keys of an operation, in order: for a settle, its reservation's; then those of the limits' states,
+// two for a concurrency limit, one for any other. See docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {
@@ -127,8 +125,8 @@ func appendEscaped(b []byte, s, special string) []byte {
 	return b
 }
 
-// appendGrid appends the numbers of a limit that are part of its key, because
-// units that are counted on one grid cannot be moved to another.
+// appendGrid appends the numbers of a limit that are part of its key, because units counted on one grid cannot be
+// moved to another.
 //
 //	fixed-window:60s                     from the first request
 //	fixed-window:60s:clock
@@ -165,8 +163,7 @@ var unitNames = [...]string{
 	algo.Minute: "minute", algo.Hour: "hour", algo.Day: "day", algo.Week: "week", algo.Month: "month", algo.Year: "year",
 }
 
-// appendSpan appends a span in the largest unit of s, ms and us in which it is a
-// whole number.
+// appendSpan appends a span in the largest of s, ms and us in which it is a whole number.
 func appendSpan(b []byte, us int64) []byte {
 	switch {
 	case us%1_000_000 == 0:

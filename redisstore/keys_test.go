@@ -48,7 +48,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The examples of docs/design/keys.md with hashes. A log keeps a key of its own.
+// The examples of docs/design/keys.md with hashes. A log has a separate key.
 func TestKeysOfHashes(t *testing.T) {
 	bucket, log := headgate.TokenBucket(headgate.PerSecond(1)), headgate.SlidingLog(headgate.PerSecond(1))
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestKeysOfHashes(t *testing.T) {
 	}
 }
 
-// The hashes of a limit have about as many of its keys each, and a move finds each subject
-// again in the name of its key.
+// The hashes of a limit have roughly equal numbers of keys, and a move recovers each subject from the name of its
+// key.
 func TestSubjectsSpreadOverHashes(t *testing.T) {
 	const keys, n = 10_000, 10
 	var count [n]int
@@ -94,8 +94,8 @@ func TestSubjectsSpreadOverHashes(t *testing.T) {
 	}
 }
 
-// Known bug 28: different spaces, names or subjects have different keys. Rule 12:
-// all keys of a subject are in one slot, that of its own hash tag or of the subject.
+// Known bug 28: different spaces, names or subjects have different keys. Rule 12: all keys of a subject are in one
+// slot, determined by its own hash tag or by the subject.
 func TestKeysDoNotCollide(t *testing.T) {
 	alphabet := []byte("a{}/%:")
 	word := func(raw []byte) string {
@@ -129,9 +129,8 @@ func TestKeysDoNotCollide(t *testing.T) {
 	}
 }
 
-// Each shard's tag is in its part of the slots. All keys of a subject are in one
-// slot, in the part that its own slot is in. Different subjects and spaces have
-// different keys.
+// Each shard's tag is in its range of the slots. All keys of a subject are in one slot, in the range that contains
+// its own slot. Different subjects and spaces have different keys.
 func TestShards(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 64, MaxShards} {
 		tags := newShards(n)
@@ -162,7 +161,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// The slots that the Cluster specification and CLUSTER KEYSLOT give.
+// The slots given by the Cluster specification and by CLUSTER KEYSLOT.
 func TestSlot(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"123456789": 12739, "foo": 12182, "{user1000}.following": 3443, "{user1000}.followers": 3443, "foo{}{bar}": 8363, "foo{bar}{zap}": 5061,

@@ -7,33 +7,32 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The script merge.lua decides allows, peeks and gives of token buckets, pacers
-// and fixed windows, and counts of fixed windows. All operations of one key in a call are merged: the script
-// reads and writes the key once, and answers with the state that it found. The
-// steps of package algo then decide each operation on that state, in order
-// (decode.go), with the answer that it would have had alone.
+// The script merge.lua decides allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
+// fixed windows. All operations on one key in a call are merged: the script reads and writes the key once, and
+// answers with the state that it found. The steps of package algo then decide each operation on that state, in order
+// (decode.go), with the same answer as if alone.
 
 // merger merges the operations of one script call by key. Its memory is reused.
 type merger struct {
 	limits   []mergedLimit
 	keys     []mergedKey
 	heads    []keyHead
-	next     []int32 // the operation that follows on the same key, or none
+	next     []int32 // the next operation on the same key, or none
 	index    map[subject]int32
-	deferred []int   // operations that wait for the next call
-	lastOf   []int32 // of each hash the last key that was put into it; none between calls
+	deferred []int   // operations for the next call
+	lastOf   []int32 // for each hash, the last key added to it; none between calls
 	order    []int32 // the first key of each hash
 }
 
-// mergedLimit is one limit in one name space, with the keys that it is applied to.
+// mergedLimit is one limit in one name space, with its keys.
 type mergedLimit struct {
 	limit       engine.Limit
 	head        int32 // in merger.heads
 	first, last int32 // its keys, linked by mergedKey.next
 	count       int   // of its keys
-	groups      int   // of its keys, where states are fields of hashes
-	// cost is set where the operations of every key are one allow of that cost.
-	// It is 0 where each key has a list of entries.
+	groups      int   // of its keys, if states are fields of hashes
+	// cost is set if the operations of every key are one allow of that cost. It is 0 if each key has a list of
+	// entries.
 	cost int64
 }
 
@@ -42,15 +41,14 @@ type mergedKey struct {
 	subject     string
 	limit       int32 // in merger.limits
 	next        int32 // key of the same limit, or none
-	hash        int32 // where states are fields of hashes
+	hash        int32 // if states are fields of hashes
 	first, last int32 // its operations, linked by merger.next
 	charges     bool  // one of them may charge units
-	// closed says that an operation on this key was deferred, so all that follow
-	// are deferred too.
+	// closed is true if an operation on this key was deferred, so that all later ones are deferred too.
 	closed bool
 }
 
-// keyHead is what the names of a limit's keys begin with, unformatted.
+// keyHead is the unformatted beginning of the names of a limit's keys.
 type keyHead struct {
 	space   string
 	counter engine.Counter
@@ -71,7 +69,7 @@ const none = -1
 
 func newMerger() *merger { return &merger{index: map[subject]int32{}} }
 
-// clear forgets the operations, and the strings of their callers.
+// clear removes the operations, and the strings of their callers.
 func (m *merger) clear() {
 	clear(m.index)
 	clear(m.limits)
@@ -88,7 +86,7 @@ func mergeable(op *engine.Op) bool {
 	l := op.Charges[0].Limit.Numbers()
 	switch families[l.Algorithm] {
 	case familyBucket:
-		// Scripts bound the depth of a bucket, the steps in Go do not.
+		// Scripts bound the depth of a bucket, but the steps in Go do not.
 		if whole, _ := l.Depth(); whole >= maxUnits || l.NextPays {
 			return false
 		}
@@ -107,7 +105,7 @@ func mergeable(op *engine.Op) bool {
 	}
 }
 
-// merge merges the operations again if some of them were answered.
+// merge regroups the operations that have no answer yet.
 func (c *scriptCall) merge(ops []engine.Op) {
 	if !c.stale {
 		return
@@ -119,8 +117,8 @@ func (c *scriptCall) merge(ops []engine.Op) {
 	c.stale = false
 }
 
-// script returns the template and the family of the call's script. A merged call that is
-// one allow goes through alone.lua, which decides it itself in all but rare cases.
+// script returns the template and the family of the call's script. A merged call with a single allow uses alone.lua,
+// which decides it itself in nearly all cases.
 func (c *scriptCall) script() (template, family) {
 	if c.template != merged || len(c.ops) != 1 || c.merger.limits[0].cost == 0 {
 		return c.template, c.family

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Equal allows that follow each other are one entry, and peeks are none. A limit
-// whose keys all have one allow of the same cost needs no entries.
+// Consecutive equal allows are merged into one entry, and peeks need none. A limit whose keys all have one allow of
+// the same cost needs no entries.
 func TestEntriesAreMerged(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(10))
 	take := func(n int64) engine.Op { return engine.Single(engine.OpAllow, "k", limit, n) }
@@ -46,7 +46,7 @@ func TestEntriesAreMerged(t *testing.T) {
 	}
 }
 
-// Known bug 42. The memory of a call, which is reused, keeps no key.
+// Known bug 42. The reused memory of a call retains no key.
 func TestReusedMemoryKeepsNoKey(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(10))
 	store, err := New(emptyServer{}, Config{})
@@ -89,8 +89,8 @@ func (emptyServer) Do(_ context.Context, _ []Command, replies []Reply) {
 	}
 }
 
-// A call has up to 128 keys and up to 1024 operations on them. No key is in two
-// calls, unless it has more operations than one call may have.
+// A call has up to 128 keys and up to 1024 operations on them. No key is in two calls, unless it has more operations
+// than one call may have.
 func TestGroupingBoundsCalls(t *testing.T) {
 	bucket := headgate.TokenBucket(headgate.PerSecond(10))
 	log := headgate.SlidingLog(headgate.PerSecond(10))

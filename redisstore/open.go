@@ -12,12 +12,11 @@ import (
 
 var _ engine.Keeper = (*Store)(nil)
 
-// Open reservations are in two keys for each hash tag: a hash of what is kept by id, and a sorted set of
-// the ids by the end of their terms: lua/reserve.lua writes them, with the limits' states in one slot. On
-// one server there is one tag, with shards one for each of them, and on a Cluster without shards one for
-// each slot.
+// Open reservations are in two keys for each hash tag: a hash of the reservations by id, and a sorted set of the ids
+// by the end of their terms. lua/reserve.lua writes them, in the same slot as the limits' states. There is one tag on
+// a single server, one for each shard with shards, and one for each slot on a Cluster without shards.
 
-// openKinds stand for the two keys, in their order.
+// openKinds distinguish the two keys, in order.
 var openKinds = [2]string{"open", "due"}
 
 // slotTags are the tags of all slots.
@@ -48,13 +47,13 @@ func (s *Store) openKeys(tag string) []string {
 	return []string{s.coordinatorKey(openKinds[0], tag), s.coordinatorKey(openKinds[1], tag)}
 }
 
-// sweep is in how many parts Due looks at the slots of a Cluster without shards.
+// sweep is the number of parts in which Due covers the slots of a Cluster without shards.
 const sweep = 30
 
 // dueAgain is after how many µs Due returns a reservation once more that was not ended.
 const dueAgain = "10000000"
 
-// Due returns reservations whose term has passed. See [engine.Keeper].
+// Due returns overdue reservations. See [engine.Keeper].
 func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) {
 	tags := s.openTags()
 	if len(tags) == slotCount {
@@ -89,7 +88,7 @@ func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) 
 func (s *Store) OpenOf(ctx context.Context, key string, most int) (of []*engine.Reservation, err error) {
 	tags := s.openTags()
 	if len(tags) == slotCount || len(s.shards) > 0 {
-		tags = shards{s.openTag(key)} // where its state is
+		tags = shards{s.openTag(key)} // the tag of its state
 	}
 	for _, tag := range tags {
 		open := s.openKeys(tag)[0]
@@ -111,7 +110,7 @@ func (s *Store) OpenOf(ctx context.Context, key string, most int) (of []*engine.
 	return of, nil
 }
 
-// OpenCount returns how many reservations are open. See [engine.Keeper].
+// OpenCount returns the number of open reservations. See [engine.Keeper].
 func (s *Store) OpenCount(ctx context.Context) (count int64, err error) {
 	counts, err := s.openCounts(ctx, s.openTags())
 	for _, n := range counts {
@@ -120,7 +119,7 @@ func (s *Store) OpenCount(ctx context.Context) (count int64, err error) {
 	return count, err
 }
 
-// openCounts returns how many reservations are open with each tag, in one call.
+// openCounts returns the number of open reservations for each tag, in one call.
 func (s *Store) openCounts(ctx context.Context, tags shards) (counts []int64, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -143,7 +142,7 @@ func (s *Store) openCounts(ctx context.Context, tags shards) (counts []int64, er
 	return counts, nil
 }
 
-// readOpen reads what lua/reserve.lua keeps of a reservation under its id; nil for other bytes.
+// readOpen decodes a reservation stored by lua/reserve.lua under its id, or returns nil for other bytes.
 func readOpen(id, kept string) *engine.Reservation {
 	const head, each, ceilings, ceiling = 17, 38, 128, 7
 	b := []byte(kept)
@@ -174,7 +173,7 @@ func readOpen(id, kept string) *engine.Reservation {
 	return r
 }
 
-// number7 reads seven bytes.
+// number7 decodes a number of seven bytes.
 func number7(b []byte) (n int64) {
 	for _, digit := range b[:7] {
 		n = n<<8 | int64(digit)

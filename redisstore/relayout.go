@@ -9,34 +9,32 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// MovedStates says what [Store.Relayout] has done.
+// MovedStates counts the work of [Store.Relayout].
 type MovedStates struct {
-	// States is how many states were moved.
+	// States is the number of states moved.
 	States int64
-	// Unreadable is how many values stay where they are, because they are no states of
-	// this build. In the other layout they are not found.
+	// Unreadable is the number of values that stay where they are, because they are not states of this build. The
+	// other layout does not find them.
 	Unreadable int64
 }
 
 const (
-	// movePage is how many keys, or fields of a hash, are looked at in one step: a
-	// script that moves as many holds up the server for about a millisecond.
+	// movePage is the number of keys, or fields of a hash, handled in one step: a script that moves that many blocks
+	// the server for about a millisecond.
 	movePage = 500
 	// quietTime is how long a store in use may decide before it reads the marker again.
 	quietTime = 2 * markerInterval
-	// maxPasses bounds how often all keys are looked at.
+	// maxPasses bounds the number of passes over all keys.
 	maxPasses = 10
 )
 
-// Relayout moves all states to this store's layout: [Config.Hashes]. It may run while no
-// other process uses the data. It marks the data first, and stores of this build refuse
-// to decide until it has ended. A call that was interrupted at any point is repeated, to
-// the same layout or another one; each state is in one place at any time. progress, if it
-// is not nil, is called after each page.
+// Relayout moves all states to this store's layout: [Config.Hashes]. It may run while no other process uses the data.
+// It marks the data first, and stores of this build refuse to decide until it has ended. A call interrupted at any
+// point can be repeated, to the same layout or another one; each state is in exactly one place at any time. progress,
+// if not nil, is called after each page.
 //
-// Other than the states of token buckets, pacers and fixed windows nothing is moved. An
-// error is an [*engine.InputError] if the data has other shards, or if another call of
-// Relayout moves it elsewhere.
+// Only the states of token buckets, pacers and fixed windows are moved. An error is an [*engine.InputError] if the
+// data has other shards, or if another call of Relayout moves it elsewhere.
 func (s *Store) Relayout(ctx context.Context, progress func(MovedStates)) (moved MovedStates, err error) {
 	marker, err := s.readMarker(ctx)
 	if err != nil || marker == s.ownMarker() {
@@ -66,7 +64,7 @@ func (s *Store) Relayout(ctx context.Context, progress func(MovedStates)) (moved
 	return m.moved, s.fail(Misconfigured, fmt.Sprintf("states were still written in the old layout after %d passes: stop all servers", maxPasses), nil)
 }
 
-// movable returns an error if the data of a marker cannot be moved.
+// movable returns an error if the data cannot be moved, given its marker.
 func (s *Store) movable(marker string) error {
 	if marker == "" {
 		return &engine.InputError{Field: "store", Value: "no " + s.markerKey(), Accepted: "a Redis that a server has used: without one there is nothing to move"}
@@ -78,7 +76,7 @@ func (s *Store) movable(marker string) error {
 	return err
 }
 
-// replaceMarker replaces the marker if no other process has.
+// replaceMarker replaces the marker unless another process has.
 func (s *Store) replaceMarker(ctx context.Context, old, text string) error {
 	r, err := s.runScript(ctx, s.scripts.replace(), s.markerKey(), old, text)
 	if err == nil && r.Int != 1 {
@@ -95,11 +93,10 @@ type mover struct {
 	moved    MovedStates
 }
 
-// move is one state: where it is, and where it goes to. Where a state has a key of its
-// own, the field is empty.
+// move moves one state. If a state has its own key, the field is empty.
 type move struct{ from, to place }
 
-// pass looks at all keys once.
+// pass visits all keys once.
 func (m *mover) pass(ctx context.Context) error {
 	nodes, err := m.store.nodeKeys(ctx)
 	if err != nil {
@@ -113,7 +110,7 @@ func (m *mover) pass(ctx context.Context) error {
 	return nil
 }
 
-// node looks at all keys of the node that serves a key.
+// node visits all keys of the node that serves a key.
 func (m *mover) node(ctx context.Context, node string) error {
 	return m.store.scanKeys(ctx, node, "/*", movePage, allPages, func(keys []Reply) (more bool, err error) {
 		return true, m.keys(ctx, keys)
@@ -208,12 +205,12 @@ func (m *mover) run(ctx context.Context, moves []move) error {
 // keyName is the name of a key that has a state of a token bucket, a pacer or a fixed
 // window, or a hash of such states.
 type keyName struct {
-	key, head string // head is what appendHead makes
-	subject   string // of a state with a key of its own
+	key, head string // head as made by appendHead
+	subject   string // of a state with its own key
 	hashed    bool
 }
 
-// parseKey parses a name that appendKeys has made. It returns false for any other key.
+// parseKey parses a name made by appendKeys. It returns false for any other key.
 func (s *Store) parseKey(key string) (name keyName, ok bool) {
 	rest, ok := strings.CutPrefix(key, s.prefix+"/")
 	parts := strings.SplitN(rest, "/", 4)
@@ -242,7 +239,7 @@ func (s *Store) parseKey(key string) (name keyName, ok bool) {
 	return name, ok && name.subject != ""
 }
 
-// placeOf returns where this store keeps the state of a subject under the same head.
+// placeOf returns the place of the state of a subject with the same head in this store.
 func (s *Store) placeOf(name keyName, subject string) place {
 	head := []byte(name.head)
 	if s.hashes > 0 {

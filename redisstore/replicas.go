@@ -12,22 +12,21 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A WaitConn is a [Conn] that can wait for replicas, which operations with
-// [engine.Op].Replicas need. The adapter modules have it.
+// A WaitConn is a [Conn] that can wait for replicas, which operations with [engine.Op].Replicas need. The adapter
+// modules implement it.
 //
-// WAIT counts the replicas that have the writes of its own connection, and blocks that
-// connection meanwhile. So the scripts and the WAIT after them share a connection, and
-// nothing else uses it until both are answered: other calls do not stand behind the WAIT.
+// WAIT counts the replicas that have the writes of its own connection, and blocks that connection meanwhile. So the
+// scripts and the WAIT after them share a connection, and nothing else uses it until both are answered, so that other
+// calls do not wait for the WAIT.
 type WaitConn interface {
 	Conn
-	// DoAndWait sends the commands as Do does, those of one node on one connection, with
-	// WAIT replicas within after them. acks[i] is the reply to the WAIT that followed
-	// commands[i]: Int is how many replicas have what the command wrote.
+	// DoAndWait sends the commands like Do, those for one node on one connection, followed by WAIT replicas within.
+	// acks[i] is the reply to the WAIT after commands[i]: Int is the number of replicas that have the command's
+	// writes.
 	DoAndWait(ctx context.Context, commands []Command, replies []Reply, replicas int, within time.Duration) (acks []Reply)
 }
 
-// refuseWaits sets the error of operations that wait for replicas, on a connection that
-// cannot.
+// refuseWaits sets the error of operations that wait for replicas, if the connection cannot.
 func (p *pipeline) refuseWaits() {
 	if _, ok := p.store.conn.(WaitConn); ok {
 		return
@@ -39,20 +38,18 @@ func (p *pipeline) refuseWaits() {
 	}
 }
 
-// The part of a caller's deadline that is left for the answer of WAIT to arrive: a fifth,
-// and at least two milliseconds.
+// The part of a caller's deadline reserved for the answer of WAIT to arrive: a fifth, and at least two milliseconds.
 const (
 	answerPart  = 5
 	leastAnswer = 2 * time.Millisecond
 )
 
-// wakePause is between two commands of [RunWait].
+// wakePause is the pause between two commands of [RunWait].
 const wakePause = 2 * time.Millisecond
 
-// RunWait is for implementations of [WaitConn]. It runs a call that ends with a WAIT. A
-// server without other work looks for waits that have ended ten times a second only, and
-// after each command. So from the end of the wait on, RunWait calls wake, which sends the
-// same server any command, until the call has returned.
+// RunWait is for implementations of [WaitConn]. It runs a call that ends with a WAIT. An otherwise idle server looks
+// for ended waits only ten times a second, and after each command. So from the end of the wait on, RunWait calls
+// wake, which sends the same server any command, until the call has returned.
 func RunWait(ctx context.Context, within time.Duration, call func(), wake func(ctx context.Context)) {
 	awake, stop := context.WithCancel(ctx)
 	var waking sync.WaitGroup
@@ -75,9 +72,8 @@ func RunWait(ctx context.Context, within time.Duration, call func(), wake func(c
 // errMoving is the reply to a WAIT that could not follow its command to another node.
 var errMoving = errors.New("the slot was moving to another node")
 
-// Redirect is for implementations of [WaitConn] on a Cluster. Commands that a node did not run
-// because their slot is elsewhere are sent once more by Do, and then nothing is known of their
-// replicas.
+// Redirect is for implementations of [WaitConn] on a Cluster. Commands that a node did not run because their slot is
+// elsewhere are sent once more by Do, and then nothing is known about their replicas.
 func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []Reply) {
 	for i := range commands {
 		server, ok := errors.AsType[*ServerError](replies[i].Err)
@@ -88,8 +84,8 @@ func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []R
 	}
 }
 
-// waitTime bounds a wait by the deadline of the caller. It is at least a millisecond: Redis
-// takes 0 as a wait without an end.
+// waitTime bounds a wait by the caller's deadline. It is at least a millisecond, because Redis takes 0 as an endless
+// wait.
 func waitTime(ctx context.Context, within time.Duration) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
@@ -98,8 +94,8 @@ func waitTime(ctx context.Context, within time.Duration) time.Duration {
 	return max(within.Truncate(time.Millisecond), time.Millisecond)
 }
 
-// confirm sets the error of operations that were charged in a command, and that too few
-// replicas have. again are the operations that have to be sent again.
+// confirm sets the error of operations that a command charged but too few replicas have. again are the operations to
+// be sent again.
 func (p *pipeline) confirm(ops, again []int, ack *Reply) {
 	for _, i := range ops {
 		op, result := &p.ops[i], &p.results[i]

@@ -22,9 +22,9 @@ func (id scriptID) String() string {
 	return name
 }
 
-// Scripts yields the scripts by which stores decide operations, by their names, with the comments of their
-// fragments. It is for people: a server gets them without comments and indentation, and a few small
-// ones beside them (lua/README.md). `go run ./redisstore/lua NAME` prints one.
+// Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. It
+// is for readers: a server gets them without comments and indentation, and a few small ones in addition
+// (lua/README.md). `go run ./redisstore/lua NAME` prints one.
 func Scripts() iter.Seq2[string, string] {
 	return func(yield func(name, text string) bool) {
 		for _, id := range assembled() {
@@ -66,7 +66,7 @@ func (id scriptID) text(files fs.FS) string {
 		names = append(names, templateFiles[merged])
 	}
 	text := fragment(files, "prelude") + "\n" + assemble(files, id.template, id.family, id.hashed)
-	for strings.Contains(text, "\n\n\n") { // of empty parts
+	for strings.Contains(text, "\n\n\n") { // left by empty parts
 		text = strings.ReplaceAll(text, "\n\n\n", "\n\n")
 	}
 	return fmt.Sprintf("-- %s: %s.lua\n\n%s", id, strings.Join(names, ".lua, "), text)

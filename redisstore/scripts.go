@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// template is what a script does with its operations. Each has a file in lua/.
+// template is the kind of processing that a script does. Each has a file in lua/.
 type template uint8
 
 const (
@@ -24,11 +24,10 @@ const (
 
 var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup", "reserve", "alone"}
 
-// family is a group of algorithms that share a fragment. Its number stands before
-// each limit in a call's arguments, and a script for several families compares in
-// this order. The numbers may change, because a script and its arguments are of
-// one build; lua/README.md lists them. merge.lua decides
-// those up to familyFixed, and familyMixed is the last.
+// family is a group of algorithms that share a fragment. Its number precedes each limit in a call's arguments, and a
+// script for several families compares in this order. The numbers may change, because a script and its arguments are
+// always of one build; lua/README.md lists them. merge.lua decides those up to familyFixed, and familyMixed is the
+// last.
 type family uint8
 
 const (
@@ -44,9 +43,9 @@ const (
 	familyCount
 )
 
-// fragments are the families: a new algorithm has its family here, or joins one.
+// fragments are the families: a new algorithm adds its family here, or joins one.
 var fragments = [familyCount]struct {
-	// file is the fragment in lua/, and shared a file with what several families share.
+	// file is the fragment in lua/, and shared a file with the common code of several families.
 	file, shared string
 	algorithms   []algo.Algorithm
 	// encode appends the arguments of the fragment. now is the time of the call by this
@@ -64,11 +63,10 @@ var fragments = [familyCount]struct {
 	familyMixed:       {file: "mixed"},
 }
 
-// families are the families by every number that an algorithm can have.
+// families are the families by every possible algorithm number.
 var families [1 << 8]family
 
-// An algorithm without a family would have no script: that stops every program that imports the
-// package.
+// An algorithm without a family would have no script, so it panics in every program that imports the package.
 func init() {
 	for f := range fragments {
 		for _, a := range fragments[f].algorithms {
@@ -82,13 +80,13 @@ func init() {
 	}
 }
 
-// script is a Lua script and the hash by which EVALSHA names it.
+// script is a Lua script with its hash for EVALSHA.
 type script struct {
 	text string
 	sha  string
 }
 
-// lazyScript assembles a script when it is first used.
+// lazyScript assembles a script on first use.
 type lazyScript func() *script
 
 func newLazyScript(text func() string) lazyScript {
@@ -111,9 +109,8 @@ type scripts struct {
 	move, page, replace        lazyScript // of Relayout
 }
 
-// newScripts returns the scripts with one of two preludes: prelude.lua asks the
-// server for its time; prelude_replay.lua, for tests, is told the time. With hashed,
-// states are fields of hashes.
+// newScripts returns the scripts with one of two preludes: prelude.lua reads the server's time; prelude_replay.lua,
+// for tests, takes the time as an argument. With hashed, states are fields of hashes.
 func newScripts(preludeName string, hashed bool) *scripts {
 	prelude := strip(fragment(embedded, preludeName))
 	one := func(name string) lazyScript {

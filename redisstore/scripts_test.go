@@ -14,8 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the checksums of the scripts, and the script in lua/README.md")
 
-// Each script has its parts in place and no comments left, and the scripts of tests
-// differ in the prelude alone.
+// Each script is fully assembled and has no comments left, and the scripts of tests differ only in the prelude.
 func TestScripts(t *testing.T) {
 	production := map[bool]*scripts{false: newScripts("prelude", false), true: newScripts("prelude", true)}
 	tests := map[bool]*scripts{false: newScripts("prelude_replay", false), true: newScripts("prelude_replay", true)}
@@ -39,8 +38,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// Each algorithm has a family, and each family a fragment with the parts that
-// decide (lua/README.md).
+// Each algorithm has a family, and each family has a fragment with the parts that decide (lua/README.md).
 func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	for _, a := range algo.Algorithms() {
 		if families[a] == 0 {
@@ -60,10 +58,9 @@ func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	}
 }
 
-// TestScriptSums holds a checksum of each script: a change of a fragment shows which scripts it
-// changes. With -update the test writes them, and the table and the example of lua/README.md. It reads the
-// fragments from the disk: a mistake that is planted in the embedded ones must be caught by a test
-// of decisions.
+// TestScriptSums checks a checksum of each script, which shows the scripts that are affected by a change to a
+// fragment. With -update the test writes them, and the table and the example in lua/README.md. It reads the fragments
+// from disk, because a mutation of the embedded ones must be detected by a test of decisions, not by this one.
 func TestScriptSums(t *testing.T) {
 	var sums strings.Builder
 	texts := map[string]string{}
@@ -84,7 +81,7 @@ func TestScriptSums(t *testing.T) {
 
 const tableHead = "| fragments | number | algorithms |\n|---|---|---|\n"
 
-// tableOfFragments is the table of lua/README.md.
+// tableOfFragments is the table in lua/README.md.
 func tableOfFragments() string {
 	var table strings.Builder
 	for f := familyBucket; f < familyMixed; f++ {
@@ -101,7 +98,7 @@ func tableOfFragments() string {
 	return table.String()
 }
 
-// same compares a file with what it is to be, and with -update makes it so.
+// same compares a file with the expected text, or writes it with -update.
 func same(t *testing.T, path string, want func(is string) string) {
 	t.Helper()
 	is, err := os.ReadFile(path)
@@ -118,7 +115,7 @@ func same(t *testing.T, path string, want func(is string) string) {
 	}
 }
 
-// TestScriptsAreYielded: each by its name, as it is put together.
+// TestScriptsAreYielded checks that each script is yielded by name, as assembled.
 func TestScriptsAreYielded(t *testing.T) {
 	n := 0
 	for name, text := range Scripts() {

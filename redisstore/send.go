@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// maxTries is how often a call is sent at most. It is sent again if it did not
-// run: the server did not know the script, or a slot was moving to another node.
-// Its operations are sent again if a calendar window was computed for another
-// time. In none of these cases has anything been charged.
+// maxTries is how often a call is sent at most. It is sent again if it did not run: the server did not know the
+// script, or a slot was moving to another node. Its operations are sent again if a calendar window was computed for
+// another time. In none of these cases has anything been charged.
 const maxTries = 4
 
 // movePause is the pause after the first try that met a moving slot. It doubles
@@ -30,9 +29,8 @@ func (p *pipeline) send(ctx context.Context) {
 	p.clear()
 }
 
-// encodeCommands makes the commands of the calls that can be sent now. A call that
-// shares a key with an earlier one waits for that one's reply. Otherwise, if the
-// earlier one had to be sent again, the operations of the key would run in the
+// encodeCommands makes the commands of the calls that can be sent now. A call that shares a key with an earlier one
+// waits for its reply. Otherwise, if the earlier one had to be sent again, the operations on the key would run in the
 // wrong order.
 func (p *pipeline) encodeCommands() {
 	p.clearRoundTrip()
@@ -46,8 +44,7 @@ func (p *pipeline) encodeCommands() {
 	}
 }
 
-// exchange sends the commands of a round trip, with a WAIT after them if an operation waits
-// for replicas.
+// exchange sends the commands of a round trip, followed by a WAIT if an operation waits for replicas.
 func (p *pipeline) exchange(ctx context.Context) {
 	p.acks = nil
 	conn, ok := p.store.conn.(WaitConn)
@@ -55,8 +52,8 @@ func (p *pipeline) exchange(ctx context.Context) {
 		p.store.conn.Do(ctx, p.commands, p.replies)
 		return
 	}
-	// One WAIT follows the scripts of a round trip, so an operation can be answered later than
-	// it asks for, if another one of its call asks for more.
+	// One WAIT follows the scripts of a round trip, so an operation can be answered later than necessary if another
+	// one of its call waits for more.
 	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
 }
 
@@ -87,9 +84,8 @@ func (c *Command) keys() []string {
 	return c.Args[3 : 3+n]
 }
 
-// decodeReplies sets the results, and keeps in p.calls, in their order, those that
-// were not sent or have to be sent again. If one of these met a moving slot, it
-// returns how often that call has been tried.
+// decodeReplies sets the results, and keeps the calls in p.calls, in order, that were not sent or must be sent again.
+// If one of these met a moving slot, it returns how often that call has been tried.
 func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 	kept, reply := 0, 0
 	for i := range p.calls {
@@ -123,8 +119,8 @@ func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 	return moving
 }
 
-// canResend reports whether an error says that a call did not run and can be sent
-// again, and notes in the call how.
+// canResend reports whether an error means that a call did not run and can be sent again, and records in the call
+// how.
 func (s *Store) canResend(c *scriptCall, err error) bool {
 	server, ok := errors.AsType[*ServerError](err)
 	if !ok {

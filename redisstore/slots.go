@@ -22,8 +22,8 @@ func (s *Store) slotOf(op *engine.Op, i int) uint16 {
 	return s.shards.slot(subject)
 }
 
-// spansSlots reports whether an operation's limits are on several slots of a
-// Cluster, or the key of a settlement is on another one than they are.
+// spansSlots reports whether an operation's limits are on several slots of a Cluster, or the key of its settlement is
+// on another slot.
 func (s *Store) spansSlots(op *engine.Op) bool {
 	if !s.conn.Cluster() {
 		return false
@@ -40,8 +40,8 @@ func (s *Store) spansSlots(op *engine.Op) bool {
 	return false
 }
 
-// apart returns the error of charges on several slots that have to be decided in one step: of the first that is
-// not on the slot of those before it.
+// apart returns the error for charges on several slots that must be decided in one step, about the first charge on
+// another slot than those before it.
 func (s *Store) apart(op *engine.Op) error {
 	for i := range op.Charges {
 		if s.slotOf(op, i) != s.slotOf(op, 0) {
@@ -87,13 +87,13 @@ func slotOfSubject(subject string) uint16 {
 // MaxShards is the largest number of shards.
 const MaxShards = 1024
 
-// shards are hash tags that all subjects share. The slots are cut into as many
-// equal parts, and each part has one tag whose slot is in it. A subject has the tag
-// of the part that its own slot is in. Keys with one tag share a script call.
+// shards are hash tags that all subjects share. The slots are divided into that many equal ranges, and each range has
+// one tag that hashes into it. A subject uses the tag of the range that contains its own slot. Keys with the same tag
+// share a script call.
 type shards []string
 
-// newShards returns n hash tags: for each part, the smallest number whose slot is
-// in it. With 0 tags every subject is its own hash tag.
+// newShards returns n hash tags: for each range, the smallest number that hashes into it. With n = 0 every subject is
+// its own hash tag.
 func newShards(n int) shards {
 	tags := make(shards, n)
 	for missing, number := n, 0; missing > 0; number++ {

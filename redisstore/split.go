@@ -9,34 +9,32 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// splitOp is an operation whose limits are on several slots of a Cluster. It is
-// split into one operation per slot, in the order in which the request lists its
-// limits, and the slots are asked one after another. If one denies, the units that
-// were charged on earlier slots are given back, by handle, so that no window gets
-// units that were not charged to it. An acquire restores the permits that its
-// holder had: see split_concurrency.go.
+// splitOp is an operation whose limits are on several slots of a Cluster. It is split into one operation per slot, run
+// one after another in the order in which the request lists its limits. If one denies, the units already charged on
+// earlier slots are returned by handle, so that no window gains units it was not charged. For an acquire, the permits
+// that the holder had before are restored: see split_concurrency.go.
 //
-// This never exceeds a limit. But a denied request, or one whose process dies, can
-// occupy its cost on earlier slots for a while. Limits that count denied requests
-// count them only on the slot that denies. The mode of the decision is "split".
+// This never exceeds a limit. But a denied request, or one whose process dies, can occupy its cost on earlier slots for
+// a while. Limits that count denied requests count them only on the slot that denies. The mode of the decision is
+// "split".
 type splitOp struct {
 	store    *Store
 	op       *engine.Op
 	slotOps  []slotOp
 	steps    []algo.Step // the outcome of each limit, in the request's order
-	atMicros int64       // when the last slot that was asked decided
+	atMicros int64       // when the last slot to answer decided
 	allowed  bool
-	atMost   int64 // the units that OpAtMost took of each limit
-	// unconfirmed is the error of a charge that too few replicas have. The slots after it
-	// are asked nevertheless, so that the request is charged as a whole.
+	atMost   int64 // units that OpAtMost took from each limit
+	// unconfirmed is the error of a charge that too few replicas have acknowledged. The remaining slots are still
+	// charged, so that the request is charged as a whole.
 	unconfirmed error
 }
 
-// slotOp is the part of a splitOp on one slot.
+// slotOp is the part of a splitOp that runs on one slot.
 type slotOp struct {
 	op      engine.Op
-	indices []int          // of its limits in the request
-	held    []storedPermit // before an acquire, of each limit
+	indices []int          // positions of its limits in the request
+	held    []storedPermit // of each limit, before an acquire
 	result  engine.Result
 }
 
@@ -118,9 +116,9 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 	return x
 }
 
-// newSlotOp returns the part of an operation on the slot of one of its charges. Each slot keeps for
-// itself that it was settled, so that a settlement that reached some of them can be repeated. So is a
-// reservation with a term open on each.
+// newSlotOp returns the part of an operation that runs on the slot of one of its charges. Each slot records its own
+// settlement, so that a settlement that reached only some of the slots can be retried. The same goes for a
+// reservation that is still open on each.
 func newSlotOp(op *engine.Op, i int) slotOp {
 	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage, Replicas: op.Replicas}}
 	part.op.Space, part.op.Key = op.Counted(i)
@@ -133,8 +131,7 @@ func newSlotOp(op *engine.Op, i int) slotOp {
 	return part
 }
 
-// runSlot runs the operation of one slot, as another kind if need be, and keeps the
-// outcomes of its limits.
+// runSlot runs the operation of one slot, possibly with a different kind, and stores the outcomes of its limits.
 func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken time.Time) error {
 	part := &x.slotOps[n]
 	part.op.Kind, part.op.Taken = kind, taken
@@ -160,7 +157,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	return nil
 }
 
-// runAll runs all slots, for kinds of which no slot depends on another.
+// runAll runs all slots, for kinds in which the slots don't depend on each other.
 func (x *splitOp) runAll(ctx context.Context) error {
 	for n := range x.slotOps {
 		if err := x.runSlot(ctx, n, x.op.Kind, x.op.Taken); err != nil {
@@ -173,7 +170,7 @@ func (x *splitOp) runAll(ctx context.Context) error {
 	return nil
 }
 
-// chargeInOrder charges slot after slot, until one denies.
+// chargeInOrder charges one slot after another until one denies.
 func (x *splitOp) chargeInOrder(ctx context.Context) error {
 	for n := range x.slotOps {
 		err := x.runSlot(ctx, n, x.op.Kind, time.Time{})
@@ -188,8 +185,8 @@ func (x *splitOp) chargeInOrder(ctx context.Context) error {
 	return nil
 }
 
-// deny gives back what the slots before n charged, and peeks at those after it, so
-// that the decision has an outcome of each limit.
+// deny returns the charges of the slots before n and peeks at the slots after it, so that the decision has an outcome
+// for each limit.
 func (x *splitOp) deny(ctx context.Context, n int) error {
 	x.allowed = false
 	x.undo(ctx, n, nil)
@@ -205,8 +202,8 @@ func (x *splitOp) deny(ctx context.Context, n int) error {
 	return nil
 }
 
-// takeAtMost takes from each slot at most what the slots before it granted, and then
-// gives back on each what exceeds the least of them.
+// takeAtMost takes from each slot at most what the earlier slots granted, and then returns everything above the
+// minimum of all slots.
 func (x *splitOp) takeAtMost(ctx context.Context) error {
 	least := x.op.Units()
 	for n := range x.slotOps {
@@ -235,7 +232,7 @@ func (x *splitOp) takeAtMost(ctx context.Context) error {
 	return nil
 }
 
-// setCost sets the costs of a slot, but for those that are 0.
+// setCost sets the costs of a slot, except those that are 0.
 func (x *splitOp) setCost(n int, cost int64) {
 	charges := x.slotOps[n].op.Charges
 	for i := range charges {

@@ -10,17 +10,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// An acquire by a holder that has permits already renews them, or changes their
-// number of units. If a later slot denies, the holder keeps the permits that it
-// had: before the acquire all slots are asked for them, and afterwards units and
-// expiry are restored.
+// An acquire by a holder that already has permits renews them, or changes their number of units. If a later slot
+// denies, the holder keeps the permits that it had: all slots are queried for them before the acquire, and units and
+// expiry are restored afterwards.
 //
-// Units that a slot frees can be taken by another holder before a later slot
-// denies, and could then not be restored. So slots that free units come last: a
-// slot that only frees units never denies.
+// Units freed on a slot can be taken by another holder before a later slot denies, and could then not be restored. So
+// slots that free units come last: a slot that only frees units never denies.
 
-// storedPermit is what a holder has of one limit, in the server's own text: when it
-// expires, and its units with its lease time. Both are empty if it has nothing.
+// storedPermit is a holder's permit under one limit, in the server's own text: when it expires, and its units with
+// its lease time. Both are empty if there is none.
 type storedPermit struct{ expires, units string }
 
 // count returns the units.
@@ -47,8 +45,8 @@ func (part *slotOp) hasPermits() bool {
 	return slices.ContainsFunc(part.held, func(p storedPermit) bool { return p.units != "" })
 }
 
-// acquireOrder sorts the slots of an acquire: 0 if it frees no units of the slot's
-// limits, 1 if it frees and takes some, 2 if it only frees.
+// acquireOrder sorts the slots of an acquire: 0 if it frees no units of the slot's limits, 1 if it frees and takes
+// some, 2 if it only frees.
 func (part *slotOp) acquireOrder() int {
 	frees, takes := false, false
 	for i, p := range part.held {
@@ -65,8 +63,8 @@ func (part *slotOp) acquireOrder() int {
 	}
 }
 
-// subtractHeld reduces the costs, for a peek, to the units that the holder would
-// take beside those it has. A cost above the limit stays: it never fits.
+// subtractHeld reduces the costs, for a peek, to the units that the holder would take in addition to those it has. A
+// cost above the limit is not reduced, because it never fits.
 func (part *slotOp) subtractHeld() {
 	for i, p := range part.held {
 		if c := &part.op.Charges[i]; c.Cost <= c.Limit.Numbers().Count {
@@ -75,7 +73,7 @@ func (part *slotOp) subtractHeld() {
 	}
 }
 
-// readPermits asks all slots at once for the permits of the holder.
+// readPermits reads the holder's permits on all slots at once.
 func (x *splitOp) readPermits(ctx context.Context) error {
 	script := x.store.scripts.permitsGet()
 	commands := make([]Command, len(x.slotOps))
@@ -107,11 +105,11 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	var args []string
 	for i, p := range part.held {
 		limit := part.op.Charges[i].Limit.Numbers()
-		wrote := part.result.Outcome.AtMicros + limit.Period // the expiry that the acquire wrote
+		wrote := part.result.Outcome.AtMicros + limit.Period // the expiry written by the acquire
 		args = append(args, strconv.FormatInt(wrote, 10), strconv.FormatInt(limit.Count, 10), p.expires, p.units)
 	}
 	if _, err := x.sendCommands(ctx, []Command{x.permitCommand(n, script, args...)}, script); err != nil {
-		return // what was acquired stays until it expires, as after a lost release
+		return // the acquired units stay until they expire, as after a lost release
 	}
 	for i := range part.op.Charges {
 		part.op.Charges[i].Cost = 0
@@ -119,8 +117,7 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	_ = x.runSlot(ctx, n, engine.OpPeek, time.Time{})
 }
 
-// permitCommand makes the command that runs a script on a slot's keys for the
-// holder.
+// permitCommand makes the command that runs a script on a slot's keys for the holder.
 func (x *splitOp) permitCommand(n int, script *script, more ...string) Command {
 	op := &x.slotOps[n].op
 	keys := x.store.Keys(op)
@@ -132,8 +129,8 @@ func (x *splitOp) permitCommand(n int, script *script, more ...string) Command {
 	return Command{Key: keys[0], Args: args}
 }
 
-// sendCommands sends commands of one script, and those again that did not run. A
-// server that does not know the script is sent its text.
+// sendCommands sends commands of one script, and resends those that did not run. If a server does not know the
+// script, it gets the text.
 func (x *splitOp) sendCommands(ctx context.Context, commands []Command, script *script) ([]Reply, error) {
 	replies := make([]Reply, len(commands))
 	x.store.roundTrips.Add(1)

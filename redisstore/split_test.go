@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// hangingSlot is a Cluster whose second slot hangs until the caller's context ends.
-// The give on the first slot waits until the caller has reused its memory.
+// hangingSlot is a Cluster whose second slot hangs until the caller's context ends. The give on the first slot waits
+// until the caller has reused its memory.
 type hangingSlot struct {
 	Conn
 	cancel context.CancelFunc
@@ -44,8 +44,8 @@ func (c *hangingSlot) Do(ctx context.Context, commands []Command, replies []Repl
 func (*hangingSlot) Cluster() bool { return true }
 func (*hangingSlot) Close() error  { return nil }
 
-// Known bug 42. Units that are given back after the caller has left go to the keys
-// of its request, even if the caller has reused their memory.
+// Known bug 42. Units returned after the caller has left go to the keys of its request, even if the caller has reused
+// their memory.
 func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &hangingSlot{cancel: cancel, reused: make(chan struct{})}
@@ -71,7 +71,7 @@ func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	const one, all = "headgate/s/token-bucket/default/{user-1}", "headgate/s/token-bucket/default/{everybody}"
-	// The units go back by a settlement, whose first key says that it was made.
+	// The units are returned by a settlement, whose first key marks it as made.
 	settled := regexp.MustCompile(`^headgate/s/settled/undo-[A-Z0-9]+/\{user-1\}$`)
 	if len(c.calls) != 3 || c.calls[0] != one || c.calls[1] != all || !settled.MatchString(c.calls[2]) {
 		t.Errorf("calls on %q", c.calls)

@@ -9,19 +9,18 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// undoTimeout bounds the time in which units are given back after the caller has
-// left.
+// undoTimeout bounds the time for giving units back after the caller has left.
 const undoTimeout = time.Second
 
-// undo gives back what the slots before n charged, except for kept units of each
-// limit. If the caller has left, that is done in the background.
+// undo gives back the charges of the slots before n, except for kept units of each limit. If the caller has left,
+// this happens in the background.
 func (x *splitOp) undo(ctx context.Context, n int, kept *int64) {
 	if ctx.Err() == nil {
 		x.giveBack(ctx, n, kept)
 		return
 	}
 	select {
-	case x.store.inFlight <- struct{}{}: // it counts as a call in flight
+	case x.store.inFlight <- struct{}{}: // counts as a call in flight
 	default:
 		return
 	}
@@ -38,8 +37,8 @@ func (x *splitOp) undo(ctx context.Context, n int, kept *int64) {
 	}
 }
 
-// clone returns a copy that shares no memory with the caller: the caller may reuse
-// its operations, and the bytes of its keys, when Do has returned.
+// clone returns a copy that shares no memory with the caller, because the caller may reuse its operations, and the
+// bytes of its keys, when Do has returned.
 func (x *splitOp) clone() *splitOp {
 	c := &splitOp{store: x.store, slotOps: slices.Clone(x.slotOps), steps: slices.Clone(x.steps)}
 	c.op = &engine.Op{Kind: x.op.Kind, Charges: slices.Clone(x.op.Charges)} // only the limits are read
@@ -54,8 +53,8 @@ func (x *splitOp) clone() *splitOp {
 	return c
 }
 
-// giveBack gives back what the slots before n charged. Where that fails, the units
-// stay charged until their window ends: the documented price of the mode "split".
+// giveBack gives back the charges of the slots before n. If that fails, the units stay charged until their window
+// ends: the documented price of the mode "split".
 func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 	for before := range n {
 		part := &x.slotOps[before]
@@ -77,7 +76,7 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 	}
 }
 
-// giveUnits gives back what a slot charged, except for the units that were used.
+// giveUnits gives back the charge of a slot, except for the units that were used.
 func (x *splitOp) giveUnits(ctx context.Context, n int, used int64) {
 	part := x.slotOps[n]
 	for i, undo := range part.result.Outcome.Undo(&part.op, used, 2*undoTimeout) {

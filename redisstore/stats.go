@@ -8,8 +8,8 @@ type Stats struct {
 	Errors map[string]int64
 	// InFlight is the number of calls in flight now.
 	InFlight int
-	// RoundTrips counts the calls of [Conn.Do]. On a Cluster one round trip can
-	// be a write to each of several nodes, at the same time.
+	// RoundTrips counts the calls of [Conn.Do]. On a Cluster one round trip can be concurrent writes to several
+	// nodes.
 	RoundTrips int64
 }
 

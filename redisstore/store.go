@@ -19,25 +19,22 @@ type Store struct {
 	hashes  hashes
 	// allowEviction is Config.AllowEviction.
 	allowEviction bool
-	// inFlight has one element for each call in flight; its capacity is
-	// Config.MaxInFlight.
+	// inFlight has one element for each call in flight; its capacity is Config.MaxInFlight.
 	inFlight chan struct{}
 	closed   atomic.Bool
-	// lifetime ends when the store is closed, and ends subscriptions with it.
+	// lifetime ends when the store is closed, which also ends subscriptions.
 	lifetime    context.Context
 	endLifetime context.CancelFunc
-	// clockOffset is the server's time less this process's time, in µs, at the
-	// last reply. A calendar window that is computed with a wrong offset is
-	// computed again: see encodeFixed.
+	// clockOffset is the server's time less this process's time, in µs, at the last reply. A calendar window computed
+	// with a wrong offset is computed again: see encodeFixed.
 	clockOffset atomic.Int64
 	errorCounts errorCounts
 	roundTrips  atomic.Int64
 	marker      marker
 	swept       atomic.Uint32 // calls of Due
 
-	// background counts the goroutines that outlive a call: they give units
-	// back after a caller has left, or read the format marker. closing keeps new
-	// ones from starting while Close waits.
+	// background counts the goroutines that outlive a call: they give units back after a caller has left, or read the
+	// format marker. closing keeps new ones from starting while Close waits.
 	background sync.WaitGroup
 	closing    sync.Mutex
 }
@@ -101,8 +98,7 @@ func failAll(results []engine.Result, err error) {
 	}
 }
 
-// begin waits until fewer than MaxInFlight calls are in flight, and counts one
-// more.
+// begin waits until fewer than MaxInFlight calls are in flight, and counts one more.
 func (s *Store) begin(ctx context.Context) error {
 	if s.closed.Load() {
 		return engine.ErrClosed
@@ -123,11 +119,10 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 }
 
-// end counts one call in flight less.
+// end uncounts a call in flight.
 func (s *Store) end() { <-s.inFlight }
 
-// formatError returns what is wrong with the format marker. It goes by the last
-// reading of the marker, unless that is too old.
+// formatError returns the error of the format marker, from its last reading unless that is too old.
 func (s *Store) formatError(ctx context.Context) error {
 	if s.clock == nil && time.Now().UnixNano() >= s.marker.due.Load() {
 		s.readMarkerAgain(ctx)
@@ -141,10 +136,8 @@ func (s *Store) formatError(ctx context.Context) error {
 	return nil
 }
 
-// Close waits, for one second at most, until units that denied or cancelled
-// requests have charged are given back. Then it closes the connection. Close is
-// idempotent. Later operations, and calls of the coordinator, get
-// [engine.ErrClosed].
+// Close waits, for at most one second, until charges of denied or cancelled requests are given back. Then it closes
+// the connection. Close is idempotent. Later operations, and calls of the coordinator, get [engine.ErrClosed].
 func (s *Store) Close() error {
 	s.closing.Lock()
 	closed := s.closed.Swap(true)

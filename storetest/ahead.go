@@ -12,8 +12,8 @@ func (s step) until(ahead time.Duration) step {
 	return s
 }
 
-// ahead: units of a log that are taken ahead count from the last instant at which they
-// can be spent, so that no span admits more than the limit.
+// ahead: prefetched units of a log count from the last instant at which they can be spent, so that no span admits
+// more than the limit.
 var ahead = []scenario{
 	{
 		name: "taken ahead", why: "every span counts the units that can be spent in it",

@@ -13,10 +13,9 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// Borrow returns a store that lends its operations to another. Their strings share one
-// buffer, as those of a connection do, and Borrow overwrites buffer, operations and
-// results once Do returns. A store that keeps any of them then decides on keys that no
-// caller has named.
+// Borrow returns a store that lends its operations to the wrapped one. Their strings share one buffer, like those of
+// a connection, and Borrow overwrites buffer, operations and results once Do returns. A store that retains any of
+// them then decides on keys that no caller has named.
 func Borrow(store engine.Store) engine.Store { return &borrower{Store: store} }
 
 type borrower struct {
@@ -48,8 +47,8 @@ func (b *borrower) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	b.loans.Put(l)
 }
 
-// copy puts the operations into the loan's memory. It first makes that memory large
-// enough, because the buffer must not move.
+// copy copies the operations into the loan's memory. It first makes that memory large enough, because the buffer must
+// not move.
 func (l *loan) copy(ops []engine.Op) {
 	bytes, charges := 0, 0
 	for i := range ops {
@@ -101,8 +100,8 @@ func (o Options) borrowing() Options {
 	return o
 }
 
-// runBorrowed checks known bug 42: keys, name spaces and ids that share one buffer mean
-// the bytes that the buffer had during the call.
+// runBorrowed checks known bug 42: keys, name spaces and ids that share one buffer have the bytes that the buffer had
+// during the call.
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
 	held := headgate.Concurrency(2)

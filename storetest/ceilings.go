@@ -38,11 +38,11 @@ func runCeilings(t *testing.T, o Options) {
 	const ann, ada = "{a}nn", "{a}da"
 
 	first := l.pending(capped("1", ann, 1000, 3000, 4000), 2000, 3000)
-	l.pending(capped("2", ada, 500, 500, 0), 0, 0) // without a ceiling nothing is known
+	l.pending(capped("2", ada, 500, 500, 0), 0, 0) // without a ceiling nothing is pending
 	second := l.pending(capped("3", ann, 100, 100, 2100), 2000, 5000)
 	l.report(first, true, 1200, 3500)
 	l.pending(capped("4", ann, 10, 10, 10), 1800, 2500)
-	l.report(first, true, 0, 0) // takes nothing back
+	l.report(first, true, 0, 0) // gives nothing back
 	l.pending(capped("5", ann, 10, 10, 10), 1800, 2500)
 	l.settle(second, true, 100, 2100)
 	third := l.pending(capped("6", ann, 10, 30, 10), 1820, 500)
@@ -58,7 +58,7 @@ func runCeilings(t *testing.T, o Options) {
 	l.settle(last, true, 0, 0)
 	l.pending(capped("8", ann, 10, 10, 10), 0, 0)
 
-	// More than can be summed exactly is refused. A share of the process may answer in its place.
+	// More than can be summed exactly is rejected. A share of the process may answer instead.
 	large := headgate.FixedWindow(headgate.PerDay(algo.MaxUnits))
 	for i := range 33 {
 		op := engine.Single(engine.OpReserve, "large", large, 1)
@@ -71,7 +71,7 @@ func runCeilings(t *testing.T, o Options) {
 	}
 }
 
-// randomCeilings compares what stores say with the sum over the reservations that are open, in random order.
+// randomCeilings compares stores' answers with the sum over the open reservations, in random order.
 func randomCeilings(t *testing.T, o Options) {
 	t.Helper()
 	clock := headgatetest.NewClock()

@@ -60,8 +60,8 @@ func runLeases(t *testing.T, o Options) {
 	}
 }
 
-// runParallel checks known bug 24: many parallel callers together get exactly the limit,
-// without an error and without retries that give up.
+// runParallel checks known bug 24: many parallel callers together get exactly the limit, without errors and without
+// retries that give up.
 func runParallel(t *testing.T, o Options) {
 	for _, limit := range []headgate.Limit{
 		bucket(headgate.PerHour(25)), fixed(headgate.PerHour(25)), slog(headgate.PerHour(25)),
@@ -88,7 +88,7 @@ func runParallel(t *testing.T, o Options) {
 	}
 }
 
-// runContract checks everything that is not a number: keys, expiry, order, errors.
+// runContract checks the rules about keys, expiry, order and errors.
 func runContract(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -126,8 +126,8 @@ func runContract(t *testing.T, o Options) {
 	runErrors(t, store, one)
 }
 
-// runLifetimes checks that units spent while the clock was set back a little are kept
-// until they no longer count (rules 8 and 9).
+// runLifetimes checks that units spent while the clock was set back a little are kept until they no longer count
+// (rules 8 and 9).
 func runLifetimes(t *testing.T, o Options) {
 	for _, limit := range []headgate.Limit{
 		bucket(headgate.PerMinute(6)), slog(headgate.PerMinute(6)), sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()),

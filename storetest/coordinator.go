@@ -21,14 +21,13 @@ type Coordinating interface {
 	Close() error
 }
 
-// CoordinatorOptions say how to open a coordinator under test.
+// CoordinatorOptions configure how to open a coordinator under test.
 type CoordinatorOptions struct {
-	// New returns a coordinator that shares nothing with others and reads its time from
-	// now.
+	// New returns a coordinator that shares nothing with others and reads its time from now.
 	New func(t *testing.T, now func() time.Time) Coordinating
 }
 
-// RunCoordinator runs every case on a coordinator of its own.
+// RunCoordinator runs every case on a new coordinator.
 func RunCoordinator(t *testing.T, o CoordinatorOptions) {
 	t.Helper()
 	for name, run := range map[string]func(t *testing.T, c Coordinating, clock *headgatetest.Clock){
@@ -141,7 +140,7 @@ func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	}
 }
 
-// runRaces checks that of several callers that replace one version, exactly one succeeds.
+// runRaces checks that exactly one of several callers that replace one version succeeds.
 func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	const writers, each = 16, 10
@@ -192,8 +191,7 @@ func listen(t *testing.T, c Coordinating, topic string) (heard chan string, stop
 	}
 }
 
-// runMessages checks that every subscriber receives the messages of its topic, in order,
-// and those of no other topic.
+// runMessages checks that every subscriber receives the messages of its topic, in order, and no others.
 func runMessages(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	first, stopFirst := listen(t, c, "t")
@@ -256,8 +254,7 @@ func errOfTwo(_ []string, err error) error { return err }
 
 func errOfThree[A, B any](_ A, _ B, err error) error { return err }
 
-// runEnd checks that calls return the error of a context that has ended, and that a
-// closed store ends all calls.
+// runEnd checks that calls return the error of an ended context, and that a closed store ends all calls.
 func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	over, cancel := context.WithCancel(anyTime)

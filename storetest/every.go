@@ -11,8 +11,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// Examples returns a limit of each algorithm that keeps a state: 100 units an hour. Tests
-// of all algorithms begin here.
+// Examples returns a limit of 100 units an hour for each algorithm with state. Tests of all algorithms start here.
 func Examples() map[algo.Algorithm]headgate.Limit {
 	rate := headgate.PerHour(100)
 	return map[algo.Algorithm]headgate.Limit{
@@ -27,8 +26,8 @@ func Examples() map[algo.Algorithm]headgate.Limit {
 	}
 }
 
-// Plain returns a limit of an algorithm with a rate and, if it refills, a burst. Tests that
-// draw limits of their own begin with it where an algorithm needs no more fields.
+// Plain returns a limit of an algorithm with a rate and, if it refills, a burst. Tests that generate limits start
+// with it if an algorithm needs no more fields.
 func Plain(a algo.Algorithm, rate headgate.Rate, burst int64) headgate.Limit {
 	if a.Has("burst") {
 		return engine.Build(a, []headgate.Rate{rate}, headgate.Burst(burst))
@@ -36,8 +35,8 @@ func Plain(a algo.Algorithm, rate headgate.Rate, burst int64) headgate.Limit {
 	return engine.Build(a, []headgate.Rate{rate})
 }
 
-// Missing returns the algorithms with a plain limit that a list of limits has none of. So a new
-// algorithm is tried by every list of limits.
+// Missing returns a plain limit for each algorithm without one in the list, so that every list of limits also covers
+// new algorithms.
 func Missing(list []headgate.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
 		found := slices.ContainsFunc(list, func(l headgate.Limit) bool { return l.Algorithm() == a })
@@ -48,9 +47,9 @@ func Missing(list []headgate.Limit) (missing []algo.Algorithm) {
 	return missing
 }
 
-// runEvery checks on each algorithm what holds for all of them: 100 units pass and no
-// more, a wait and an expiry have an end, and given and expired units pass again. An
-// algorithm that is new, and has no case in some switch, fails here first.
+// runEvery checks on each algorithm the properties common to all: exactly 100 units pass, a wait and an expiry have
+// an end, and given-back and expired units pass again. A new algorithm that is missing in some switch fails here
+// first.
 func runEvery(t *testing.T, o Options) {
 	examples := Examples()
 	for _, a := range algo.Algorithms() {

@@ -7,14 +7,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// of turns a step into a give by handle: of the units that step n (from 1) charged.
+// of turns a step into a give by handle, for the units charged by step n (from 1).
 func (s step) of(n int) step {
 	s.kind, s.handle = engine.OpGive, n
 	return s
 }
 
-// handles: a give by handle returns the units of one charge, and of no other. It undoes
-// charges on several nodes of a store, and reservations.
+// handles: a give by handle returns the units of exactly one charge. It undoes charges on several nodes of a store,
+// and reservations.
 var handles = []scenario{
 	{
 		name: "give back in a fixed window", why: "units charged in a window leave with it: given back to the next one, they would let more through",

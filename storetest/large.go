@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// most is the largest number of units that a limit takes: 2^48 − 1.
+// most is the largest number of units in a limit: 2^48 − 1.
 const most = 281474976710655
 
 const hundredYears = 36525 * 24 * time.Hour
@@ -26,7 +26,7 @@ var (
 	budget = fixed(headgate.Rate{Count: 1_000_000_000_000, Months: 1}, headgate.Align("UTC"))
 )
 
-// fullSeconds is a charge of a window's whole limit in each of several seconds.
+// fullSeconds charges a window's whole limit in each of several seconds.
 func fullSeconds(n int) (steps []step) {
 	for range n {
 		steps = append(steps, take(perSecond, most, yes(0, second)).in(second))
@@ -34,7 +34,7 @@ func fullSeconds(n int) (steps []step) {
 	return steps
 }
 
-// oneByOne is a charge of one unit in each of several seconds.
+// oneByOne charges one unit in each of several seconds.
 func oneByOne(n int) (steps []step) {
 	for i := range n {
 		steps = append(steps, take(perThousand, 1, yes(most-1-int64(i), 1001*second)).in(second))
@@ -42,7 +42,7 @@ func oneByOne(n int) (steps []step) {
 	return steps
 }
 
-// chargedAndGiven is what a window has left, charged and given back again and again.
+// chargedAndGiven repeatedly charges and gives back the remaining units of a window.
 func chargedAndGiven(n int) (steps []step) {
 	for range n {
 		steps = append(steps, take(perThousand, most-1, yes(0, 1001*second)), take(perThousand, most-1, yes(most-1, 1001*second)).as(engine.OpGive))

@@ -15,7 +15,7 @@ var (
 	briefly  = headgate.Concurrency(5, headgate.LeaseTime(second))
 )
 
-// runLeasesAgain checks what an id that already holds a permit may acquire.
+// runLeasesAgain checks acquires with an id that already holds a permit.
 func runLeasesAgain(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	for i, s := range []struct {
@@ -50,8 +50,8 @@ func runLeasesAgain(t *testing.T, o Options) {
 	}
 }
 
-// runMoreUnits checks the wait of a holder that asks for more units than fit: its own permit
-// makes room already, so it waits for the permits of others (rule 3).
+// runMoreUnits checks the wait of a holder that asks for more units than fit: its own permit makes room, so it waits
+// only for the permits of others (rule 3).
 func runMoreUnits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -76,9 +76,8 @@ func runMoreUnits(t *testing.T, o Options) {
 	}
 }
 
-// runLeaseLengths checks that each permit keeps its own length, whichever version of the
-// limit is used, and is cut to that length if the clock is set back (known bug 41: a
-// denied acquire with a short lease time cut the permits of others).
+// runLeaseLengths checks that each permit keeps its own length under any version of the limit, and is cut to that
+// length if the clock is set back (known bug 41: a denied acquire with a short lease time cut the permits of others).
 func runLeaseLengths(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)

@@ -10,7 +10,7 @@ import (
 )
 
 // A call of a language model: a request and its tokens of a user, tokens of an organisation, and one of two
-// calls at the same time.
+// concurrent calls.
 var (
 	callRequests = fixed(headgate.PerMinute(20))
 	callTokens   = bucket(headgate.PerMinute(10_000))
@@ -28,7 +28,7 @@ func callOf(id, user, org string, tokens int64) engine.Op {
 	}}
 }
 
-// lists is a store with a clock, and what a test of lists expects of it.
+// lists is a store with a clock, for tests of lists of charges.
 type lists struct {
 	*testing.T
 
@@ -69,7 +69,7 @@ func (l lists) settle(r *engine.Reservation, settles bool, used ...int64) {
 	}
 }
 
-// runLists checks reservations whose limits have keys and costs of their own.
+// runLists checks reservations whose limits have their own keys and costs.
 func runLists(t *testing.T, o Options) {
 	t.Helper()
 	with := func(name string, test func(l lists)) {

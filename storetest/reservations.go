@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// settledNow is what a settle answers as granted if it ended the reservation.
+// settledNow is the granted value of a settle that ended the reservation.
 const settledNow = 1
 
 // reserve turns a step into a reserve of a caller that accepts a delay.
@@ -22,13 +22,13 @@ func (w want) after(delay time.Duration) want {
 	return w
 }
 
-// settle ends the reservation of step n, from 1, of which used units were used.
+// settle ends the reservation of step n, from 1, with the given number of used units.
 func settle(n int, used int64, w want) step {
 	w.granted = settledNow
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
 }
 
-// drops says how many of the units could not be charged.
+// drops sets how many of the units could not be charged.
 func (s step) drops(units int64) step {
 	s.dropped = units
 	return s

@@ -76,7 +76,7 @@ var several = []scenario{
 	},
 }
 
-// moving is a step on limits of which each reacts to a clock that is set back.
+// moving is a step on limits that all react to a clock set back.
 func moving(cost int64, w want) step {
 	return step{cost: cost, want: w, limits: []headgate.Limit{
 		bucket(headgate.PerSecond(10)), fixed(headgate.PerMinute(10), headgate.Named("total")),

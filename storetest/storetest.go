@@ -1,7 +1,6 @@
-// Package storetest has the cases that every [engine.Store] passes. A store's own test
-// calls [Run] with a function that opens one; a failure says why the rule exists. Numbers
-// after "known bug" are those of docs/design/known-bugs.md, a list of bugs seen in rate
-// limiters in use.
+// Package storetest has the cases that every [engine.Store] must pass. A store's own test calls [Run] with a function
+// that opens one; a failure prints the reason for the rule. Numbers after "known bug" refer to
+// docs/design/known-bugs.md, a list of bugs seen in other rate limiters.
 package storetest
 
 import (
@@ -16,17 +15,17 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// Options say how to open a store under test.
+// Options configure how to open a store under test.
 type Options struct {
-	// New returns an empty store that reads its time from now. It closes the store when
-	// the test ends. The store must hold at least 4096 keys.
+	// New returns an empty store that reads its time from now, and closes it when the test ends. The store must hold
+	// at least 4096 keys.
 	New func(t *testing.T, now func() time.Time) engine.Store
-	// Once leaves out the second run, of a store that passes it elsewhere.
+	// Once skips the second run, for a store that passes it elsewhere.
 	Once bool
 }
 
-// Run runs every case on a store of its own, and once more with operations whose memory
-// is overwritten after each call: see [Borrow].
+// Run runs every case on a new store, and once more with operations whose memory is overwritten after each call: see
+// [Borrow].
 func Run(t *testing.T, o Options) {
 	t.Helper()
 	runAll(t, o)
@@ -70,15 +69,15 @@ type scenario struct {
 
 // step is one operation, after the clock has moved.
 type step struct {
-	after  time.Duration // negative where the clock is set back
+	after  time.Duration // negative to set the clock back
 	kind   engine.Kind
 	limits []headgate.Limit
 	key    string // "k" if it is not set
 	cost   int64
 	want   want
-	handle int // for a give and a settle: the step, from 1, whose charge it returns
+	handle int // for a give and a settle: the step, from 1, whose charge is given back
 	ahead  time.Duration
-	// dropped is how many units a settle cannot charge.
+	// dropped is the number of units that a settle cannot charge.
 	dropped int64
 }
 
@@ -118,8 +117,8 @@ func (s step) as(kind engine.Kind) step {
 	return s
 }
 
-// run sends the steps one by one or, if together is set, all steps of one instant in one
-// call: each is answered as it would be alone.
+// run sends the steps one by one or, if together is set, all steps of one instant in one call: each must be answered
+// as if alone.
 func (s scenario) run(t *testing.T, o Options, together bool) {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -146,7 +145,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 	}
 }
 
-// charged is what a later step can give back.
+// charged is the charge of a step, for a later give or settle.
 type charged struct {
 	at          time.Time
 	reservation *engine.Reservation

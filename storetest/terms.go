@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// termed returns the reserve of a call that is open for ten seconds.
+// termed returns a reserve for a call with a term of ten seconds.
 func termed(id string, tokens int64, then engine.Unsettled) engine.Op {
 	op := callOf(id, "ann", "org", tokens)
 	op.Term = &engine.Term{Within: 10 * time.Second, Then: then}
@@ -26,7 +26,7 @@ func (l lists) keeper() engine.Keeper {
 	return keeper
 }
 
-// open checks how many reservations of a key are open, on a Cluster its parts of one of them.
+// open checks whether a key has an open reservation (on a Cluster, one for each of its parts).
 func (l lists) open(key string, want bool) {
 	l.Helper()
 	of, err := l.keeper().OpenOf(context.Background(), key, 10)
@@ -39,10 +39,10 @@ func (l lists) open(key string, want bool) {
 	}
 }
 
-// overdue ends the reservations whose terms have passed, and returns how many parts it ended.
+// overdue ends the overdue reservations, and returns how many parts it ended.
 func (l lists) overdue() (ended int) {
 	l.Helper()
-	for range 30 { // on a Cluster each call looks at a part of the slots
+	for range 30 { // on a Cluster each call covers only some of the slots
 		due, err := l.keeper().Due(context.Background())
 		if err != nil {
 			l.Fatal(err)
@@ -58,7 +58,7 @@ func (l lists) overdue() (ended int) {
 	return ended
 }
 
-// report tells what was used so far.
+// report reports the units used so far.
 func (l lists) report(r *engine.Reservation, open bool, used ...int64) {
 	l.Helper()
 	op := r.SettleEach(func(i int) int64 { return used[i] })
@@ -133,7 +133,7 @@ func runTerms(t *testing.T, o Options) {
 	reports(with)
 }
 
-// reports checks what is said of reservations while they are open.
+// reports checks reports on open reservations.
 func reports(with func(name string, test func(l lists))) {
 	with("a report charges what was used beyond it, and begins the term again", func(l lists) {
 		op := termed("a", 1000, engine.ReleaseCharge)
@@ -161,7 +161,7 @@ func reports(with func(name string, test func(l lists))) {
 		if l.overdue() == 0 {
 			l.Fatal("it was not ended")
 		}
-		// Released but for what was reported.
+		// Released except for the reported units.
 		l.leftOf(op, 19, 8800, 49_300, 2)
 	})
 	with("a commit below what was reported is that", func(l lists) {

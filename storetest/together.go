@@ -13,8 +13,7 @@ var (
 	halves = sliding(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict())
 )
 
-// together: many operations on one key at one instant, for which a store may read the
-// state once and write it once.
+// together: many operations on one key at one instant, for which a store may read and write the state once.
 var together = []scenario{
 	{
 		name: "a give before a charge", why: "a charge deletes the units that no longer count, and no others",

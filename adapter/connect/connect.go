@@ -2,10 +2,9 @@
 //
 //	connect.WithInterceptors(connectadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys and options are those of package httplimit. Their functions see a call as a POST
-// to its procedure, with the headers and the address of the caller. A denied call fails
-// with resource_exhausted, and has RetryInfo and QuotaFailure as details and the
-// rate-limit headers as metadata. A stream is charged once, when it starts.
+// The keys and options are from package httplimit. Their functions see a call as a POST to its procedure, with the
+// headers and the address of the caller. A denied call fails with resource_exhausted, with RetryInfo and QuotaFailure
+// as details and the rate-limit headers as metadata. A stream is charged once, when it starts.
 package connectadapter
 
 import (
@@ -21,15 +20,14 @@ import (
 	"github.com/headgate/headgate/internal/rpc"
 )
 
-// New returns an interceptor that charges each call on a policy, as [httplimit.New] does.
-// Calls of clients pass untouched. A response has the HTTP status of the call's code, such
-// as 401 for unauthenticated, and no bytes.
+// New returns an interceptor that charges each call on a policy, like [httplimit.New]. Calls of clients are not
+// affected. For rules, a response has the HTTP status for the call's code, such as 401 for unauthenticated, and no
+// bytes.
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By returns an interceptor that lets a decider decide, such as the routes of a policies
-// file, as [httplimit.By] does.
+// By returns an interceptor in which a decider decides, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.MiddlewareBy(decider, options...)}
 }
@@ -48,7 +46,7 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if !ok {
 			return nil, refusal(answer, &charge)
 		}
-		status := rpc.Status(uint32(connect.CodeInternal)) // where the handler panics
+		status := rpc.Status(uint32(connect.CodeInternal)) // if the handler panics
 		defer func() { i.middleware.Settle(r, &charge, httplimit.Response{Status: status}) }()
 		response, err := next(ctx, call)
 		status = statusOf(err)
@@ -69,7 +67,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 			return refusal(answer, &charge)
 		}
 		answer.Limits(func(name, value string) { conn.ResponseHeader().Set(name, value) })
-		status := rpc.Status(uint32(connect.CodeInternal)) // where the handler panics
+		status := rpc.Status(uint32(connect.CodeInternal)) // if the handler panics
 		defer func() { i.middleware.Settle(r, &charge, httplimit.Response{Status: status}) }()
 		err := next(ctx, conn)
 		status = statusOf(err)
@@ -77,7 +75,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 	}
 }
 
-// WrapStreamingClient leaves clients as they are.
+// WrapStreamingClient does not change clients.
 func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
@@ -89,7 +87,7 @@ func statusOf(err error) int {
 	return rpc.Status(uint32(connect.CodeOf(err)))
 }
 
-// refusal is the error of a call that was not served.
+// refusal returns the error for a call that was not served.
 func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	err := connect.NewError(connect.Code(answer.Code()), errors.New(rpc.Message(answer, c)))
 	answer.Limits(func(name, value string) { err.Meta().Set(name, value) })

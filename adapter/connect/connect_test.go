@@ -25,7 +25,7 @@ const (
 
 type empty = emptypb.Empty
 
-// service has a unary call and a stream, which fail as the header Fail says.
+// service has a unary call and a stream, which fail as requested by the header Fail.
 type service struct {
 	url    string
 	client *http.Client
@@ -58,7 +58,7 @@ func serve(t *testing.T, limit connect.Interceptor) *service {
 	return &service{server.URL, server.Client()}
 }
 
-// call makes a unary call, or a stream that is read to its end.
+// call makes a unary call, or reads a stream to its end.
 func (s *service) call(t *testing.T, procedure string, option connect.ClientOption, headers ...string) (http.Header, error) {
 	t.Helper()
 	client := connect.NewClient[empty, empty](s.client, s.url+procedure, option)
@@ -89,8 +89,7 @@ func policy(t *testing.T, limit headgate.Limit) *headgate.Policy {
 	return l.Policy("per-ip", limit)
 }
 
-// Over each of the three protocols, unary calls and streams have the headers, and a denied
-// one has the details.
+// With each of the three protocols, unary calls and streams have the headers, and a denied call has the details.
 func TestProtocols(t *testing.T) {
 	for name, option := range map[string]connect.ClientOption{"connect": connect.WithProtoJSON(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// denied checks the error of a denied call, whose limit is of an hour.
+// denied checks the error of a call denied by an hourly limit.
 func denied(t *testing.T, err error) {
 	t.Helper()
 	var failure *connect.Error
@@ -161,7 +160,7 @@ func TestKeysAndResponses(t *testing.T) {
 	}
 }
 
-// routes decides by the procedure, as the routes of a policies file do.
+// routes decides by the procedure, like the routes of a policies file.
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
@@ -171,8 +170,8 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// A call that is denied for ever has no RetryInfo. A decision that is not known is
-// unavailable, or passes with FailOpen.
+// A call that can never pass is denied without RetryInfo. Without a decision, a call is unavailable, or passes with
+// FailOpen.
 func TestBy(t *testing.T) {
 	s := serve(t, connectadapter.By(routes{}))
 	_, err := s.call(t, unary, connect.WithGRPC())

@@ -2,8 +2,8 @@
 //
 //	server.Use(echoadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are those of package httplimit. A parameter of the route,
-// such as :id, is [httplimit.ByPathValue]("id").
+// The keys, options and answers are the same as in package httplimit. A route parameter, such as :id, is
+// [httplimit.ByPathValue]("id").
 package echoadapter
 
 import (
@@ -15,13 +15,12 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// New returns middleware that charges each request on a policy, as [httplimit.New] does.
+// New returns middleware that charges each request on a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) echo.MiddlewareFunc {
 	return middleware(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware that lets a decider decide, such as the routes of a policies file,
-// as [httplimit.By] does.
+// By returns middleware in which a decider decides, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) echo.MiddlewareFunc {
 	return middleware(httplimit.MiddlewareBy(decider, options...))
 }
@@ -51,7 +50,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 
 func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *httplimit.Charge, returned bool, err error) {
 	response, status := echo.ResolveResponseStatus(c.Response(), err)
-	if response == nil { // the answer goes past echo: what the handler returned is all that is known
+	if response == nil { // the answer bypasses echo: only the handler's error is known
 		m.Settle(r, charge, httplimit.Response{Status: status})
 		return
 	}
@@ -60,9 +59,9 @@ func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *h
 		return
 	}
 	if !returned {
-		status = http.StatusInternalServerError // the handler has panicked
+		status = http.StatusInternalServerError // the handler panicked
 	}
-	// The error handler, or a handler outside of the middleware, makes the answer.
+	// The error handler, or an outer handler, writes the answer.
 	note := m.SettleAtEnd(r, charge, httplimit.Response{Status: status})
 	noteResponse := func() { note(httplimit.Response{Status: response.Status, Bytes: response.Size}) }
 	response.Before(noteResponse)

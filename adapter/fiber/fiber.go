@@ -2,10 +2,9 @@
 //
 //	app.Use(fiberadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are those of package httplimit. Their functions get a
-// request of net/http with the method, URL, host, headers and address of fiber's, and
-// without its body. A parameter of the route, such as :id, is
-// [httplimit.ByPathValue]("id") where the middleware is on that route.
+// The keys, options and answers are the same as in package httplimit. Their functions get a net/http request with the
+// method, URL, host, headers and address of fiber's, without its body. A route parameter, such as :id, is
+// [httplimit.ByPathValue]("id") if the middleware is on that route.
 package fiberadapter
 
 import (
@@ -19,13 +18,12 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// New returns middleware that charges each request on a policy, as [httplimit.New] does.
+// New returns middleware that charges each request on a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) fiber.Handler {
 	return handler(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware that lets a decider decide, such as the routes of a policies file,
-// as [httplimit.By] does.
+// By returns middleware in which a decider decides, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) fiber.Handler {
 	return handler(httplimit.MiddlewareBy(decider, options...))
 }
@@ -50,9 +48,8 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 	}
 }
 
-// end settles the charge of a request. fasthttp closes the values of a request after its
-// answer is sent: until then the error handler, or a handler outside of the middleware, can
-// make another one.
+// end settles the charge of a request. fasthttp closes the values of a request after its answer is sent; until then
+// the error handler, or an outer handler, can replace the answer.
 type end struct {
 	middleware *httplimit.Middleware
 	request    *http.Request
@@ -66,8 +63,7 @@ func (e *end) Close() error {
 	return nil
 }
 
-// request describes fiber's request. Its texts are copies: fiber uses the memory of a
-// request again.
+// request converts fiber's request. Its texts are copies, because fiber reuses the memory of a request.
 func request(c fiber.Ctx) (*http.Request, error) {
 	uri := string(c.Request().RequestURI())
 	parsed, err := url.ParseRequestURI(uri)
@@ -106,8 +102,7 @@ type writer struct {
 	header http.Header
 }
 
-// newWriter returns a writer that has the limits of middleware outside of this one, to which
-// httplimit adds.
+// newWriter returns a writer with the limits of outer middleware, to which httplimit adds.
 func newWriter(c fiber.Ctx) *writer {
 	w := &writer{ctx: c, header: http.Header{}}
 	for _, name := range []string{"Ratelimit", "Ratelimit-Policy"} {

@@ -2,8 +2,8 @@
 //
 //	router.Use(ginadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are those of package httplimit. A parameter of the route,
-// such as :id, is [httplimit.ByPathValue]("id").
+// The keys, options and answers are the same as in package httplimit. A route parameter, such as :id, is
+// [httplimit.ByPathValue]("id").
 package ginadapter
 
 import (
@@ -15,13 +15,12 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// New returns middleware that charges each request on a policy, as [httplimit.New] does.
+// New returns middleware that charges each request on a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) gin.HandlerFunc {
 	return handler(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware that lets a decider decide, such as the routes of a policies file,
-// as [httplimit.By] does.
+// By returns middleware in which a decider decides, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) gin.HandlerFunc {
 	return handler(httplimit.MiddlewareBy(decider, options...))
 }
@@ -52,7 +51,7 @@ func settle(m *httplimit.Middleware, c *gin.Context, r *http.Request, charge *ht
 		return
 	}
 	if !returned {
-		o.Status = http.StatusInternalServerError // the handler has panicked
+		o.Status = http.StatusInternalServerError // the handler panicked
 	}
 	c.Writer = &later{c.Writer, m.SettleAtEnd(r, charge, o)}
 }
@@ -61,8 +60,7 @@ func responseOf(w gin.ResponseWriter) httplimit.Response {
 	return httplimit.Response{Status: w.Status(), Bytes: max(0, int64(w.Size()))}
 }
 
-// later notes the answer of the handlers that are outside of the middleware, such as one that
-// answers the errors of a request.
+// later records the answer of outer handlers, such as one that answers a request's errors.
 type later struct {
 	gin.ResponseWriter
 	note func(httplimit.Response)

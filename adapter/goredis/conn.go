@@ -5,12 +5,12 @@
 //	conn, err := goredisadapter.New(client)
 //	store, err := redisstore.New(conn, redisstore.Config{})
 //
-// By default go-redis sends a command again if its reply was lost. A script that had
-// run would then run, and charge, twice. This adapter marks its commands so that
-// go-redis sends none again, whatever MaxRetries and MaxRedirects say.
+// By default go-redis resends a command if its reply was lost. A script that had already run would then run, and
+// charge, twice. This adapter marks its commands so that go-redis resends none, regardless of MaxRetries and
+// MaxRedirects.
 //
-// New returns an error unless ContextTimeoutEnabled is set: without it, a server that
-// hangs blocks callers for ReadTimeout, three seconds, whatever their deadlines.
+// New returns an error unless ContextTimeoutEnabled is set: without it, a hanging server blocks callers for
+// ReadTimeout, three seconds, regardless of their deadlines.
 //
 // On a Cluster, also set ClusterStateReloadInterval: time.Second, DialerRetries: 1
 // and DialTimeout: 100 * time.Millisecond. After a primary died, a client with the
@@ -35,10 +35,9 @@ type conn struct {
 	cluster bool
 }
 
-// New returns a connection for [redisstore.New] on a client of one server, of
-// Sentinels or of a Cluster. The client stays the caller's to close, after the store. An error is an
-// [*engine.InputError] that names the missing setting. A Ring is not accepted: when a
-// server is down it moves keys to others, where their limits would start again.
+// New returns a connection for [redisstore.New] on a client of one server, of Sentinels or of a Cluster. The caller
+// closes the client, after the store. An error is an [*engine.InputError] that names the missing setting. A Ring is
+// rejected: when a server is down it moves keys to others, where their limits would start again.
 func New(client redis.UniversalClient) (redisstore.Conn, error) {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -57,10 +56,10 @@ func newConn(client redis.UniversalClient, cluster, contextTimeouts bool) (redis
 	return &conn{client: client, cluster: cluster}, nil
 }
 
-// command is a command that is sent once at most.
+// command is a command that is sent at most once.
 type command struct{ *redis.Cmd }
 
-// NoRetry tells go-redis not to send it again.
+// NoRetry tells go-redis not to resend it.
 func (command) NoRetry() bool { return true }
 
 // Do sends the commands. See [redisstore.Conn].
@@ -83,7 +82,7 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 	}
 }
 
-// build makes a go-redis command. On a Cluster go-redis needs the position of a key.
+// build builds a go-redis command. On a Cluster go-redis needs the position of a key.
 func build(ctx context.Context, from *redisstore.Command) command {
 	args, key := make([]any, len(from.Args)), 0
 	for i, arg := range from.Args {
@@ -135,9 +134,9 @@ func translateValue(value any) redisstore.Reply {
 	}
 }
 
-// translate returns the errors of [redisstore.Conn]: for an error reply, after which
-// the command has not run, a ServerError; for a command that was not sent,
-// ErrNotSent. After any other error the command may have run.
+// translate converts errors to the ones that [redisstore.Conn] specifies: an error reply, after which the command has
+// not run, becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have
+// run.
 func translate(err error) error {
 	if server, ok := errors.AsType[redis.Error](err); ok {
 		return &redisstore.ServerError{Text: server.Error()}
@@ -153,7 +152,7 @@ func translate(err error) error {
 func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	subscription := c.client.Subscribe(ctx, channel)
 	defer func() { _ = subscription.Close() }()
-	// Receive does not return when the context ends, so the connection is closed.
+	// Receive ignores the end of the context, so the connection is closed.
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	for {
@@ -173,8 +172,8 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), rece
 	}
 }
 
-// Cluster reports whether the client is one of a Cluster.
+// Cluster reports whether the client is a Cluster client.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close does nothing: the client is the caller's.
+// Close does nothing, because the caller owns the client.
 func (c *conn) Close() error { return nil }

@@ -13,10 +13,9 @@ import (
 
 var _ redisstore.WaitConn = (*conn)(nil)
 
-// DoAndWait sends the commands, and a WAIT after them. See [redisstore.WaitConn]. A pipeline
-// has a connection for itself until all its replies have come. On a Cluster each primary has
-// its own; a command that a node redirects is sent once more, as Do sends it, and then
-// nothing is known of its replicas. A wait ends before the client's ReadTimeout does.
+// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. A pipeline has its own connection
+// until all its replies have arrived. On a Cluster each primary has its own. A command redirected by a node is sent
+// once more, as in Do, and then nothing is known about its replicas. A wait ends before the client's ReadTimeout.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
 	acks := make([]redisstore.Reply, len(commands))
 	w := waiting{commands, replies, acks, replicas, within}
@@ -48,7 +47,7 @@ type waiting struct {
 	within        time.Duration
 }
 
-// on sends the commands at some places, and the WAIT after them, to one server.
+// on sends the commands at some indexes, followed by the WAIT, to one server.
 func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
 	within := w.within
 	if read := client.Options().ReadTimeout; read > 0 {
@@ -72,8 +71,8 @@ func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
 	}
 }
 
-// byNode returns the places of the commands of each primary. A command whose primary is not
-// known has that error as its reply.
+// byNode returns the indexes of the commands for each primary. A command whose primary is unknown gets that error as
+// its reply.
 func (w *waiting) byNode(ctx context.Context, nodes *redis.ClusterClient) map[*redis.Client][]int {
 	by := map[*redis.Client][]int{}
 	for i := range w.commands {

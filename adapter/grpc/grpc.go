@@ -3,10 +3,9 @@
 //	limit := grpcadapter.New(perIP, httplimit.ByIP())
 //	server := grpc.NewServer(grpc.UnaryInterceptor(limit.Unary), grpc.StreamInterceptor(limit.Stream))
 //
-// The keys and options are those of package httplimit. Their functions see a call as a POST
-// to its full method, with the metadata as headers and the address of the caller. A denied
-// call fails with RESOURCE_EXHAUSTED, and has RetryInfo and QuotaFailure as details; the
-// rate-limit headers are in the header metadata.
+// The keys and options are from package httplimit. Their functions see a call as a POST to its full method, with the
+// metadata as headers and the address of the caller. A denied call fails with RESOURCE_EXHAUSTED, with RetryInfo and
+// QuotaFailure as details; the rate-limit headers are in the header metadata.
 package grpcadapter
 
 import (
@@ -28,16 +27,16 @@ import (
 	"github.com/headgate/headgate/internal/rpc"
 )
 
-// Limit has the interceptors of one limit. A response has the HTTP status of the call's
-// code, such as 401 for Unauthenticated, and no bytes.
+// Limit has the interceptors for one limit. For rules, a response has the HTTP status for the call's code, such as
+// 401 for Unauthenticated, and no bytes.
 type Limit struct{ middleware *httplimit.Middleware }
 
-// New charges each call on a policy, as [httplimit.New] does.
+// New charges each call on a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) *Limit {
 	return &Limit{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By lets a decider decide, such as the routes of a policies file, as [httplimit.By] does.
+// By lets a decider decide, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) *Limit {
 	return &Limit{httplimit.MiddlewareBy(decider, options...)}
 }
@@ -58,10 +57,9 @@ func (l *Limit) Stream(service any, stream grpc.ServerStream, info *grpc.StreamS
 	return l.call(stream.Context(), info.FullMethod, md, stream.SetHeader, func() error { return handler(service, stream) })
 }
 
-// Tap is a [tap.ServerInHandle]: it denies a call before the server makes a stream for it.
-// It runs in the goroutine that reads the connection: use it with a store in memory and
-// without a pacer. It sees no response, so [httplimit.WithFinalCost] has no effect, and an
-// admitted call gets no headers.
+// Tap is a [tap.ServerInHandle]: it denies a call before the server creates a stream for it. It runs in the goroutine
+// that reads the connection, so use it with a store in memory and without a pacer. It does not see responses, so
+// [httplimit.WithFinalCost] has no effect, and an admitted call gets no headers.
 func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	answer := rpc.NewAnswer()
 	charge, ok := l.middleware.Admit(answer, request(ctx, info.FullMethodName, info.Header))
@@ -83,14 +81,14 @@ func (l *Limit) call(ctx context.Context, method string, md metadata.MD, setHead
 	if !ok {
 		return refusal(answer, &charge)
 	}
-	code := codes.Internal // where the handler panics
+	code := codes.Internal // if the handler panics
 	defer func() { l.middleware.Settle(r, &charge, httplimit.Response{Status: rpc.Status(uint32(code))}) }()
 	err := serve()
 	code = status.Code(err)
 	return err
 }
 
-// request describes a call.
+// request converts a call to an HTTP request.
 func request(ctx context.Context, method string, md metadata.MD) *http.Request {
 	header := make(http.Header, len(md))
 	host := ""
@@ -109,7 +107,7 @@ func request(ctx context.Context, method string, md metadata.MD) *http.Request {
 	return rpc.Request(ctx, method, host, address, header)
 }
 
-// refusal is the error of a call that was not served.
+// refusal returns the error for a call that was not served.
 func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	s := status.New(codes.Code(answer.Code()), rpc.Message(answer, c))
 	if answer.Code() != rpc.ResourceExhausted {
@@ -121,7 +119,7 @@ func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	if err == nil && d.RetryAfter != headgate.Never {
 		detailed, err = detailed.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d.RetryAfter)})
 	}
-	if err != nil { // impossible: both messages can be encoded
+	if err != nil { // cannot happen: both messages can be encoded
 		return s.Err()
 	}
 	return detailed.Err()

@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// serve starts a server with the health service, and returns a client of it.
+// serve starts a server with the health service, and returns a client for it.
 func serve(t *testing.T, options ...grpc.ServerOption) healthpb.HealthClient {
 	t.Helper()
 	server := grpc.NewServer(options...)
@@ -71,7 +71,7 @@ func watch(ctx context.Context, client healthpb.HealthClient) (metadata.MD, erro
 	return stream.Header()
 }
 
-// denied checks the error of a denied call, whose limit is of an hour.
+// denied checks the error of a call denied by an hourly limit.
 func denied(t *testing.T, err error) {
 	t.Helper()
 	s := status.Convert(err)
@@ -93,8 +93,7 @@ func denied(t *testing.T, err error) {
 	}
 }
 
-// Unary calls and streams share the limit of their caller. A denied call has the details
-// and the headers.
+// Unary calls and streams share the limit of their caller. A denied call has the details and the headers.
 func TestUnaryAndStream(t *testing.T) {
 	client := serve(t, interceptors(grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(2))), httplimit.ByIP()))...)
 	var header metadata.MD
@@ -113,7 +112,7 @@ func TestUnaryAndStream(t *testing.T) {
 	denied(t, err)
 }
 
-// A tap denies before there is a stream.
+// A tap denies before a stream is created.
 func TestTap(t *testing.T) {
 	limit := grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByIP())
 	client := serve(t, grpc.InTapHandle(limit.Tap))
@@ -147,8 +146,7 @@ func TestKeysAndResponses(t *testing.T) {
 	}
 }
 
-// routes decides by the method and the host, as the routes of a policies file do, and does
-// not know about streams.
+// routes decides by the method and the host, like the routes of a policies file, and does not distinguish streams.
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
@@ -158,8 +156,8 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// A call that is denied for ever has no RetryInfo. A decision that is not known is
-// Unavailable, or passes with FailOpen.
+// A call that can never pass is denied without RetryInfo. Without a decision, a call is Unavailable, or passes with
+// FailOpen.
 func TestBy(t *testing.T) {
 	client := serve(t, interceptors(grpcadapter.By(routes{}))...)
 	_, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{})

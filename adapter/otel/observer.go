@@ -1,14 +1,13 @@
-// Package oteladapter counts the decisions of a [headgate.Limiter] with OpenTelemetry, and
-// notes them in the caller's span.
+// Package oteladapter counts the decisions of a [headgate.Limiter] with OpenTelemetry, and records them in the
+// caller's span.
 //
 //	observer, err := oteladapter.New(otel.GetMeterProvider())
 //	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 //
-// The counter is headgate.decisions, with the attributes headgate.policy, headgate.outcome
-// and headgate.mode, which have the values of the server's metrics. If the context of the
-// call has a span that is recorded, the span gets an event headgate.decision with the same
-// attributes. None of them is a key. What shadows of package policy would have decided is
-// the counter headgate.shadow.decisions, and no event.
+// The counter is headgate.decisions, with the attributes headgate.policy, headgate.outcome and headgate.mode, which
+// have the values of the server's metrics. If the context of the call has a recording span, the span gets an event
+// headgate.decision with the same attributes. Keys are never attributes. Decisions of shadows of package policy are
+// counted in headgate.shadow.decisions, without events.
 package oteladapter
 
 import (
@@ -33,7 +32,7 @@ type Observer struct {
 	rows *outcomes.Map[*row]
 }
 
-// row is the attributes of one policy, made once.
+// row has the attributes of one policy, created once.
 type row = outcomes.Table[attributes]
 
 type attributes struct {

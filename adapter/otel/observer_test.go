@@ -23,8 +23,8 @@ func text(set []attribute.KeyValue) (all string) {
 	return all
 }
 
-// TestCounterAndSpan: the counts have policy, outcome and mode, the span of the caller has
-// an event for each decision, and neither has the key.
+// TestCounterAndSpan checks that counters have policy, outcome and mode, that the caller's span has an event for each
+// decision, and that neither contains the key.
 func TestCounterAndSpan(t *testing.T) {
 	reader, spans := metric.NewManualReader(), tracetest.NewInMemoryExporter()
 	observer, err := oteladapter.New(metric.NewMeterProvider(metric.WithReader(reader)))

@@ -4,17 +4,16 @@
 //	prometheus.MustRegister(observer)
 //	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 //
-// The metrics are those of the server's /metrics, without its label frontend:
+// The metrics are the same as on the server's /metrics, without the label frontend:
 //
 //	headgate_decisions_total{policy, outcome, mode}
 //	headgate_shadow_decisions_total{policy, outcome}
 //
-// The second is what shadows of package policy would have decided; no request waits for it
-// or is denied by it. A label is never a key. The policy is the name of a [headgate.Policy],
-// at most 1000 of them; "(other)" are the others and invalid names, and "(inline)" are ad-hoc limits. The
-// outcome is allowed, denied, unknown (no decision was reached) or invalid (an error of the
-// request). A decision costs one look-up and one atomic addition more, and does not wait for
-// a scrape.
+// The second counts the decisions of shadows of package policy, which neither deny nor delay requests. A label is
+// never a key. The policy is the name of a [headgate.Policy], for at most 1000 policies; "(other)" is for further
+// ones and invalid names, and "(inline)" for ad-hoc limits. The outcome is allowed, denied, unknown (no decision was
+// reached) or invalid (an error of the request). A decision costs one more lookup and one atomic addition, and does
+// not wait for a scrape.
 package prometheusadapter
 
 import (
@@ -39,14 +38,14 @@ type Observer struct {
 	all []*row
 }
 
-// row is the counts of one policy.
+// row has the counts of one policy.
 type row struct {
 	policy string
 	counts outcomes.Table[atomic.Uint64]
 	shadow outcomes.Table[atomic.Uint64]
 }
 
-// New returns an observer that has counted nothing.
+// New returns an observer with zero counts.
 func New() *Observer {
 	o := &Observer{
 		desc:    prometheus.NewDesc("headgate_decisions_total", "Decided requests that take units.", []string{"policy", "outcome", "mode"}, nil),

@@ -23,7 +23,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (away) Close() error { return nil }
 
-// A name that no policy can have is no label: one such name made every scrape fail.
+// A name that no policy can have must not become a label: one such name made every scrape fail.
 func TestInvalidNameIsNoLabel(t *testing.T) {
 	observer := prometheusadapter.New()
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))
@@ -42,7 +42,7 @@ headgate_decisions_total{mode="exact",outcome="allowed",policy="api"} 1
 	}
 }
 
-// Known bug 53: each decision is counted under its policy, and a shadow is no denial.
+// Known bug 53: each decision is counted under its policy, and a shadow does not count as a denial.
 func TestDecisionsByPolicyOutcomeAndMode(t *testing.T) {
 	observer := prometheusadapter.New()
 	ctx := context.Background()

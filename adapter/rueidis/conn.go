@@ -12,25 +12,22 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// conn is a [redisstore.Conn] on a rueidis client. rueidis pipelines the commands of
-// many goroutines. If a reply is lost it sends only commands again that are marked as
-// read-only, and none of ours is.
+// conn is a [redisstore.Conn] on a rueidis client, which pipelines the commands of many goroutines. If a reply is
+// lost rueidis resends only commands marked as read-only, and none of ours is.
 type conn struct {
 	client  rueidis.Client
 	cluster bool
 	calls   atomic.Int32 // in flight
-	made    bool         // by Open, so that Close closes the client
+	made    bool         // created by Open, so Close closes the client
 }
 
-// dedicatedCalls is how many calls in flight have a connection of their own, which
-// the calling goroutine writes and reads. Further calls share pipelined connections,
-// where each reply passes through two more goroutines: a single caller waits 60 µs,
-// instead of 40 µs. It is the number of calls that group commit has in flight.
+// dedicatedCalls is the number of calls in flight with their own connection, which the calling goroutine writes and
+// reads. Further calls share pipelined connections, where each reply passes through two more goroutines: a single
+// caller waits 60 µs instead of 40 µs. It equals the number of calls that group commit has in flight.
 const dedicatedCalls = 2
 
-// New returns a connection for [redisstore.New] on a client of the program. cluster
-// says whether it is a client of a Cluster. The client stays the caller's to close, after
-// the store.
+// New returns a connection for [redisstore.New] on a client of the program. cluster tells whether it is a Cluster
+// client. The caller closes the client, after the store.
 func New(client rueidis.Client, cluster bool) redisstore.Conn {
 	return &conn{client: client, cluster: cluster}
 }
@@ -52,14 +49,14 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 	}
 }
 
-// cancellable reports whether a context can end other than by a deadline. A goroutine
-// that reads its own connection can be stopped by a deadline only.
+// cancellable reports whether a context can end other than by a deadline. A goroutine that reads its own connection
+// can be stopped only by a deadline.
 func cancellable(ctx context.Context) bool {
 	_, ok := ctx.Deadline()
 	return !ok && ctx.Done() != nil
 }
 
-// build makes a rueidis command, on a pipelined connection or on a dedicated one.
+// build builds a rueidis command, on a pipelined connection or on a dedicated one.
 func (c *conn) build(command *redisstore.Command, pipelined bool) rueidis.Completed {
 	built := c.complete(command)
 	if pipelined {
@@ -68,8 +65,7 @@ func (c *conn) build(command *redisstore.Command, pipelined bool) rueidis.Comple
 	return built
 }
 
-// complete adds the arguments. rueidis finds the slot by the one that is marked as a
-// key.
+// complete adds the arguments. rueidis computes the slot from the one marked as a key.
 func (c *conn) complete(command *redisstore.Command) rueidis.Completed {
 	b := c.client.B().Arbitrary(command.Args[0])
 	rest := command.Args[1:]
@@ -83,7 +79,7 @@ func (c *conn) complete(command *redisstore.Command) rueidis.Completed {
 	return b.Args(rest...).Build()
 }
 
-// reply returns the reply as the store reads it.
+// reply converts the reply for the store.
 func reply(result rueidis.RedisResult) redisstore.Reply {
 	message, err := result.ToMessage()
 	if err != nil {
@@ -128,9 +124,9 @@ func mapOf(m *rueidis.RedisMessage) map[string]rueidis.RedisMessage {
 	return found
 }
 
-// translate returns the errors of [redisstore.Conn]: for an error reply, after which
-// the command has not run, a ServerError; for a command that was not sent,
-// ErrNotSent. After any other error the command may have run.
+// translate converts errors to the ones that [redisstore.Conn] specifies: an error reply, after which the command has
+// not run, becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have
+// run.
 func translate(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil
@@ -168,10 +164,10 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), rece
 	}
 }
 
-// Cluster reports whether the client is one of a Cluster.
+// Cluster reports whether the client is a Cluster client.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close closes the client that Open made, and none of the caller's.
+// Close closes a client created by Open, but not the caller's.
 func (c *conn) Close() error {
 	if c.made {
 		c.client.Close()

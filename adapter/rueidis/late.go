@@ -17,19 +17,19 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// late is a connection to a server that was away when its store was opened. It is tried
-// beside the calls, which fail until then.
+// late is a connection to a server that was away when its store was opened. It keeps reconnecting in the background;
+// calls fail until then.
 type late struct {
 	connect func(context.Context) (rueidis.Client, error)
 	cluster bool
 	conn    atomic.Pointer[conn]  // nil until the server has answered
-	failure atomic.Pointer[error] // of the last attempt
+	failure atomic.Pointer[error] // from the last attempt
 	stop    context.CancelFunc
 	attempt sync.WaitGroup
 }
 
-// The time between two attempts grows from the first of these to the second. A part of it is
-// random, so that many processes do not come at the same moment.
+// The time between attempts grows from the first of these to the second. Part of it is random, so that many processes
+// do not reconnect at the same moment.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = time.Second
@@ -38,7 +38,7 @@ const (
 // attemptTimeout bounds one attempt.
 const attemptTimeout = 2 * dialTimeout
 
-// newLate begins to connect. err is that of the attempt before.
+// newLate starts connecting in the background. err is from the previous attempt.
 func newLate(connect func(context.Context) (rueidis.Client, error), cluster bool, err error) *late {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &late{connect: connect, cluster: cluster, stop: stop}
@@ -71,8 +71,7 @@ func (l *late) try(ctx context.Context) (rueidis.Client, error) {
 	return l.connect(ctx)
 }
 
-// fail keeps why there is no connection. An answer of the server, such as that of a wrong
-// password, stays what it is.
+// fail records why there is no connection. An answer of the server, such as for a wrong password, is kept as it is.
 func (l *late) fail(err error) {
 	err = translate(err)
 	if _, answered := errors.AsType[*redisstore.ServerError](err); !answered && !errors.Is(err, redisstore.ErrNotSent) {
@@ -81,10 +80,10 @@ func (l *late) fail(err error) {
 	l.failure.Store(&err)
 }
 
-// silence is what a connection that gets no answer returns, beside the errors of the network.
+// silence lists errors of a connection without an answer, in addition to network errors.
 var silence = []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded, rueidis.ErrNoSlot, rueidis.ErrNoAddr, rueidis.ErrClosing}
 
-// away reports whether an error of connect says that the server did not answer, or not yet.
+// away reports whether an error of connect means that the server did not answer, or not yet.
 func away(err error) bool {
 	if answer, ok := rueidis.IsRedisErr(err); ok {
 		return (&redisstore.ServerError{Text: answer.Error()}).Away()
@@ -109,7 +108,7 @@ func (l *late) failAll(replies []redisstore.Reply) {
 	}
 }
 
-// DoAndWait sends the commands, and a WAIT after them. See [redisstore.WaitConn].
+// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn].
 func (l *late) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
 	if c := l.conn.Load(); c != nil {
 		return c.DoAndWait(ctx, commands, replies, replicas, within)
@@ -129,7 +128,7 @@ func (l *late) Subscribe(ctx context.Context, channel string, ready func(), rece
 // Cluster reports whether the server is a Cluster.
 func (l *late) Cluster() bool { return l.cluster }
 
-// Close ends the attempts, and closes the connections.
+// Close stops the attempts, and closes the connections.
 func (l *late) Close() error {
 	l.stop()
 	l.attempt.Wait()

@@ -13,15 +13,14 @@ import (
 
 var _ redisstore.WaitConn = (*conn)(nil)
 
-// maxWaits bounds the connections on which one call waits at the same time, on a Cluster.
+// maxWaits bounds the connections on which one call waits concurrently, on a Cluster.
 const maxWaits = 16
 
-// DoAndWait sends the commands, and a WAIT after them. See [redisstore.WaitConn]. On a
-// Cluster the commands of each slot have a connection of their own, to the primary of the
-// slot. A command that a node redirects is sent once more, as Do sends it, and then
-// nothing is known of its replicas.
+// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. On a Cluster the commands of each slot
+// have their own connection, to the primary of the slot. A command redirected by a node is sent once more, as in Do,
+// and then nothing is known about its replicas.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
-	// Without a deadline a hanging server would block a connection, and the caller, for ever.
+	// Without a deadline a hanging server would block a connection, and the caller, forever.
 	ctx, cancel := context.WithTimeout(ctx, connTimeout+within)
 	defer cancel()
 	acks := make([]redisstore.Reply, len(commands))
@@ -61,18 +60,18 @@ type waiting struct {
 	within        time.Duration
 }
 
-// on sends the commands at some places, and the WAIT after them, on one connection.
+// on sends the commands at some indexes, followed by the WAIT, on one connection.
 func (w *waiting) on(ctx context.Context, send func(context.Context, ...rueidis.Completed) []rueidis.RedisResult, at []int) {
 	built := make([]rueidis.Completed, 0, len(at)+1)
 	for _, i := range at {
 		built = append(built, w.conn.complete(&w.commands[i]))
 	}
-	// A blocking command takes a connection for itself, and the others of its call with it.
+	// A blocking command gets its own connection, together with the others of its call.
 	millis := strconv.FormatInt(w.within.Milliseconds(), 10)
 	built = append(built, w.conn.client.B().Arbitrary("WAIT").Args(w.replicas, millis).Blocking())
 	var results []rueidis.RedisResult
 	redisstore.RunWait(ctx, w.within, func() { results = send(ctx, built...) }, func(ctx context.Context) {
-		key := w.commands[at[0]].Key // on a Cluster, its slot is the server's
+		key := w.commands[at[0]].Key // on a Cluster, its slot selects the server
 		w.conn.client.Do(ctx, w.conn.client.B().Arbitrary("GET").Keys(key).Build().ToPipe())
 	})
 	for n, i := range at {
@@ -81,7 +80,7 @@ func (w *waiting) on(ctx context.Context, send func(context.Context, ...rueidis.
 	}
 }
 
-// bySlot returns the places of the commands of each slot.
+// bySlot returns the indexes of the commands for each slot.
 func (w *waiting) bySlot() (slots [][]int) {
 	index := map[uint16]int{}
 	for i := range w.commands {

@@ -53,7 +53,7 @@ func measure(ctx context.Context, name, redis string, lasts time.Duration) error
 	})
 }
 
-// repeat decides for some time, by as many callers as the row has, and returns how many decisions there were.
+// repeat decides for some time, with the row's number of callers, and returns how many decisions were made.
 func repeat(r row, w work, lasts time.Duration) (int64, error) {
 	var decided atomic.Int64
 	callers := max(1, r.callers)
@@ -73,7 +73,7 @@ func repeat(r row, w work, lasts time.Duration) (int64, error) {
 	return decided.Load(), errors.Join(errs...)
 }
 
-// few is how many decisions there are between two looks at the clock.
+// few is the number of decisions between two reads of the clock.
 const few = 16
 
 func askFew(w work, from int) error {

@@ -14,7 +14,7 @@ const (
 	leastPairs = 20
 	mostPairs  = 60
 	scatter    = 0.04 // how far apart the middle half may be
-	reach      = 0.97 // of the speed before
+	reach      = 0.97 // of the previous speed
 )
 
 // The verdicts on a row.
@@ -24,29 +24,29 @@ const (
 	undecided = "undecided"
 )
 
-// pairing is how pairs are measured.
+// pairing configures how pairs are measured.
 type pairing struct {
 	before, now string // programs
 	redis       string
 	lasts       time.Duration
 }
 
-// sample is one measurement, of one decision.
+// sample is one measurement, per decision.
 type sample struct {
 	CPU         float64 `json:"cpu_ns"`
 	Allocations float64 `json:"allocations"`
 }
 
-// figures are those of all pairs of a row.
+// figures are the figures of all pairs of a row.
 type figures struct{ before, now, ratios, allocatedBefore, allocatedNow []float64 }
 
-// row measures a row in pairs, until its figures are close together.
+// row measures pairs of a row until the figures are close together.
 func (p pairing) row(ctx context.Context, row string) (f figures, err error) {
 	for pair := 0; pair < mostPairs && (pair < leastPairs || f.verdict() == undecided); pair++ {
 		programs := [2]string{p.before, p.now}
 		var samples [2]sample
 		for turn := range 2 {
-			which := (pair + turn) % 2 // each goes first as often
+			which := (pair + turn) % 2 // each goes first equally often
 			if samples[which], err = p.once(ctx, programs[which], row); err != nil {
 				return f, err
 			}
@@ -70,13 +70,13 @@ func (p pairing) once(ctx context.Context, program, row string) (s sample, err e
 	return s, json.Unmarshal(out, &s)
 }
 
-// spread is how far apart the middle half of the figures is, as a part of their median.
+// spread is the width of the middle half of the figures, as a fraction of their median.
 func (f *figures) spread() float64 {
 	return (quantile(f.ratios, 3) - quantile(f.ratios, 1)) / quantile(f.ratios, 2)
 }
 
-// verdict says whether a decision costs no more than before. Figures that scatter still count if three quarters
-// of them say the same. Allocations are counted to a tenth, because pools and goroutines of the runtime allocate now and then.
+// verdict says whether a decision costs no more than before. Figures that scatter still count if three quarters of
+// them agree. Allocations are rounded to a tenth, because pools and goroutines of the runtime allocate now and then.
 func (f *figures) verdict() string {
 	switch {
 	case quantile(f.allocatedNow, 2) > quantile(f.allocatedBefore, 2)+0.1:

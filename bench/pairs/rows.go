@@ -25,7 +25,7 @@ type row struct {
 	make    func(ctx context.Context, redis string) (work, error)
 }
 
-// work decides, and reports the CPU time that its decisions have taken so far.
+// work decides, and reports the CPU time that its decisions have used so far.
 type work struct {
 	ask  func(key string) error
 	cpu  func(context.Context) (time.Duration, error)
@@ -41,10 +41,10 @@ var keys = func() []string {
 	return all
 }()
 
-// often is a limit that a row does not reach in the time of its measurement.
+// often is a limit that a row does not reach during its measurement.
 var often = headgate.PerHour(1_000_000)
 
-// of is the row of one policy in memory.
+// of returns the row of one policy in memory.
 func of(limits ...headgate.Limit) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
@@ -179,7 +179,7 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 
-// onRedis is the row of a token bucket on Redis, and counts the CPU time of this process or of Redis.
+// onRedis is the row of a token bucket on Redis. It measures the CPU time of this process or of Redis.
 func onRedis(theirs bool) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, address string) (work, error) {
 		store, err := open.Store(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})

@@ -1,4 +1,4 @@
-// Package browser runs the page for operators in a real browser, against real servers.
+// Package browser runs the operator page in a real browser, against real servers.
 package browser
 
 import (
@@ -54,12 +54,12 @@ overrides:
 `
 )
 
-// hostile are keys that a page could take for something else than text.
+// hostile are keys that the page could mistake for markup or code.
 var hostile = []string{
 	`<img src=x onerror="window.hacked=1;alert(1)">`, `"><script>window.hacked=1</script>`, "\u202etxet\u0000\u001b[31m", "{{constructor.constructor('window.hacked=1')()}}",
 }
 
-// world is the servers that a browser sees.
+// world is the servers that a browser connects to.
 type world struct {
 	t     *testing.T
 	redis *redistest.Server
@@ -81,7 +81,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestPage drives the page with chromium: dashboard/web/test/page.mjs says what it does.
+// TestPage drives the page with chromium. dashboard/web/test/page.mjs has the script.
 func TestPage(t *testing.T) {
 	chromium, node := programs.Tool(t, "chromium"), programs.Tool(t, "node")
 	web, err := filepath.Abs("../../dashboard/web")
@@ -98,8 +98,7 @@ func TestPage(t *testing.T) {
 	serve := func(more ...string) map[string]string {
 		return programs.Serve(t, 2, append([]string{"serve", "--resp", "off", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain", "0s"}, more...)...)
 	}
-	// On a busy machine a decision may take longer than the usual deadline; then the store
-	// would count as away.
+	// On a busy machine a decision may take longer than the default deadline, and the store would then count as down.
 	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--admin-token-file", w.token}
 	guarded := serve(shared...)
 	serve(shared...) // another process
@@ -144,7 +143,7 @@ func TestPage(t *testing.T) {
 	w.drive(c)
 }
 
-// program is a Go program with a limiter and a page of its own, below /limits/.
+// program is a Go program with a limiter and its own page, at /limits/.
 func (w *world) program() http.Handler {
 	page := dashboard.New()
 	w.t.Cleanup(page.Close)
@@ -163,7 +162,7 @@ func (w *world) program() http.Handler {
 	return mux
 }
 
-// drive runs the browser's script, and does what it asks for.
+// drive runs the browser's script, and executes its commands.
 func (w *world) drive(c *exec.Cmd) {
 	t := w.t
 	t.Helper()
@@ -193,7 +192,7 @@ func (w *world) drive(c *exec.Cmd) {
 	}
 }
 
-// do does what the script asks for, and returns what it is told.
+// do executes a command of the script and returns the result.
 func (w *world) do(asked string) string {
 	verb, key, _ := strings.Cut(asked, " ")
 	switch verb {
@@ -202,7 +201,7 @@ func (w *world) do(asked string) string {
 	case "send":
 		policy, key, _ := strings.Cut(key, " ")
 		w.send(policy, key, 1)
-	case "allowed": // a second, however long a busy machine sleeps
+	case "allowed": // for a second of clock time, even if the machine is busy
 		before, began := w.passed.Load(), time.Now()
 		time.Sleep(time.Second)
 		return strconv.FormatInt((w.passed.Load()-before)*int64(time.Second)/int64(time.Since(began)), 10)
@@ -233,7 +232,7 @@ func (w *world) do(asked string) string {
 	return "done"
 }
 
-// traffic sends requests until the test ends: about 300 a second, and those of the noisy key.
+// traffic sends requests until the test ends: about 300 per second, plus those of the noisy key.
 func (w *world) traffic() {
 	for n := 0; w.t.Context().Err() == nil; n++ {
 		w.send("api", "steady", 4)
@@ -257,7 +256,7 @@ func (w *world) traffic() {
 	}
 }
 
-// send sends requests of a key in one call, and returns how many were allowed.
+// send sends requests for a key in one call, and returns how many were allowed.
 func (w *world) send(policy, key string, times int) (allowed int64) {
 	type request struct {
 		Policy string `json:"policy"`

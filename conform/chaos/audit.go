@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// span is a time in which something was so.
+// span is a period of time.
 type span struct{ from, to time.Duration }
 
 func (s span) touches(from, to time.Duration) bool { return s.from <= to && from <= s.to }
 
-// happened is what a seed did, as the audit has to know it.
+// happened is what the audit needs to know about a run of a seed.
 type happened struct {
-	wall   time.Time // when the seed began, by the clock
+	wall   time.Time // wall-clock time at which the run began
 	faults []struck
-	// losses are when the store may have lost what it was told.
+	// losses are the times at which the store may have lost data.
 	losses []span
-	// emptied are those of the losses after which the store began without any data.
+	// emptied are those losses after which the store started without any data.
 	emptied []span
-	// restarts are when a process began anew, with shares of which nothing is spent.
+	// restarts are the times at which a process restarted, with full shares.
 	restarts []restart
-	// stalls are the times in which the machine had no time for a goroutine, in their order.
+	// stalls are the spans in which the machine did not run the control goroutine, in order.
 	stalls []span
-	// steps are those of the clock of Redis, in their order.
+	// steps are the clock steps of Redis, in order.
 	steps []step
-	stale time.Duration // how old a cached denial may be
+	stale time.Duration // maximum age of a cached denial
 }
 
-// struck is a fault with the times at which it really began and ended. primary is when the
-// servers had a primary again; 0 if that is not known.
+// struck is a fault with the times at which it really began and ended. primary is when the servers had a primary
+// again, or 0 if unknown.
 type struck struct {
 	event
 	span
@@ -49,24 +49,24 @@ type violation struct {
 
 func (v violation) String() string { return v.Rule + ": " + v.Text }
 
-// found is what the audit of a seed found.
+// found is the results of the audit of a seed.
 type found struct {
 	violations []violation
-	// excess is by how many units a limit was exceeded at most, and bound by how many it
-	// could be, by fault and mode.
+	// excess is the largest number of units by which a limit was exceeded, and bound the number allowed, by fault and
+	// mode.
 	excess map[cell]excess
 }
 
-// cell is a place in the table. Fault is empty for a span without one.
+// cell is a row of the table. Fault is empty for a span without a fault.
 type cell struct{ Fault, Mode string }
 
 type excess struct {
 	Units, Bound int64
-	Spans        int    // that were counted
-	Policy       string // which was exceeded the most
+	Spans        int    // number of spans checked
+	Policy       string // the policy with the largest excess
 }
 
-// audit compares the log with what was promised.
+// audit compares the log with the promises.
 func audit(h *happened, answers []answer, holds []hold) *found {
 	f := &found{excess: map[cell]excess{}}
 	type subject struct {
@@ -76,7 +76,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	by, away := map[subject][]answer{}, awayOf(answers)
 	for _, a := range answers {
 		if a.beyond > 0 && a.allowed && away.at(a.process, a.sent-late, a.received+late) {
-			a.allowed, a.class = false, "kept" // by its process, perhaps: the store gets it later
+			a.allowed, a.class = false, "kept" // perhaps by its process, which sends it to the store later
 		}
 		s := subject{a.limit, a.key}
 		by[s] = append(by[s], a)
@@ -107,7 +107,7 @@ func (f *found) violatef(rule, format string, args ...any) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 
-// lossesIn returns how often the store can have lost data in a span.
+// lossesIn returns how often the store may have lost data in a span.
 func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	for _, l := range h.losses {
 		if l.touches(from, to) {
@@ -117,8 +117,7 @@ func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	return n
 }
 
-// faultsIn returns the faults of a span; a fault is still one for the time in which the
-// processes come back from it.
+// faultsIn returns the faults of a span. A fault also covers the time that the processes need to recover from it.
 func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 	for _, s := range h.faults {
 		if s.touches(from-time.Second, to) && !slices.Contains(names, s.Fault) {
@@ -132,15 +131,14 @@ func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 }
 
 const (
-	// notices is how long a process may take until it knows that the store has lost its
-	// data: some beats.
+	// notices is how long a process may take to detect that the store has lost its data: a few beats.
 	notices = 5 * time.Second
-	// heard is how long a process must have heard of the store to know what it lost.
+	// heard is how long a process must have been in contact with the store to detect a loss.
 	heard = 2 * time.Second
 )
 
-// believes checks that the store's word alone admits no request, after it came back empty, for
-// the time in which the limit recovers.
+// believes checks that after the store came back empty, no request was admitted by the store's state alone until the
+// limit had recovered.
 func (f *found) believes(h *happened, l *limit, log []answer) {
 	if l.failure != "local" || l.period <= notices {
 		return
@@ -158,15 +156,15 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 	}
 }
 
-// unanswered are the classes of errors of a store that is away, or was when the process began.
+// unanswered are the error classes of a store that is down, or was down when the process started.
 var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
 
-// spared is how many requests of a key may have no answer: on a busy machine the deadline of a request can
-// pass before anybody is asked.
+// spared is how many requests of a key may go without a decision: on a busy machine, a request's deadline can pass
+// before it is sent to the store.
 const spared = 10
 
-// errors checks that a policy with failure mode local has an answer, whatever becomes of the store. Errors of
-// the operator stay: a full server, a wrong password.
+// errors checks that policies with failure mode local always get a decision, whatever happens to the store. Errors
+// that operators cause are allowed: a full server, a wrong password.
 func (f *found) errors(h *happened, l *limit, log []answer) {
 	if l.failure != "local" {
 		return
@@ -184,8 +182,8 @@ func (f *found) errors(h *happened, l *limit, log []answer) {
 	}
 }
 
-// disturbed reports whether a process may not know of a loss: it began later, or another
-// fault kept it from noticing.
+// disturbed reports whether a process may be unaware of a loss, because it started later or another fault kept it
+// from noticing.
 func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
 	if h.began(process, loss.from-heard, until) {
 		return true

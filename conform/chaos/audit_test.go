@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// policyOf returns a limit by its policy.
+// policyOf returns the limit of a policy.
 func policyOf(t *testing.T, policy string) *limit {
 	t.Helper()
 	all := limits()
@@ -21,7 +21,7 @@ func policyOf(t *testing.T, policy string) *limit {
 
 const ms = time.Millisecond
 
-// burst returns n requests, of which one is sent each millisecond and answered in the next.
+// burst returns n requests, one sent per millisecond and answered in the next.
 func burst(l *limit, n int, from time.Duration, as answer) (log []answer) {
 	for i := range n {
 		a := as
@@ -37,10 +37,10 @@ func allowed(mode string, overshoot int64) answer {
 	return answer{allowed: true, mode: mode, overshoot: overshoot}
 }
 
-// beyond is the charge of a settlement beyond its reservation.
+// beyond is what a settlement charges beyond its reservation.
 func beyond(units int64) answer { return answer{allowed: true, mode: "settled", beyond: units} }
 
-// On each of these logs the audit finds what is wrong, and nothing on those beside them.
+// Each case has a log with a violation that the audit must find, and a similar log in which it must find none.
 func TestAudit(t *testing.T) {
 	exact, shares, denied := allowed("exact", 0), allowed("fallback", 30), answer{mode: "exact"}
 	loss := span{500 * ms, 600 * ms}
@@ -147,13 +147,12 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// parts returns the log of n requests of the limit of a case.
+// parts returns the log of n requests to the limit of a case.
 func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 	return []func(*limit) []answer{func(l *limit) []answer { return burst(l, n, from, as) }}
 }
 
-// Five permits at once are one too many, and none are left over from before a loss of data
-// for longer than a lease.
+// Five permits at once are one too many. Permits from before a loss of data count for at most a lease.
 func TestAuditPermits(t *testing.T) {
 	held := slices.Repeat([]hold{{from: 100 * ms, to: 900 * ms}}, seatCount)
 	late := append(slices.Clone(held), hold{from: 200 * ms, to: 300 * ms})
@@ -182,7 +181,7 @@ func TestAuditPermits(t *testing.T) {
 	}
 }
 
-// A request for a permit is denied only while all may have been held.
+// A permit is denied only while all permits may be held.
 func TestAuditDeniedPermits(t *testing.T) {
 	seat := &limit{policy: seatPolicy, algorithm: seats}
 	ask := func(class string, allowed bool) *hold {
@@ -225,8 +224,7 @@ func TestAuditDeniedPermits(t *testing.T) {
 	}
 }
 
-// A few seeds in a row strike every fault of every deployment, and a seed always makes the
-// same schedule.
+// A few seeds in a row cause every fault on every deployment, and a seed always gives the same schedule.
 func TestPlan(t *testing.T) {
 	struckBy := map[string]map[string]bool{}
 	for seed := range uint64(30) {
@@ -253,8 +251,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A history of takes is in order only if each unit was charged once, and if a peek saw what
-// had been charged before it.
+// A history of takes is linearizable only if each unit was charged once, and if each peek saw the charges before it.
 func TestSamplesHaveAnOrder(t *testing.T) {
 	at := func(client int, from, to int64, peek, allowed bool, remaining int64) porcupine.Operation {
 		return porcupine.Operation{ClientId: client, Input: take{peek}, Call: from, Output: stood{allowed, remaining}, Return: to}
@@ -279,7 +276,7 @@ func TestSamplesHaveAnOrder(t *testing.T) {
 	}
 }
 
-// The wait of a caller is beyond its bound only by what no stall of the machine explains.
+// A caller's wait exceeds its bound only by the part that stalls of the machine don't explain.
 func TestWaits(t *testing.T) {
 	l := policyOf(t, "log-local")
 	h := &happened{stalls: []span{{100 * ms, 110 * ms}, {1000 * ms, 1200 * ms}}, faults: []struck{{event: event{Fault: processHung, Process: 2}, span: span{0, 9000 * ms}}}}

@@ -22,33 +22,31 @@ import (
 
 const (
 	processCount   = 3
-	callersEach    = 6                     // HTTP callers of a process
-	callerPause    = 15 * time.Millisecond // between two requests of a caller, on average
+	callersEach    = 6                     // HTTP callers per process
+	callerPause    = 15 * time.Millisecond // average pause between two requests of a caller
 	callerPatience = 10 * time.Second      // a caller that waits longer is stuck
 )
 
-// answer is one request and its answer. Times are since the seed began, of one monotonic
-// clock.
+// answer is one request and its answer. Times are since the start of the run, from one monotonic clock.
 type answer struct {
 	limit          *limit
 	key            string
 	process        int
 	sent, received time.Duration
-	// class is empty if the request was decided; otherwise it names the error.
+	// class is empty if the request was decided; otherwise it is the class of the error.
 	class   string
 	allowed bool
 	mode    string
-	// assumed says that the wire names no mode, and that this one is what it would be without a loss of data.
+	// assumed means that the protocol reports no mode, and that this is the expected mode without a loss of data.
 	assumed bool
-	// overshoot is by how many units the answer says that it can exceed the limit; -1 is
-	// any number.
+	// overshoot is how many units the limit may be exceeded by, according to the answer; -1 means unlimited.
 	overshoot int64
-	// reserved is how many units were reserved, or taken by a route, and 0 of a take, which has one; of these,
-	// used were.
+	// reserved is how many units were reserved or, for a route, taken; it is 0 for a take, which has one unit. used
+	// is how many of these were used.
 	reserved, used int64
-	// beyond is how many units a settlement charged beyond its reservation, whatever the limit.
+	// beyond is how many units a settlement charged beyond its reservation, regardless of the limit.
 	beyond int64
-	listed bool // it is a charge of a list
+	listed bool // part of a list of charges
 }
 
 // spent returns how many units the caller has used, and cost how many may have been charged.
@@ -71,20 +69,20 @@ type callers struct {
 	began  time.Time
 	client *http.Client
 	limits []limit
-	// turns has each limit as often as its weight, and denying those with failure mode deny.
+	// turns contains each limit as often as its weight, and denying those with failure mode deny.
 	turns, denying, reserving []*limit
-	// listed has the limits of lists, by failure mode.
+	// listed has the limits used in lists, by failure mode.
 	listed [2][]*limit
 
 	mu      sync.Mutex
 	answers []answer
 	holds   []hold
-	classes map[string]int // errors of the holders
+	classes map[string]int // errors of the permit holders
 	stop    atomic.Bool
 	works   sync.WaitGroup
 }
 
-// newCallers returns callers. Only those of a long seed ask for the bucket that is mostly given back.
+// newCallers returns callers. Only long seeds use the bucket that gets most of its units back.
 func newCallers(span time.Duration) *callers {
 	c := &callers{
 		began: time.Now(), limits: limits(), classes: map[string]int{},
@@ -117,8 +115,8 @@ func newCallers(span time.Duration) *callers {
 
 func (c *callers) now() time.Duration { return time.Since(c.began) }
 
-// call runs the callers of a process until end. Those over RESP and gRPC are never quiet, so that the
-// log shows when the store's answers are back.
+// call runs the callers of a process until end. Callers over RESP and gRPC never rest, so that the log shows when the
+// store answers again.
 func (c *callers) call(process int, p *process, seed uint64) {
 	for i := range callersEach {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+i)))
@@ -170,9 +168,8 @@ func (c *callers) end() {
 	c.client.CloseIdleConnections()
 }
 
-// rests reports whether a caller sends nothing now. For a while none does, so that buckets
-// fill; then only some do, so that prefetched units are left over at the end of a window.
-// The cycle is no whole number of windows.
+// rests reports whether a caller pauses now. For a while all pause, so that buckets fill; then only some do, so that
+// prefetched units are left over at the end of a window. The cycle is not a multiple of the windows.
 func (c *callers) rests(random *rand.Rand) bool {
 	switch at := c.now() % (3700 * time.Millisecond); {
 	case at < 900*time.Millisecond:
@@ -184,7 +181,7 @@ func (c *callers) rests(random *rand.Rand) bool {
 	}
 }
 
-// draw returns a limit and a key of it. Prefetched limits have one key, which is hot.
+// draw draws a limit and one of its keys. Prefetched limits have only one key, which is hot.
 func (c *callers) draw(random *rand.Rand, turns []*limit) (l *limit, key string) {
 	l = turns[random.IntN(len(turns))]
 	if !l.leased && random.IntN(8) == 0 {
@@ -225,8 +222,8 @@ func (c *callers) take(process int, address string, l *limit, key string) answer
 	return a
 }
 
-// reserve reserves units of policies until end, and settles most reservations a while later: with what was
-// used, or with nothing.
+// reserve reserves units of policies until end, and settles most reservations a while later: with the units used, or
+// with none.
 func (c *callers) reserve(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
@@ -248,16 +245,16 @@ func (c *callers) reserve(random *rand.Rand, process int, address string) {
 		default:
 			a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
 		}
-		if a.allowed && random.IntN(5) > 0 { // the others are never settled
+		if a.allowed && random.IntN(5) > 0 { // one in six is never settled
 			time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
-			a.used = max(0, random.Int64N(2*a.reserved)-a.reserved+1) // of half of them nothing
+			a.used = max(0, random.Int64N(2*a.reserved)-a.reserved+1) // about half of them use nothing
 			_, _ = c.post(address, "/v1/commit", map[string]any{"reservation": d.Reservation, "actual": a.used}, &struct{}{})
 		}
 		c.keep(a)
 	}
 }
 
-// post sends a body and reads the answer. The class is empty if there was an answer.
+// post sends a body and reads the answer. The class is empty if there was a decision.
 func (c *callers) post(address, path string, body map[string]any, into any) (status int, class string) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -285,16 +282,15 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	return response.StatusCode, ""
 }
 
-// serverClass returns the class of an error of the store, which stands last in what a
-// server answers.
+// serverClass returns the class of a store error from a server's response, which has it at the end.
 func serverClass(text string) string {
 	_, class, _ := strings.Cut(text, "could not decide: ")
 	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])
 	return cmp.Or(class, "unavailable")
 }
 
-// throttle sends a request over RESP, whose answers name no mode. It is for policies that
-// a process never answers by itself. Only the first process repeats no denials.
+// throttle sends a request over RESP, which does not report the mode. It is used for policies that a process never
+// decides on its own. Only the first process caches no denials.
 func (c *callers) throttle(client *redis.Client, process int, l *limit, key string) answer {
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
 	words, err := client.Do(context.Background(), "HEADGATE.TAKE", l.policy, key).Int64Slice()
@@ -313,7 +309,7 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 	return a
 }
 
-// classOf sorts the errors of a caller.
+// classOf classifies the errors of a caller.
 func classOf(err error) string {
 	var timeout net.Error
 	switch {

@@ -26,17 +26,17 @@ var (
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{})
 	zerolog.SetGlobalLevel(zerolog.Disabled) // the proxies log each fault
-	// A proxy that was stopped in the middle of a write sometimes leaves its copier behind.
+	// A proxy that is stopped during a write sometimes leaks its copying goroutine.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"))
 }
 
-// silence is a logger for clients whose servers the faults kill.
+// silence is a logger for clients whose servers are killed on purpose.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// TestChaos runs seeds one after another. It fails if a promise was broken, with the
-// schedule of the seed and how to run it again.
+// TestChaos runs seeds one after another. If a promise was broken, it fails with the seed's schedule and the command
+// that repeats the run.
 func TestChaos(t *testing.T) {
 	var all []*result
 	if *results != "" {
@@ -70,7 +70,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// schedules returns what the flags ask for.
+// schedules returns the schedules that the flags request.
 func schedules() (all []schedule) {
 	if *seeds == 0 {
 		return short()

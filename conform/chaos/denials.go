@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// late is how long after an error a request may still be charged: it can lie in a
-// connection, or in a server that hangs.
+// late is how long after an error a request may still be charged: it may be buffered in a connection, or in a server
+// that hangs.
 const late = 2 * time.Second
 
-// charge is a time in which a request was charged, or may have been.
+// charge is a span in which a request was charged, or may have been.
 type charge struct {
 	span
 	units int64
 }
 
-// denials checks that a denied request could not pass. It counts the units that may have
-// been charged, so every doubt speaks for the denial.
+// denials checks that every denial was justified. It counts all units that may have been charged, so any doubt is
+// resolved in favour of the denial.
 func (f *found) denials(h *happened, l *limit, log []answer) {
 	if l.leased || l.algorithm == pacer || l.algorithm == warmUp || len(l.also) > 0 {
-		return // units that a process holds are spent for the others, a queue moves, and another window can have denied
+		return // for others, units held by a process count as spent; queues move; with several windows, another one may have denied
 	}
 	charges := make([]charge, 0, len(log))
 	for i := range log {
@@ -35,10 +35,10 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 			continue
 		}
 		if a.assumed && h.lossesIn(a.sent-2*l.span()-notices, a.received) > 0 {
-			continue // shares deny too, for as long as the limit is in doubt
+			continue // shares also deny while the limit is in doubt
 		}
 		if a.mode == "cached" && h.lossesIn(a.sent-h.stale-late, a.received) > 0 {
-			continue // the loss is heard of later
+			continue // processes learn of the loss later
 		}
 		if spent, room := h.spent(l, charges, a); spent+a.cost() <= room {
 			f.violatef("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
@@ -48,7 +48,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 	}
 }
 
-// chargeOf returns when a request was charged.
+// chargeOf returns the span in which a request was charged.
 func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	switch {
 	case a.class != "" || a.fallback():
@@ -66,8 +66,7 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	}
 }
 
-// spent returns how many units can have been spent when a request was denied, and how many
-// there are for it.
+// spent returns how many units can have been spent when a request was denied, and how many were available to it.
 func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
 	room = l.least
 	from := a.sent - l.period - 2*grace
@@ -76,7 +75,7 @@ func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int
 		wall := h.wall.Add(a.sent + h.ahead(a.sent))
 		from = a.sent - wall.Sub(wall.Truncate(l.period)) - 2*grace
 	case sliding:
-		from -= l.period / 20 // the oldest segment counts whole
+		from -= l.period / 20 // the oldest segment counts in full
 	case bucket:
 		return bucketSpent(l, charges, a), room
 	}
@@ -88,8 +87,8 @@ func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int
 	return spent, room
 }
 
-// bucketSpent returns how many units a bucket can lack at the most: each charge was as late
-// as it can have been. The charges are in the order of their latest times.
+// bucketSpent returns the most units that a bucket can lack, assuming that every charge was as late as possible. The
+// charges are sorted by their latest times.
 func bucketSpent(l *limit, charges []charge, a *answer) (most int64) {
 	n := int64(0)
 	for _, c := range slices.Backward(charges) {

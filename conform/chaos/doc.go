@@ -1,33 +1,32 @@
-// Package chaos breaks the store and the servers while callers send requests, and counts
-// every unit.
+// Package chaos injects faults into the store and the servers while callers send requests, and accounts for every
+// unit.
 //
-// A seed gives a schedule of faults. Real Redis servers and several headgate processes run
-// under it; on a standalone Redis each process has a proxy of its own to it. Callers log
-// every request with the times at which it was sent and answered. The audit then compares
-// the log with the limits and with the promise of each answer.
+// A seed determines a schedule of faults. Real Redis servers and several headgate processes run under it; with a
+// standalone Redis, each process connects through its own proxy. Callers log every request with the times at which it
+// was sent and answered. The audit then checks the log against the limits and against the promise of each answer.
 //
-//	policies.go   the limits, and what they let through in a span
+//	policies.go   the limits, and how much they allow in a span
 //	schedule.go   a seed → the faults and their times
 //	world.go      the servers and processes of a seed
 //	process.go    one headgate process
-//	proxy.go      what is between a process and Redis
+//	proxy.go      the proxy between a process and Redis
 //	faults.go     how each fault begins and ends
-//	partition.go  the one that parts a Cluster
+//	partition.go  network partitions of a Cluster
 //	callers.go    the requests, and the log
 //	checks.go     the requests over gRPC
-//	holders.go    the same of permits
+//	holders.go    permit requests
 //	lists.go      lists of charges, taken or reserved together
-//	waiters.go    a Go program whose callers wait for units, and leave
+//	waiters.go    a Go program whose callers wait for units, and cancel
 //	expiry.go     what Redis keeps, and until when
 //	audit.go      the log → violations
 //	spans.go      how many units were admitted in each span
-//	denials.go    which denials were wrong
-//	permits.go    how many permits were held, and which denials of one were wrong
-//	steps.go      what steps of the clock of Redis change in both
-//	samples.go    the histories of single keys, and whether there is an order of them
-//	figures.go    how long callers waited, beside what is to be reached
+//	denials.go    denials that were wrong
+//	permits.go    how many permits were held, and denials of permits that were wrong
+//	steps.go      how clock steps of Redis change both
+//	samples.go    the histories of single keys, and whether they are linearizable
+//	figures.go    how long callers waited, compared with the goals
 //	report.go     the tables of all seeds
 //
-// The audit counts a request in a span only if it was sent and answered in it, because it
-// was then surely decided in it. So no delay of a busy machine is a violation.
+// The audit counts a request in a span only if it was sent and answered within it, and so was certainly decided
+// within it. This way no delay of a busy machine is a violation.
 package chaos

@@ -9,10 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watchExpiry reads the state of fixed windows, and checks that it does not expire before
-// its window ends: a window that is forgotten lets its units through again. Windows by the
-// clock have their end in their state, so the check is exact to the millisecond that
-// Redis counts in.
+// watchExpiry reads the state of fixed windows, and checks that it does not expire before its window ends: otherwise
+// the window's units could be spent again. Windows aligned to the clock store their end, so the check is exact to the
+// millisecond, which is the resolution of TTLs in Redis.
 func (w *world) watchExpiry() {
 	client := redis.NewClient(&redis.Options{Addr: w.server.Addr(), MaxRetries: -1, PoolSize: 1, DisableIdentity: true, DialTimeout: time.Second, ReadTimeout: time.Second})
 	defer func() { _ = client.Close() }()
@@ -22,7 +21,7 @@ func (w *world) watchExpiry() {
 			pipe := client.TxPipeline()
 			state, expires := w.stateOf(pipe, policy)
 			if _, err := pipe.Exec(context.Background()); err != nil {
-				continue // there is no such state, or no server now
+				continue // no such state, or no server at the moment
 			}
 			text, _ := state.Bytes()
 			if len(text) != 13 {
@@ -38,8 +37,8 @@ func (w *world) watchExpiry() {
 	}
 }
 
-// stateOf asks for the state of the first key's window, and when it expires: with the hash
-// that it is in, where states are in hashes.
+// stateOf returns the state of the first key's window and its expiry, including the field's hash in the layout with
+// hashes.
 func (w *world) stateOf(pipe redis.Pipeliner, policy string) (*redis.StringCmd, *redis.DurationCmd) {
 	ctx, key := context.Background(), w.schedule.windowKey(policy)
 	if w.schedule.Layout != "" {

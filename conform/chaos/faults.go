@@ -15,12 +15,10 @@ type action struct {
 	act func()
 }
 
-// failing is how a fault begins and ends. The end returns when the processes can work
-// again.
+// failing is how to begin and end a fault. The end returns when the processes can work again.
 type failing struct{ begin, end func() }
 
-// actions returns what happens to the world, in its order. A fault that would hit what
-// another one has already hit is left out.
+// actions returns the actions on the world, in order. It omits a fault whose target is already under another fault.
 func (w *world) actions() (all []action) {
 	busy := map[int]time.Duration{}
 	for _, e := range w.schedule.Events {
@@ -33,7 +31,7 @@ func (w *world) actions() (all []action) {
 			action{e.At, func() {
 				s.from = w.callers.now()
 				f.begin()
-				if e.Fault == failover { // its beginning waits for another primary
+				if e.Fault == failover { // a failover waits until there is another primary
 					s.primary = w.callers.now()
 				}
 			}},
@@ -54,9 +52,9 @@ func (w *world) actions() (all []action) {
 	return all
 }
 
-// remember keeps what the audit has to know of a fault.
+// remember records what the audit needs to know about a fault.
 func (w *world) remember(s struck) {
-	// A primary that comes back still believes that it is one, until it is told otherwise.
+	// A primary that comes back still considers itself the primary until it is told otherwise.
 	const told = 2 * time.Second
 	switch s.Fault {
 	case emptied, older:
@@ -71,7 +69,7 @@ func (w *world) remember(s struck) {
 
 func nothing() {}
 
-// fault returns how an event of the schedule is made.
+// fault returns how to begin and end an event of the schedule.
 func (w *world) fault(e event) failing {
 	switch e.Fault {
 	case processDies:
@@ -106,13 +104,13 @@ func (w *world) proxyFault(e event, p *proxy) failing {
 	switch e.Fault {
 	case cut:
 		return failing{p.server.Stop, p.start}
-	case halfOpen: // bytes vanish, and no end learns of it
+	case halfOpen: // bytes are dropped, and neither end notices
 		return failing{both("timeout", `"timeout":0`), p.heal}
 	case slowed:
 		return failing{both("latency", `"latency":30,"jitter":25`), p.heal}
 	case narrow:
-		return failing{both("bandwidth", `"rate":4`), p.heal} // KB/s
-	default: // cutReply: each connection ends after some bytes
+		return failing{both("bandwidth", `"rate":4`), p.heal} // in KB/s
+	default: // cutReply: each connection ends after a few bytes
 		return failing{func() { p.spoil("limit_data", "downstream", `"bytes":500`) }, p.heal}
 	}
 }
@@ -146,7 +144,7 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 	}
 }
 
-// flaps stops and continues a server again and again, before anybody has settled.
+// flaps stops and continues a server repeatedly, before anything has settled.
 func flaps(s *redistest.Server) failing {
 	end, ended := make(chan struct{}), make(chan struct{})
 	return failing{func() {
@@ -167,7 +165,7 @@ func flaps(s *redistest.Server) failing {
 	}, func() { close(end); <-ended }}
 }
 
-// step sets the clock of Redis this far ahead of the real one, which steps it.
+// step sets the clock of Redis this far ahead of real time.
 func (w *world) step(ahead, by time.Duration) {
 	from := w.callers.now()
 	w.server.Step(ahead)
@@ -189,7 +187,7 @@ func (w *world) sentinelFault(e event) failing {
 	}
 }
 
-// hot returns a key of Redis that callers use.
+// hot returns a Redis key that callers use.
 func (w *world) hot() string { return w.schedule.windowKey("fixed-local") }
 
 func (w *world) clusterFault(e event) failing {

@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// deadline is the --deadline of the processes, and spare what a caller may wait beyond it.
+	// deadline is the --deadline of the processes, and spare how much longer a caller may wait.
 	deadline = 50 * time.Millisecond
 	spare    = 10 * time.Millisecond
-	// exactAgain is how long after the servers have a primary answers are exact again.
+	// exactAgain is how soon answers must be exact again after the servers have a primary.
 	exactAgain = 2 * time.Second
 )
 
-// waits says how long callers of policies with failure mode local waited for an answer, of
-// processes that ran.
+// waits describes how long callers of policies with failure mode local waited for an answer from running processes.
 type waits struct {
 	// ByMillis counts requests by their wait in ms, rounded up.
 	ByMillis map[int]int
-	// Beyond counts those that waited longer than the deadline, the spare time and the
-	// largest stall meanwhile; Most is the longest time beyond that.
+	// Beyond counts the requests that took longer than the deadline, the spare time and the largest stall during the
+	// request. Most is the largest excess.
 	Beyond int
 	Most   time.Duration
-	Stall  time.Duration // the largest
+	Stall  time.Duration // the largest stall
 }
 
-// waitsOf sums up the waits of a seed.
+// waitsOf collects the waits of a seed.
 func waitsOf(h *happened, answers []answer) (w waits) {
 	w.ByMillis = map[int]int{}
 	for _, s := range h.stalls {
@@ -69,8 +68,7 @@ func (w *waits) merge(o waits) {
 	w.Beyond, w.Most, w.Stall = w.Beyond+o.Beyond, max(w.Most, o.Most), max(w.Stall, o.Stall)
 }
 
-// quantile returns the wait in ms that this part of the requests, in thousandths, did not
-// exceed, and the longest.
+// quantile returns the wait in ms that a number of thousandths of the requests did not exceed, and the maximum.
 func (w *waits) quantile(thousandths int) (at, longest, requests int) {
 	all := make([]int, 0, len(w.ByMillis))
 	for ms, n := range w.ByMillis {
@@ -87,7 +85,7 @@ func (w *waits) quantile(thousandths int) (at, longest, requests int) {
 	return at, longest, requests
 }
 
-// figures writes what is to be reached beside what was.
+// figures writes the goals and the measured values.
 func figures(out io.Writer, w *waits, faults map[string]*facts, histories int) {
 	p999, longest, requests := w.quantile(999)
 	fmt.Fprintf(out, "\nwait for a decision, mode local, %d requests\tp99.9 %d ms\tlongest %d ms\n", requests, p999, longest)
@@ -100,14 +98,15 @@ func figures(out io.Writer, w *waits, faults map[string]*facts, histories int) {
 	fmt.Fprintf(out, "histories of single keys with an order\t%d\n", histories)
 }
 
-// stallStep is how long the control goroutine sleeps, and leastStall what is a stall.
+// stallStep is how long the control goroutine sleeps at a time, and leastStall the minimum oversleep that counts as a
+// stall.
 const (
 	stallStep  = 2 * time.Millisecond
 	leastStall = 5 * time.Millisecond
 )
 
-// stallWatch is a goroutine that does nothing but sleep: when it oversleeps, the machine had
-// no time for it, and for others neither.
+// stallWatch is a goroutine that only sleeps. If it oversleeps, the machine was too busy to run it, and so probably
+// other goroutines too.
 type stallWatch struct {
 	stalls []span
 	works  sync.WaitGroup
@@ -132,7 +131,7 @@ func watchStalls(now func() time.Duration) *stallWatch {
 	return s
 }
 
-// end ends the goroutine, and returns its stalls in their order.
+// end stops the goroutine, and returns its stalls in order.
 func (s *stallWatch) end() []span {
 	close(s.stop)
 	s.works.Wait()

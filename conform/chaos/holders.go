@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// hold is a time in which a caller certainly held a permit.
+// hold is a span in which a caller certainly held a permit.
 type hold struct {
 	from, to time.Duration
 	policy   string
 	process  int
-	shared   bool // a share gave it
-	// may is when the store may have had it, at most until ended, if that is not 0 and the store was told
-	// then. A request for a permit without an answer has only these.
+	shared   bool // given by a share
+	// may is when the store may have granted it. It ended at the latest at ended, if that is not 0 and the store was
+	// told of the release. A request for a permit without an answer has only these two.
 	may   span
 	ended time.Duration
-	// denied says that there was no permit at that time.
+	// denied is set if no permit was available at that time.
 	denied bool
 }
 
-// holdOf returns what the answer to a request for a permit says.
+// holdOf evaluates the answer to a request for a permit.
 func holdOf(a *answer) *hold {
 	byShare := a.mode == "fallback"
 	h := &hold{policy: a.limit.policy, process: a.process, shared: byShare, may: span{a.sent, a.received + seatLease}}
@@ -29,7 +29,7 @@ func holdOf(a *answer) *hold {
 		h.from, h.to = a.received, a.sent+seatLease
 	case a.class == "" && !byShare:
 		h.denied, h.may.to = true, a.received
-	default: // the store may have given it and not have answered in time
+	default: // the store may have granted it without answering in time
 		if h.may.to += late; a.class == refused && !byShare {
 			h.ended = a.received + undone
 		}
@@ -37,7 +37,7 @@ func holdOf(a *answer) *hold {
 	return h
 }
 
-// renewed is the answer to a request that renews it.
+// renewed evaluates the answer to a renewal.
 func (h *hold) renewed(sent, received time.Duration, class string) {
 	if h.may.to = received + seatLease; class != "" {
 		h.may.to += late
@@ -46,7 +46,7 @@ func (h *hold) renewed(sent, received time.Duration, class string) {
 	h.to = sent + seatLease
 }
 
-// end is the answer to a request that releases it.
+// end evaluates the answer to a release.
 func (h *hold) end(sent, received time.Duration, released bool) {
 	if h.to = min(h.to, sent); released {
 		h.ended = received
@@ -59,8 +59,7 @@ func (c *callers) keepHold(h *hold) {
 	c.holds = append(c.holds, *h)
 }
 
-// hold acquires permits and releases them. Some holders renew their permits, and some end
-// without a release.
+// hold acquires permits and releases them. Some holders renew their permits, and some exit without a release.
 func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 	for !c.stop.Load() {
 		time.Sleep(time.Duration(random.Int64N(int64(4 * callerPause))))
@@ -96,7 +95,7 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 			}
 			status, class := c.post(address, "/v1/renew", body, &renewed)
 			if status == http.StatusGone {
-				h.to = min(h.to, sent) // it was lost some time before
+				h.to = min(h.to, sent) // it was lost earlier
 				break
 			}
 			if status == http.StatusOK && renewed.Held || class != "" {

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// The keys of the two charges of a list: on a Cluster they are on different slots. Its permit has the key
-// of the other holders.
+// The keys of the two charges of a list, which are on different slots of a Cluster. Its permit uses the key of the
+// other holders.
 var listKeys = []string{"k1", "k2"}
 
 const (
-	// refused is the class of a charge whose list another charge denied. On several slots it was charged
-	// until its units were given back.
+	// refused is the class of a charge in a list that another charge caused to be denied. With several slots it was
+	// charged until its units were returned.
 	refused = "refused"
-	// undone is how long after such an answer a permit can still be held.
+	// undone is how long after such an answer its permit may still be held.
 	undone = 100 * time.Millisecond
-	// inFull is that of a settlement that the store did not take, or not in full.
+	// inFull is the class of a settlement that the store did not apply, or not in full.
 	inFull = "not settled in full"
 )
 
 func (a *answer) isPermit() bool { return a.limit.algorithm == seats }
 
-// list takes lists until end, and reserves others, which it settles a while later.
+// list takes lists until end, and reserves others and settles them a while later.
 func (c *callers) list(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
@@ -38,7 +38,7 @@ func (c *callers) list(random *rand.Rand, process int, address string) {
 				permit = holdOf(&list[i])
 			}
 		}
-		if reservation != "" && random.IntN(5) > 0 { // the others are never settled
+		if reservation != "" && random.IntN(5) > 0 { // one in six is never settled
 			c.settle(random, list, permit, address, reservation)
 		}
 		for i := range list {
@@ -52,7 +52,7 @@ func (c *callers) list(random *rand.Rand, process int, address string) {
 	}
 }
 
-// drawList returns charges of two policies with one failure mode.
+// drawList draws charges on two policies with the same failure mode.
 func (c *callers) drawList(random *rand.Rand, process int) (list []answer) {
 	from := c.listed[random.IntN(len(c.listed))]
 	for i, place := range random.Perm(len(from))[:len(listKeys)] {
@@ -62,7 +62,7 @@ func (c *callers) drawList(random *rand.Rand, process int) (list []answer) {
 	return list
 }
 
-// withPermit adds a permit to half of the lists, at any place.
+// withPermit adds a permit to half of the lists, at a random position.
 func (c *callers) withPermit(random *rand.Rand, list []answer) []answer {
 	if random.IntN(2) == 0 {
 		return list
@@ -74,7 +74,7 @@ func (c *callers) withPermit(random *rand.Rand, list []answer) []answer {
 	return slices.Insert(list, random.IntN(len(list)+1), permit)
 }
 
-// ask sends a list, and sets what its answer says of each charge.
+// ask sends a list, and records the answer for each charge.
 func (c *callers) ask(list []answer, address, path string) (reservation string) {
 	charges := make([]map[string]any, len(list))
 	for i := range list {
@@ -84,7 +84,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 		Allowed     bool   `json:"allowed"`
 		Mode        string `json:"mode"`
 		Overshoot   int64  `json:"overshoot_max"`
-		Charges     []int  `json:"charges"` // of the binding limit
+		Charges     []int  `json:"charges"` // those of the binding limit
 		Reservation string `json:"reservation"`
 	}
 	sent := c.now()
@@ -103,8 +103,8 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 	return d.Reservation
 }
 
-// settle settles a reservation, with less and with more than was reserved of each charge, or with nothing.
-// What was used beyond the reservation is a charge of its own.
+// settle settles a reservation, with less or more than was reserved for each charge, or with nothing. Use beyond the
+// reservation is recorded as a separate charge.
 func (c *callers) settle(random *rand.Rand, list []answer, permit *hold, address, reservation string) {
 	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 	actual, path := make([]int64, len(list)), "/v1/cancel"

@@ -7,13 +7,12 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// stops is how long a primary may take charges after it was cut off from the other nodes: the
-// node timeout, the time in which Redis looks at it, and a second of a busy machine.
+// stops is how long a primary may accept charges after it was cut off from the other nodes: the node timeout, the
+// interval at which Redis checks it, and a second for a busy machine.
 const stops = redistest.NodeTimeout + 200*time.Millisecond + time.Second
 
-// partition cuts the primary of the hot keys off from the other nodes. The processes reach
-// all of them. Meanwhile it is checked that the primary stops in time: the majority elects
-// another one, and what the first still takes is lost.
+// partition cuts the primary of the hot keys off from the other nodes, while the processes reach all nodes. It checks
+// that the primary stops in time, because the majority elects another one and writes to the old one are lost.
 func (w *world) partition() failing {
 	var primary *redistest.Server
 	var healed, watched chan struct{}
@@ -35,8 +34,8 @@ func (w *world) partition() failing {
 	}
 }
 
-// watchMinority writes to a primary that was cut off, until the nodes are together again, and
-// notes when the others have elected another one.
+// watchMinority writes to a primary that was cut off, until the nodes are connected again, and records when the
+// others have elected another one.
 func (w *world) watchMinority(primary *redistest.Server, healed <-chan struct{}) {
 	began := w.callers.now()
 	before := len(w.nodes.Primaries())

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// permits checks that no more permits were held at the same time than the limit has. Those that shares
-// gave come on top, up to the limit; but a process that answers exactly has told the store of its own, as far
-// as it had given them before it was asked.
+// permits checks that never more permits were held than the limit allows. Permits that shares granted are extra, up
+// to the limit; but a process that answers exactly has reported its own to the store, if it granted them before the
+// request was sent.
 func (f *found) permits(h *happened, holds []hold) {
 	for i := range holds {
 		at := &holds[i]
@@ -24,7 +24,7 @@ func (f *found) permits(h *happened, holds []hold) {
 				own++
 			}
 		}
-		// After a loss of data, permits from before it are still held for a lease.
+		// After a loss of data, permits from before it are held for up to a lease.
 		jumps := h.jumpsIn(&limit{period: seatLease}, at.from-seatLease, at.from)
 		bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from))
 		held := exact
@@ -38,14 +38,15 @@ func (f *found) permits(h *happened, holds []hold) {
 	}
 }
 
-// began reports whether a process began anew in a span. It does not know the permits that the one before it gave.
+// began reports whether a process restarted in a span. After a restart it no longer knows the permits that it granted
+// before.
 func (h *happened) began(process int, from, to time.Duration) bool {
 	return slices.ContainsFunc(h.restarts, func(r restart) bool { return r.process == process && r.touches(from, to) })
 }
 
-// deniedPermits checks that a request for a permit was denied only while all of them may have been held: a
-// settlement releases that of its reservation, and a refused list has none. Faults excuse denials, and a process
-// that could not ask the store may not have told it yet.
+// deniedPermits checks that a permit was denied only while all permits may have been held. A settlement releases the
+// permit of its reservation, and a refused list holds none. Faults excuse denials, as does a process that could not
+// reach the store and so may not have reported its permits yet.
 func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 	for i := range holds {
 		at := &holds[i]
@@ -65,7 +66,7 @@ func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 	}
 }
 
-// until returns when the store had a permit no more.
+// until returns when the permit was certainly free in the store.
 func (h *hold) until(away away) time.Duration {
 	if h.ended == 0 || away.at(h.process, h.ended-late, h.ended+late) {
 		return h.may.to
@@ -73,13 +74,13 @@ func (h *hold) until(away away) time.Duration {
 	return min(h.may.to, h.ended)
 }
 
-// calm reports whether nothing struck in a span.
+// calm reports whether there was no fault in a span.
 func (h *happened) calm(from, to time.Duration) bool {
 	touches := func(s span) bool { return s.touches(from, to) }
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
 }
 
-// away has the times at which a process had no answer of the store, by process, in order.
+// away has the spans in which a process got no answer from the store, by process, in order.
 type away map[int][]time.Duration
 
 func awayOf(answers []answer) away {
@@ -95,7 +96,7 @@ func awayOf(answers []answer) away {
 	return w
 }
 
-// at reports whether that was so in a span.
+// at reports whether a span overlaps one of them.
 func (w away) at(process int, from, to time.Duration) bool {
 	first, _ := slices.BinarySearch(w[process], from)
 	return first < len(w[process]) && w[process][first] <= to

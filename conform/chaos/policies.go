@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The algorithms of the policies, by their names in the policies file.
+// The algorithms of the policies, as named in the policies file.
 const (
 	bucket   = "token-bucket"
 	pacer    = "pacer"
@@ -19,31 +19,30 @@ const (
 	seats    = "concurrency"
 )
 
-// limit is a policy of a seed: what the file says, and the numbers that the audit needs.
+// limit is a policy of a seed: its text in the file, and the numbers that the audit needs.
 type limit struct {
 	policy, algorithm string
-	// fields is what the policies file says, and changed what it says in the second version
-	// of the file.
+	// fields is the policy's text in the file, and changed its text in the second version of the file.
 	fields, changed string
-	// count passes in each period: of a bucket from idle at once.
+	// count is how many units pass per period or, for a bucket, at once after it was idle.
 	count  int64
 	period time.Duration
-	// refill is how many units a bucket gets in a period.
+	// refill is how many units a bucket gains per period.
 	refill int64
-	// least is the count of the version with the smaller numbers.
+	// least is the count in the version with the lower numbers.
 	least int64
 	// failure is the failure mode.
 	failure string
 	leased  bool
-	// weight is how many of the requests go to the policy.
+	// weight is the policy's share of the requests.
 	weight int
-	// also are the other windows of the policy: every answer counts in each.
+	// also are further windows of the policy; every request counts in each.
 	also []limit
-	// reserved says that callers reserve units of it, too.
+	// reserved means that callers also reserve units of it.
 	reserved bool
 }
 
-// limits is all policies. Callers send more requests than any of them lets through.
+// limits is all policies. Callers send more requests than any of them allows.
 func limits() []limit {
 	local := func(l limit) limit {
 		l.policy, l.failure = l.policy+"-local", "local"
@@ -57,22 +56,23 @@ func limits() []limit {
 	window := limit{policy: "fixed", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock", count: 30, period: time.Second, weight: 6}
 	strict := limit{policy: "strict", algorithm: sliding, fields: "limit: 30, window: 2s, segments: 20, variant: strict", count: 30, period: 2 * time.Second, weight: 4}
 	tokens := limit{policy: "bucket", algorithm: bucket, fields: "rate: 20/s, burst: 20", changed: "rate: 20/s, burst: 4", count: 20, refill: 20, period: time.Second, least: 4, weight: 6}
-	// A queue of 10 admits 10 units more at once than the burst.
+	// A queue of 10 admits 10 more units at once than the burst.
 	paced := limit{policy: "pacer", algorithm: pacer, fields: "rate: 20/s, burst: 1, max_queue: 10", count: 11, refill: 20, period: time.Second, weight: 4}
 	warm := limit{policy: "warm", algorithm: warmUp, fields: "rate: 20/s, burst: 10, warm_up: 1s", count: 10, refill: 20, period: time.Second, weight: 4}
 	all := []limit{deny(log), local(log), deny(window), local(window), local(strict), deny(tokens), local(tokens), local(paced), local(warm)}
 
-	// So slow that it has not recovered when a seed asks whether a store that came back
-	// without its data was believed.
+	// So slow that it has not recovered when a seed checks whether processes trusted a store that came back without
+	// its data.
 	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
-	// The long window binds in an outage of some seconds; a candidate that denies nearly all says nothing to
-	// callers.
+	// The long window binds in an outage of a few seconds. A candidate that would deny nearly everything must not
+	// affect callers.
 	long := limit{policy: "two-local", algorithm: slideLog, count: 15, period: 3 * time.Second, least: 15, failure: "local"}
 	two := local(limit{policy: "two", algorithm: slideLog, fields: "windows: [{limit: 10, window: 500ms}, {limit: 15, window: 3s}]", count: 10, period: 500 * time.Millisecond, weight: 6, also: []limit{long}})
 	tried := local(limit{policy: "tried", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock, shadow: {limit: 1}", count: 30, period: time.Second, weight: 4})
-	// A request passes while a unit is left, and the next ones pay: so a cost more than the burst at once.
+	// A request passes while any unit is left, and later requests pay for it. So one cost more than the burst can
+	// pass at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
-	// Callers reserve most units of this one, and give them back.
+	// Callers reserve most units of this policy, and return them.
 	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 40", count: 40, refill: 20, period: time.Second, weight: 6})
 	all = append(all, two, tried, next, held)
 	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
@@ -100,7 +100,7 @@ const (
 	seatLease  = 2 * time.Second
 )
 
-// policiesFile returns the policies as a file, in the first or the second version.
+// policiesFile returns the policies file, in the first or the second version.
 func policiesFile(second bool) string {
 	var b strings.Builder
 	b.WriteString("policies:\n")
@@ -125,7 +125,7 @@ func policiesFile(second bool) string {
 	return b.String() + routesFile()
 }
 
-// admits returns how many units the limit lets through in any half-open span of this length.
+// admits returns how many units the limit allows in any half-open span of this length.
 func (l *limit) admits(span time.Duration) int64 {
 	if l.refill == 0 {
 		return l.count
@@ -133,8 +133,8 @@ func (l *limit) admits(span time.Duration) int64 {
 	return l.count + (int64(span)*l.refill+int64(l.period)-1)/int64(l.period)
 }
 
-// share returns how many units the shares of all processes admit in a span: as many as a bucket of the
-// limit's capacity and rate, and of a pacer what the bursts of 1 add.
+// share returns how many units the shares of all processes admit in a span: as many as a bucket with the limit's
+// capacity and rate, plus the bursts of 1 that a pacer adds.
 func (l *limit) share(span time.Duration) int64 {
 	rate := l.refill
 	if rate == 0 {

@@ -17,10 +17,10 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// patience is the longest time that a seed waits for a process to begin or to end.
+// patience is the maximum time to wait for a process to start or stop.
 const patience = 60 * time.Second
 
-// process is one headgate process. It is restarted on the same ports.
+// process is one headgate process. Restarts keep its ports.
 type process struct {
 	t           testing.TB
 	program     string
@@ -49,7 +49,7 @@ func newProcess(t testing.TB, program, store string, more ...string) *process {
 	return p
 }
 
-// write writes a version of the policies file, in one step.
+// write replaces the policies file with a version, atomically.
 func (p *process) write(second bool) {
 	p.t.Helper()
 	if err := os.WriteFile(p.config+".new", []byte(policiesFile(second)), 0o600); err != nil {
@@ -60,7 +60,7 @@ func (p *process) write(second bool) {
 	}
 }
 
-// start starts it, and waits until it listens.
+// start starts the process, and waits until it listens.
 func (p *process) start() {
 	p.t.Helper()
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -91,13 +91,13 @@ func (p *process) start() {
 	}
 }
 
-// kill ends it as a machine's death does.
+// kill kills it, like a machine failure.
 func (p *process) kill() { p.end(syscall.SIGKILL) }
 
-// stop ends it in good order.
+// stop shuts it down gracefully.
 func (p *process) stop() { p.end(syscall.SIGTERM) }
 
-// end sends a signal, and waits for the end of the process.
+// end sends a signal, and waits until the process exits.
 func (p *process) end(signal syscall.Signal) {
 	if p.done == nil {
 		return
@@ -116,7 +116,7 @@ func (p *process) end(signal syscall.Signal) {
 
 func (p *process) signal(s syscall.Signal) { _ = p.run.Process.Signal(s) }
 
-// get returns the metrics of the process by their names and labels.
+// get returns the metrics of the process by name and labels.
 func (p *process) get(path string) (metrics map[string]float64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -145,7 +145,7 @@ func (p *process) get(path string) (metrics map[string]float64, err error) {
 	return metrics, lines.Err()
 }
 
-// use is what a process uses.
+// use is the resource usage of a process.
 type use struct{ goroutines, files, memory float64 }
 
 func (p *process) use() (use, error) {
@@ -153,11 +153,11 @@ func (p *process) use() (use, error) {
 	return use{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}, err
 }
 
-// growth is how much memory a process may use beyond what it used before the faults, at any
-// time: the collector's own pace, what is queued in an outage, and counters kept for it.
+// growth is how much more memory a process may use than before the faults: slack for the garbage collector's pace,
+// requests queued in an outage, and counters for them.
 const growth = 96 << 20
 
-// exceeds reports whether a process uses more than was enough under load.
+// exceeds reports whether a process uses more than it did under load.
 func (u use) exceeds(enough use) bool {
 	return u.goroutines > enough.goroutines || u.files > enough.files || u.memory > enough.memory+growth
 }

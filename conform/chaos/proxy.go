@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// proxy is what is between a process and Redis. Its methods are called by one goroutine.
+// proxy is the proxy between a process and Redis. Its methods are called by one goroutine.
 type proxy struct {
 	t      testing.TB
 	server *toxiproxy.Proxy
@@ -34,10 +34,10 @@ func (p *proxy) start() {
 	}
 }
 
-// addr returns where it listens, also after it was cut.
+// addr returns its address, even after it was cut.
 func (p *proxy) addr() string { return p.server.Listen }
 
-// spoil adds what its name says to the bytes that go one way: "upstream" is to Redis.
+// spoil adds the named toxic to one direction: "upstream" is towards Redis.
 func (p *proxy) spoil(kind, stream, attributes string) {
 	p.t.Helper()
 	text := `{"type":"` + kind + `","stream":"` + stream + `","attributes":{` + attributes + `}}`
@@ -46,5 +46,5 @@ func (p *proxy) spoil(kind, stream, attributes string) {
 	}
 }
 
-// heal removes all that spoil added.
+// heal removes everything that spoil added.
 func (p *proxy) heal() { p.server.Toxics.ResetToxics(context.Background()) }

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// result is what became of a seed. A file of results has one a line, as JSON.
+// result is the result of a seed. A file of results has one per line, as JSON.
 type result struct {
 	Seed       uint64
 	Deployment string
@@ -25,7 +25,8 @@ type result struct {
 	Span       time.Duration
 	Requests   int
 	Permits    int
-	// Lists is how many charges of lists were admitted, and Beyond how many charges were settled above their reservation.
+	// Lists is how many charges in lists were admitted, and Beyond how many charges were settled above their
+	// reservation.
 	Lists, Beyond int
 	Violations    []violation
 	Rows          []row
@@ -33,27 +34,27 @@ type result struct {
 	// Algorithms counts the answers by algorithm and mode: "sliding-log/exact".
 	Algorithms map[string]int
 	Waits      waits
-	// Histories is how many samples had an order.
+	// Histories is how many samples were linearizable.
 	Histories int
 }
 
-// row is a cell of the table with what it says.
+// row is a cell of the table with its values.
 type row struct {
 	cell
 	excess
 }
 
-// facts is what callers saw of a fault.
+// facts is how callers experienced a fault.
 type facts struct {
-	Times    int            // that it struck
-	Gap      time.Duration  // the longest time without an answer, of processes that ran
+	Times    int            // how often it occurred
+	Gap      time.Duration  // the longest time without an answer from running processes
 	Recovery time.Duration  // the longest time from its end to an exact answer
-	Back     time.Duration  // the longest time from when the servers had a primary to one
+	Back     time.Duration  // the longest time from when the servers had a primary to an exact answer
 	Errors   map[string]int // by class
 	Modes    map[string]int // answers by mode
 }
 
-// report sums up a seed.
+// report summarizes a seed.
 func report(s schedule, h *happened, answers []answer, holds []hold, f *found) *result {
 	r := &result{
 		Seed: s.Seed, Deployment: s.Deployment, Layout: s.Layout, Span: s.Span, Requests: len(answers),
@@ -92,7 +93,7 @@ func report(s schedule, h *happened, answers []answer, holds []hold, f *found) *
 	return r
 }
 
-// factsOf sums up the answers during one fault.
+// factsOf summarizes the answers during one fault.
 func factsOf(h *happened, fault struck, answers []answer) *facts {
 	f := &facts{Times: 1, Errors: map[string]int{}, Modes: map[string]int{}}
 	f.Recovery = h.exactAfter(fault, answers, fault.to)
@@ -116,8 +117,7 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 	return f
 }
 
-// exactAfter returns the longest time from an instant to the first exact answer of a process
-// that the fault concerns.
+// exactAfter returns the longest time from an instant to the first exact answer of a process affected by the fault.
 func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration) (longest time.Duration) {
 	back := map[int]time.Duration{}
 	for i := range answers {
@@ -136,14 +136,14 @@ func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration
 	return longest
 }
 
-// others reports whether another fault kept a process from coming back from this one.
+// others reports whether another fault kept a process from recovering from this one.
 func (h *happened) others(fault struck, process int, from, until time.Duration) bool {
 	return slices.ContainsFunc(h.faults, func(s struck) bool {
 		return s != fault && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(from-time.Second, until)
 	})
 }
 
-// stands reports whether the process of a request was killed or stopped meanwhile.
+// stands reports whether the process of a request was killed or stopped during the request.
 func (h *happened) stands(a *answer) bool {
 	return slices.ContainsFunc(h.faults, func(s struck) bool {
 		return s.Process == a.process && (s.Fault == processDies || s.Fault == processHung) && s.touches(a.sent, a.received)
@@ -161,7 +161,7 @@ func (f *facts) merge(o *facts) {
 	}
 }
 
-// save adds a result to a file.
+// save appends a result to a file.
 func (r *result) save(path string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -175,7 +175,7 @@ func (r *result) save(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// load reads a file of results; one that is not there has none.
+// load reads a file of results. A missing file has none.
 func load(path string) (all []*result, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -246,8 +246,8 @@ func tables(w io.Writer, all []*result) {
 	coverage(table, faults, algorithms)
 }
 
-// coverage writes in how many seeds each algorithm answered in each mode, and how often
-// each fault struck answers of each mode.
+// coverage writes in how many seeds each algorithm answered in each mode, and how often each fault hit answers of
+// each mode.
 func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) {
 	modes := []string{"exact", "split", "cached", "leased", "fallback"}
 	fmt.Fprintf(w, "\nseeds with\t%s\n", strings.Join(modes, "\t"))

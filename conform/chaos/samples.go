@@ -14,32 +14,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A sample is the history of one new key: takes and peeks of all processes at the same time,
-// over HTTP and RESP. There must be a sequential order in which a counter gives the same
-// answers. The limits refill so slowly that no unit comes back while a sample is taken.
+// A sample is the history of one new key: concurrent takes and peeks by all processes, over HTTP and RESP. There must
+// be a sequential order in which a counter gives the same answers. The limits refill so slowly that no unit comes
+// back during a sample.
 const (
 	sampleLimit = 20
 	samplePause = time.Second
-	sampleOps   = 6 // of each caller
-	// sampleTakes is how long a sample may take, and settled how long after a fault none begins.
+	sampleOps   = 6 // per caller
+	// sampleTakes is the maximum duration of a sample, and settled how long after a fault the next sample can begin.
 	sampleTakes = time.Second
 	settled     = 6 * time.Second
-	// searches bounds the time for an order. Of so few operations it is found in milliseconds.
+	// searches limits the time to search for an order. With so few operations it takes milliseconds.
 	searches = 10 * time.Second
 )
 
-// samplePolicies are those whose keys are sampled: each decision is exact, or a repeated
-// denial, which no unit that comes back can make wrong.
+// samplePolicies are the policies to sample: each of their decisions is exact, or a repeated denial, which stays
+// right because no unit comes back.
 var samplePolicies = map[string]string{
 	"sample-fixed":  "algorithm: fixed-window, limit: 20, window: 1h",
 	"sample-bucket": "algorithm: token-bucket, rate: 20/1h",
 	"sample-log":    "algorithm: sliding-log, limit: 20, window: 1h",
 }
 
-// errInSight is the error of a sample that a fault has touched.
+// errInSight is the error of a sample during which a fault may have been active.
 var errInSight = errors.New("a request of the sample had no exact answer")
 
-// take is what a caller of a sample asked, and stood what it was answered.
+// take is an operation of a sample, and stood its answer.
 type take struct{ Peek bool }
 
 type stood struct {
@@ -47,7 +47,7 @@ type stood struct {
 	Remaining int64
 }
 
-// counter is the sequential model: how many units were charged.
+// counter is the sequential model: the number of units charged.
 var counter = porcupine.Model{
 	Init: func() any { return int64(0) },
 	Step: func(before, input, output any) (bool, any) {
@@ -61,12 +61,12 @@ var counter = porcupine.Model{
 	},
 }
 
-// sampler takes samples while no fault is in sight. It keeps one at a time.
+// sampler takes samples while no fault is near, one at a time.
 type sampler struct {
 	w       *world
 	resp    []*redis.Client
 	checked int
-	broken  []violation // read after the end of run
+	broken  []violation // read only after run has ended
 }
 
 func newSampler(w *world) *sampler {
@@ -93,7 +93,7 @@ func (s *sampler) run() {
 		policy := names[n%len(names)]
 		history, err := s.sample(policy, fmt.Sprint("sample-", n))
 		if err != nil {
-			continue // a fault, or the end, came in between
+			continue // a fault, or the end, came too soon
 		}
 		s.checked++
 		if result := porcupine.CheckOperationsTimeout(counter, history, searches); result != porcupine.Ok {
@@ -103,15 +103,15 @@ func (s *sampler) run() {
 	}
 }
 
-// inSight reports whether a fault may touch a sample that begins at an instant. Two versions
-// of the file have the same sampled policies.
+// inSight reports whether a fault may affect a sample that begins at an instant. The sampled policies are the same in
+// both versions of the file.
 func (s schedule) inSight(at time.Duration) bool {
 	return slices.ContainsFunc(s.Events, func(e event) bool {
 		return e.Fault != versions && e.At <= at+sampleTakes && at <= e.At+e.Lasts+settled
 	})
 }
 
-// sample sends the requests of one key, and returns their history.
+// sample sends the requests for one key, and returns their history.
 func (s *sampler) sample(policy, key string) (history []porcupine.Operation, err error) {
 	var mu sync.Mutex
 	var works sync.WaitGroup

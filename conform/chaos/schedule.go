@@ -43,14 +43,14 @@ const (
 	versions    = "two versions"
 )
 
-// storeFaults are those of the store, by deployment. At most one is there at a time.
+// storeFaults are faults of the store, by deployment. Only one is active at a time.
 var storeFaults = map[string][]string{
 	standalone: {killed, emptied, hung, flushed, full, older, flapping, password, stepped},
 	sentinel:   {failover, hungPrimary, flushed},
 	cluster:    {failover, hungPrimary, resharded, flushed, parted},
 }
 
-// processFaults are those of one process; the first are those of its proxy.
+// processFaults are faults of one process; the first ones are those of its proxy.
 var processFaults = map[string][]string{
 	standalone: {cut, halfOpen, slowed, cutReply, narrow, processDies, processHung, versions},
 	sentinel:   {processDies, processHung, versions},
@@ -63,7 +63,7 @@ type event struct {
 	Process int
 	At      time.Duration
 	Lasts   time.Duration
-	// By is how far the clock is stepped, back if it is below 0.
+	// By is how far the clock is stepped; negative is backwards.
 	By time.Duration `json:",omitzero"`
 }
 
@@ -79,11 +79,11 @@ func (e event) String() string {
 	return text
 }
 
-// schedule is what a seed does.
+// schedule is the setup and the faults of a seed.
 type schedule struct {
 	Seed       uint64
 	Deployment string
-	// Layout is that of the store's keys, as its URL names it; empty is the usual one.
+	// Layout is the layout of the store's keys as in its URL; empty means the default.
 	Layout string `json:",omitzero"`
 	Span   time.Duration
 	Events []event
@@ -101,13 +101,13 @@ func (s schedule) String() string {
 const (
 	settling = 3 * time.Second // before the first fault
 	calm     = 4 * time.Second // after the last one
-	// believes is how long after a loss of data no fault begins, so that the seed sees
-	// whether the processes believe the store.
+	// believes is how long no other fault begins after a loss of data, so that the seed can check whether the
+	// processes trust the store.
 	believes = 12 * time.Second
 )
 
-// options returns what the store's URL says of the layout. On a Cluster hashes need shards;
-// there is one, so that a fault of its primary strikes all of them.
+// options returns the layout options for the store's URL. On a Cluster, hashes need shards; there is one, so that a
+// fault of its primary affects all of them.
 func (s schedule) options() string {
 	switch {
 	case s.Layout == "":
@@ -119,8 +119,7 @@ func (s schedule) options() string {
 	}
 }
 
-// windowKey returns the key of Redis with the window of a policy's first key, "k0": its own,
-// or the hash that it is in.
+// windowKey returns the Redis key that holds the window of a policy's first key, "k0": its own key, or its hash.
 func (s schedule) windowKey(policy string) string {
 	limit := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/"
 	switch {
@@ -133,8 +132,8 @@ func (s schedule) windowKey(policy string) string {
 	}
 }
 
-// plan returns a seed's schedule. Seeds take turns in the deployments, in the layouts and in
-// the order of faults, so that a few seeds in a row have all of them.
+// plan returns the schedule of a seed. Seeds cycle through the deployments, the layouts and the order of faults, so
+// that a few seeds in a row cover them all.
 func plan(seed uint64, deployment string, span time.Duration) schedule {
 	if deployment == "" {
 		deployment = deployments[seed%uint64(len(deployments))]
@@ -167,12 +166,12 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied || e.Fault == older {
 			continue
 		}
-		// Another fault, of a process, comes on top of that of the store.
+		// In addition to the store's fault, a process has one.
 		faults = processFaults[deployment]
 		over := event{Fault: faults[random.IntN(len(faults))], Process: random.IntN(processCount)}
 		over.At, over.Lasts = e.At+between(random, 0, e.Lasts.Milliseconds()), lasts(random, over.Fault)
 		if e.Fault == password && over.Fault == processDies {
-			// A process does not start with a wrong password: it says so, and ends.
+			// A process does not start with a wrong password; it reports the error and exits.
 			over.Lasts = max(over.Lasts, e.At+e.Lasts+200*time.Millisecond-over.At)
 		}
 		s.Events = append(s.Events, over)
@@ -182,8 +181,8 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	return s
 }
 
-// short is the schedules of a test run without flags: what has broken promises of limiters most often, in
-// half a minute, and a quarter of a minute on a Cluster, whose slots are asked in turn.
+// short is the schedules of a test run without flags: the faults that have broken limiters' promises most often, for
+// half a minute, and for a quarter of a minute on a Cluster, where limits span several slots.
 func short() []schedule {
 	at := func(fault string, process int, at, lasts float64) event {
 		return event{Fault: fault, Process: process, At: time.Duration(at * float64(time.Second)), Lasts: time.Duration(lasts * float64(time.Second))}
@@ -209,19 +208,19 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 		return between(random, 2500, 4000)
 	case versions:
 		return between(random, 2000, 4000)
-	case older: // what is charged meanwhile is lost
+	case older: // charges made during it are lost
 		return between(random, 1500, 3000)
-	case killed, cut, flapping: // also for longer than limits count
+	case killed, cut, flapping: // sometimes longer than the limits' periods
 		return between(random, 300, 5000)
 	default:
 		return between(random, 300, 2500)
 	}
 }
 
-// steps are how far clocks are stepped: by less than the span of the limits, and by more.
+// steps are how far clocks are stepped: by less and by more than the span of the limits.
 var steps = []time.Duration{300 * time.Millisecond, 5 * time.Second, -300 * time.Millisecond, -1200 * time.Millisecond, -5 * time.Second, -20 * time.Second}
 
-// by returns how far a fault steps the clock.
+// by draws how far a fault steps the clock.
 func by(random *rand.Rand, fault string) time.Duration {
 	if fault != stepped {
 		return 0
@@ -234,7 +233,7 @@ func (s schedule) has(fault string) bool {
 	return slices.ContainsFunc(s.Events, func(e event) bool { return e.Fault == fault })
 }
 
-// only returns the schedule with one fault, again and again.
+// only returns the schedule with just one kind of fault, repeated.
 func (s schedule) only(fault string) schedule {
 	lists := [][]string{storeFaults[s.Deployment], processFaults[s.Deployment]}
 	random := rand.New(rand.NewPCG(s.Seed, 16))

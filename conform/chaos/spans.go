@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// grace is what is taken from the end of a window, because the clock of Redis is in whole
-// microseconds and may be corrected while a seed runs.
+// grace is subtracted from the end of a window, because the clock of Redis has a resolution of one microsecond and
+// may be adjusted while a seed runs.
 const grace = time.Millisecond
 
-// tally counts the units that were admitted in a span, by what decided: the store, or shares.
+// tally counts the units admitted in a span, by who admitted them: the store, or shares.
 type tally struct {
 	store, shares     int64
-	leased, overshoot int64 // the largest bounds that answers stated
+	leased, overshoot int64 // the largest bounds stated in answers
 	modes             map[string]bool
-	// settled is what settlements charged beyond their reservations. It counts against the limit in the
-	// next answer of the store.
+	// settled is the number of units that settlements charged beyond their reservations. It counts against the limit
+	// in the store's next answer.
 	settled []*answer
 }
 
 // spans checks how many units were admitted in the spans that begin with each request.
 //
-// What the store decided, leased units included, keeps the limit by itself, and once more
-// for each time that the store lost its data, and for some steps of its clock. What the processes decided by
-// their shares is no more than a bucket of the limit's capacity and rate admits, also when processes begin
-// anew. Both together exceed the limit by what the answers of the shares state.
+// The units that the store admitted, including leased ones, must stay within the limit, plus one more limit for each
+// time that the store lost its data and for some steps of its clock. The units that processes admitted from their
+// shares must stay within a bucket with the limit's capacity and rate, even across restarts. Together they may exceed
+// the limit only by the overshoot stated in the answers of the shares.
 func (f *found) spans(h *happened, l *limit, log []answer) {
 	passed := slices.DeleteFunc(slices.Clone(log), func(a answer) bool { return !a.allowed })
 	byAnswer := slices.Clone(passed)
@@ -39,8 +39,8 @@ func (f *found) spans(h *happened, l *limit, log []answer) {
 	}
 }
 
-// from checks the spans that begin at an instant: of a window the one, of a bucket those
-// that end with an answer, up to the time in which it fills twice.
+// from checks the spans that begin at an instant: for a window a single one, for a bucket those that end with an
+// answer, up to twice the time in which it fills.
 func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answer) {
 	end := from + l.period - grace
 	if l.algorithm == fixed {
@@ -79,7 +79,7 @@ func (t *tally) add(a *answer) {
 	case a.beyond > 0:
 		t.settled = append(t.settled, a)
 	case a.fallback() && a.overshoot < 0:
-		// Nothing bounds it, and it says so.
+		// It is unlimited, and the answers say so.
 	case a.fallback():
 		t.shares += a.spent()
 		t.overshoot = max(t.overshoot, a.overshoot)
@@ -96,7 +96,7 @@ func (t *tally) add(a *answer) {
 	}
 }
 
-// bounds returns what the store and the shares may admit in a span.
+// bounds returns how much the store and the shares may admit in a span.
 func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 	admits := l.admits(s.to - s.from)
 	store = admits + t.leased + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
@@ -112,7 +112,7 @@ func (f *found) check(h *happened, l *limit, s span, t *tally) (kept bool) {
 	if t.shares > shares {
 		f.violatef("shares", "%s: the shares admitted %d from %s to %s, the bound is %d; faults %q", l.policy, t.shares, seconds(s.from), seconds(s.to), shares, h.faultsIn(s.from, s.to))
 	}
-	// Both together exceed the limit by what the answers state, in a span of the limit's own time.
+	// In a span of the limit's length, both together exceed the limit by at most the overshoot stated in answers.
 	span := s.to - s.from
 	stated := l.admits(span) + t.leased + t.overshoot + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
 	if t.shares > 0 && span <= l.span() && t.store+t.shares > stated {
@@ -121,7 +121,7 @@ func (f *found) check(h *happened, l *limit, s span, t *tally) (kept bool) {
 	return t.store <= store && t.shares <= shares
 }
 
-// note puts a span into the table, under its faults and the weakest of its modes.
+// note records a span in the table, under its faults and the weakest of its modes.
 func (f *found) note(h *happened, l *limit, s span, t *tally) {
 	mode := "exact"
 	for _, weaker := range []string{"split", "leased", "fallback"} {
@@ -136,7 +136,7 @@ func (f *found) note(h *happened, l *limit, s span, t *tally) {
 		c := cell{fault, mode}
 		e := f.excess[c]
 		e.Spans++
-		// Of spans with the same excess, the table has the largest bound.
+		// Among spans with the same excess, the table shows the one with the largest bound.
 		if units > e.Units || units == e.Units && bound > e.Bound {
 			e.Units, e.Bound, e.Policy = units, bound, l.policy
 		}

@@ -2,7 +2,7 @@ package chaos
 
 import "time"
 
-// step is a time in which the clock of Redis was stepped.
+// step is a span in which the clock of Redis was being stepped.
 type step struct {
 	span
 	by time.Duration
@@ -18,8 +18,7 @@ func (h *happened) ahead(at time.Duration) (by time.Duration) {
 	return by
 }
 
-// stepping reports whether the clock was being stepped at an instant, so that its time is
-// not known.
+// stepping reports whether the clock was being stepped at an instant, so that its time then is unknown.
 func (h *happened) stepping(at time.Duration) bool {
 	for _, s := range h.steps {
 		if s.touches(at-grace, at+grace) {
@@ -32,10 +31,10 @@ func (h *happened) stepping(at time.Duration) bool {
 // life is how long a process may hold prefetched units.
 const life = time.Second
 
-// jumpsIn returns how often steps of the clock let the limit through once more in a span: each
-// step forward, because what was spent is then older, and each step back by the limit's span
-// or more. A shorter step back is waited for: see rule 8. Units that were prefetched before a
-// step can be spent after it, in a window that they were not charged to.
+// jumpsIn returns how often clock steps allow the whole limit once more in a span: each step forward, because it
+// makes spent units older, and each step back by at least the limit's span. After a shorter step back, the state
+// waits for the clock: see rule 8. Units prefetched before a step can be spent after it, in a window to which they
+// were not charged.
 func (h *happened) jumpsIn(l *limit, from, to time.Duration) (n int64) {
 	if l.leased {
 		from -= life
@@ -50,7 +49,7 @@ func (h *happened) jumpsIn(l *limit, from, to time.Duration) (n int64) {
 
 func (s *step) jumps(l *limit) bool { return s.by > 0 || -s.by >= l.span() }
 
-// untilJump returns the end of a window, which is earlier if the clock jumps out of it.
+// untilJump returns the end of a window, or the time at which the clock jumps out of it if that is earlier.
 func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 	for _, s := range h.steps {
 		if s.from > from && s.from < end && s.jumps(l) {
@@ -60,10 +59,9 @@ func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 	return end
 }
 
-// waits reports whether a denial can be right because of a step of the clock. After a step
-// forward a denial is repeated for as long as others are. After a step back it is right until
-// the clock has made the step up, or, if that was a long one, for as long as what was spent
-// counts once more.
+// waits reports whether a clock step can justify a denial. After a step forward, a denial is repeated as long as
+// usual. After a step back, it is right until the clock has caught up or, after a large step, for as long as the
+// spent units count again.
 func (h *happened) waits(l *limit, at time.Duration) bool {
 	for _, s := range h.steps {
 		lasts := h.stale + late
@@ -77,7 +75,7 @@ func (h *happened) waits(l *limit, at time.Duration) bool {
 	return false
 }
 
-// span is how long what was spent of a limit counts.
+// span is how long spent units of a limit count.
 func (l *limit) span() time.Duration {
 	if l.refill == 0 {
 		return l.period

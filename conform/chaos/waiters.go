@@ -15,18 +15,18 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Callers of a Go program, which is one process more on the store, wait for units of the servers' policies.
+// Callers in a Go program, which is one more process on the store, wait for units of the servers' policies.
 const (
 	waiterProcess = processCount
 	shareCount    = processCount + 1 // processes that share the limits
 	waitersEach   = 4
-	waitsAtMost   = 700 * time.Millisecond // for units; half of the callers leave earlier
+	waitsAtMost   = 700 * time.Millisecond // for units; half of the callers cancel earlier
 )
 
 // waited are the policies whose units callers wait for.
 var waited = []string{"bucket-local", "log-local", "pacer-local"}
 
-// program is a Go program with the policies of the servers.
+// program is a Go program with the same policies as the servers.
 type program struct {
 	store   open.Opened
 	limiter *headgate.Limiter
@@ -53,7 +53,7 @@ func newProgram(t testing.TB, url string) *program {
 	return p
 }
 
-// close ends the program, after its last caller.
+// close closes the program, after its last caller has returned.
 func (p *program) close() error { return errors.Join(p.limiter.Close(), p.store.Close()) }
 
 // wait runs the callers of a program until end.
@@ -79,12 +79,12 @@ func (c *callers) wait(p *program, seed uint64) {
 	}
 }
 
-// waitFor waits for one unit. ok is false where the caller had to leave without one: a denial of a caller
-// that would have waited for longer than it can says nothing of the limit.
+// waitFor waits for one unit. ok is false if the caller had to give up without one: a denial because the wait exceeds
+// its deadline says nothing about the limit.
 func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a answer, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitsAtMost)
 	defer cancel()
-	if random.IntN(2) == 0 { // without a deadline that it could be told of
+	if random.IntN(2) == 0 { // without a deadline that the limiter can see
 		var leave context.CancelFunc
 		ctx, leave = context.WithCancel(context.WithoutCancel(ctx))
 		timer := time.AfterFunc(time.Duration(random.Int64N(int64(waitsAtMost))), leave)
@@ -103,10 +103,10 @@ func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a a
 	case errors.Is(err, headgate.ErrDenied):
 		return a, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		a.class = "left" // its unit comes back, or has been charged
+		a.class = "left" // its unit is returned, or was charged
 	default:
 		a.class = serverClass(err.Error())
-		if e, ok := errors.AsType[*redisstore.Error](err); ok { // what a server tells its clients
+		if e, ok := errors.AsType[*redisstore.Error](err); ok { // what a server reports to its clients
 			a.class = e.Class.String()
 		}
 	}

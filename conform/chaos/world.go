@@ -11,14 +11,14 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// stale is the --max-stale of the processes but for the first, which has none.
+// stale is the --max-stale of all processes except the first, which has none.
 const stale = 300 * time.Millisecond
 
 // world is the store and the processes of a seed.
 type world struct {
 	t         testing.TB
 	schedule  schedule
-	url       string            // of the store, for a program without faults of its own
+	url       string            // for a program that is not subject to faults
 	server    *redistest.Server // standalone
 	sentinels *redistest.Sentinels
 	nodes     *redistest.Nodes
@@ -26,17 +26,17 @@ type world struct {
 	processes []*process
 	happened  happened
 	callers   *callers
-	down      *redistest.Server // that a fault has killed or stopped
-	enough    use               // by the busiest process before the faults
+	down      *redistest.Server // stopped or killed by a fault
+	enough    use               // the busiest process's usage before the faults
 	works     sync.WaitGroup
-	early     []violation // of watchExpiry; read after its end
-	swollen   []violation // of watchMemory; the same
-	minority  []violation // of primaries that went on without the others
+	early     []violation // from watchExpiry; read after it has ended
+	swollen   []violation // from watchMemory; likewise
+	minority  []violation // primaries that continued without the others
 	sampler   *sampler
-	elected   time.Duration // when the majority of a parted Cluster had another primary
+	elected   time.Duration // when the majority of a partitioned Cluster had another primary
 }
 
-// newWorld starts them.
+// newWorld starts the servers and processes.
 func newWorld(t testing.TB, s schedule) *world {
 	t.Helper()
 	w := &world{t: t, schedule: s, happened: happened{stale: stale}}
@@ -49,7 +49,7 @@ func newWorld(t testing.TB, s schedule) *world {
 		w.nodes = newNodes(t, s)
 		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",") + s.options()
 	default:
-		// A server that is killed comes back with all that it has answered.
+		// A killed server must come back with everything that it has acknowledged.
 		start := redistest.Standalone
 		if s.has(stepped) {
 			start = redistest.SteppedClock
@@ -75,8 +75,8 @@ func newWorld(t testing.TB, s schedule) *world {
 	return w
 }
 
-// newNodes starts the Cluster. The nodes of one that is parted reach each other through
-// listeners of this process, which takes time, so those of the others do not.
+// newNodes starts the Cluster. If it is to be partitioned, its nodes are connected through listeners of this process,
+// which is slower, so other Clusters do without.
 func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 	t.Helper()
 	if s.has(parted) {
@@ -85,8 +85,7 @@ func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 	return redistest.Cluster(t, redistest.Redis)
 }
 
-// run strikes the faults of the schedule while callers send requests, and waits for the
-// end of both.
+// run applies the faults of the schedule while callers send requests, and waits for both to finish.
 func (w *world) run() {
 	w.t.Helper()
 	w.callers = newCallers(w.schedule.Span)
@@ -124,11 +123,11 @@ func (w *world) run() {
 	w.happened.stalls = stalls.end()
 }
 
-// until waits for a time of the schedule.
+// until waits for a time in the schedule.
 func (w *world) until(at time.Duration) { time.Sleep(at - w.callers.now()) }
 
-// watchMemory looks at what the processes use while they run, and notes the first that uses
-// more memory than it may. A process that is stopped or killed meanwhile has no answer.
+// watchMemory polls the memory usage of the running processes, and records the first one that uses more than it may.
+// A process that is stopped or killed gives no answer.
 func (w *world) watchMemory() {
 	for !w.callers.stop.Load() {
 		time.Sleep(time.Second)
@@ -141,11 +140,10 @@ func (w *world) watchMemory() {
 	}
 }
 
-// end ends the processes, after it has checked that they hold no more goroutines and files
-// than before the faults.
+// end stops the processes, after checking that they have no more goroutines and open files than before the faults.
 func (w *world) end() (leaks []violation) {
 	w.t.Helper()
-	// Requests whose connection hung, and connections that are given up, take their time.
+	// Requests on hanging connections, and abandoned connections, take a while to end.
 	const idle = 20 * time.Second
 	for i, p := range w.processes {
 		for end := time.Now().Add(idle); ; time.Sleep(250 * time.Millisecond) {

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// serve runs the server as `headgate serve` does and returns where RESP is.
+// serve runs the server like `headgate serve` and returns its RESP address.
 func serve(t *testing.T) (host, port string) {
 	t.Helper()
 	address, _ := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
@@ -77,8 +77,7 @@ func TestRueidis(t *testing.T) {
 	}
 }
 
-// If a program is missing, the tests that run it are skipped, and fail where no test may
-// be skipped.
+// If a program is missing, the tests that need it are skipped, or fail where tests must not be skipped.
 func TestMissingTool(t *testing.T) {
 	const tests = "^(TestRedisCLI|TestRedisBenchmark|TestIORedis)$"
 	for need, want := range map[string]string{"": "--- SKIP: ", "1": "--- FAIL: "} {
@@ -100,7 +99,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	return out
 }
 
-// try returns what a program prints, and an error if it fails.
+// try returns the output of a program, or an error if it fails.
 func try(t *testing.T, dir, name string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -1,4 +1,3 @@
-// Package clients tests the server with Redis clients that people use:
-// redis-cli, redis-benchmark, go-redis, rueidis, ioredis; and the programs in other
-// languages, over RESP and HTTP, that the documentation has.
+// Package clients tests the server with popular Redis clients: redis-cli, redis-benchmark, go-redis, rueidis,
+// ioredis; and with the programs in other languages from the documentation, over RESP and HTTP.
 package clients

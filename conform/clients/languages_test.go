@@ -19,8 +19,8 @@ const languages = "../../examples/languages/"
 // language is a program of examples/languages, and how to run it.
 type language struct {
 	file string
-	// command returns the command's words before the file. dir is where the program is; it
-	// can be given what the program needs.
+	// command returns the command to put before the file name. dir is the program's directory, where command can
+	// install dependencies.
 	command func(t *testing.T, dir string) []string
 }
 
@@ -47,8 +47,8 @@ var allLanguages = []language{
 	}},
 }
 
-// TestLanguages runs the programs of docs/reference/languages.md, which must print what the
-// page says: each is denied once, waits as long as the answer says, and then passes.
+// TestLanguages runs the programs of docs/reference/languages.md. Each must print the output shown there: it is
+// denied once, waits as long as the answer says, and then passes.
 func TestLanguages(t *testing.T) {
 	page := readFile(t, "../../docs/reference/languages.md")
 	_, want, _ := strings.Cut(page, "\n```text\n")
@@ -86,8 +86,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// openAPIClient makes the types of the OpenAPI file and checks the program by them. A copy
-// with a field of another type must fail the check: otherwise the types say nothing.
+// openAPIClient generates types from the OpenAPI file and type-checks the program with them. A copy with a wrong
+// field type must fail the check, to prove that the types matter.
 func openAPIClient(t *testing.T, dir string) []string {
 	node := programs.Tool(t, "node")
 	npmInstall(t, dir, "openapi-fetch@0", "openapi-typescript@7", "typescript@5")
@@ -114,8 +114,7 @@ func npmInstall(t *testing.T, dir string, packages ...string) {
 	run(t, dir, programs.Tool(t, "npm"), append(words, packages...)...)
 }
 
-// listeningOn returns a program with the addresses of a server in the place of the default
-// ones.
+// listeningOn returns a program with the default addresses replaced by those of a server.
 func listeningOn(t *testing.T, program, resp, http string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(resp, ":")

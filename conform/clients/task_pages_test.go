@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// printedByPython are the comments after the prints of a program.
+// printedByPython matches the comments after the print calls of a program.
 var printedByPython = regexp.MustCompile(`(?m)^print\(.*\)  # (.*)$`)
 
-// TestLanguageModels runs the Python program of docs/language-models.md, with a server that has the page's policies: each
-// print prints what its comment says.
+// TestLanguageModels runs the Python program of docs/language-models.md with a server that has the page's policies.
+// Each print call must print what its comment says.
 func TestLanguageModels(t *testing.T) {
 	page := readFile(t, "../../docs/language-models.md")
 	block := func(language string) string {

@@ -1,4 +1,4 @@
-// Package deploy tests the files in deploy/ with the server itself.
+// Package deploy tests the files in deploy/ with the real server.
 package deploy
 
 import (
@@ -29,7 +29,7 @@ type manifests struct {
 	budget     disruption.PodDisruptionBudget
 }
 
-// read reads the file by the API's own types; a field that these do not have is an error.
+// read decodes the file with the types of the API. Unknown fields are an error.
 func read(t *testing.T) (m manifests) {
 	t.Helper()
 	data, err := os.ReadFile("../../deploy/kubernetes.yaml")
@@ -49,7 +49,7 @@ func read(t *testing.T) (m manifests) {
 	return m
 }
 
-// TestKubernetesObjectsFit: what one object says of another is there.
+// TestKubernetesObjectsFit checks that references between the objects resolve.
 func TestKubernetesObjectsFit(t *testing.T) {
 	m := read(t)
 	pod := m.deployment.Spec.Template
@@ -104,9 +104,8 @@ func TestKubernetesObjectsFit(t *testing.T) {
 	}
 }
 
-// TestKubernetesServes starts the server as its container would be, on a Redis with a
-// password; only addresses and paths are the test's. The probes pass, a ConfigMap that is
-// applied again is put in force, and the server drains.
+// TestKubernetesServes starts the server like its container, on a Redis with a password; only addresses and paths are
+// changed for the test. The probes must pass, an updated ConfigMap must take effect, and the server must drain.
 func TestKubernetesServes(t *testing.T) {
 	m := read(t)
 	store := redistest.Standalone(t, redistest.Redis)
@@ -148,8 +147,7 @@ func TestKubernetesServes(t *testing.T) {
 	}
 }
 
-// mount writes a file as the kubelet does: behind a link to a directory of its version,
-// which is replaced.
+// mount writes a file like the kubelet: through a symbolic link to a versioned directory, which is replaced.
 func mount(t *testing.T, dir, name, text string) {
 	t.Helper()
 	version, err := os.MkdirTemp(dir, "..version")

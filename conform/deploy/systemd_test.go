@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// TestUnitFile: systemd accepts the unit file, in which only the paths are the test's.
+// TestUnitFile checks that systemd accepts the unit file. Only the paths are changed for the test.
 func TestUnitFile(t *testing.T) {
 	analyze := programs.Tool(t, "systemd-analyze")
 	data, err := os.ReadFile("../../deploy/headgate.service")

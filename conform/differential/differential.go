@@ -20,14 +20,14 @@ import (
 // Steps is the number of steps for each algorithm: `make test-full` sets 10^6.
 var Steps = flag.Int("steps", 1000, "differential steps an algorithm")
 
-// Seed starts the random scripts; a failure prints its own seed.
+// Seed seeds the random scripts; a failure prints the seed to repeat it.
 var Seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
 
 // CaseSteps is the length of one script: long enough that later steps depend on earlier
 // ones.
 const CaseSteps = 50
 
-// Kinds are what changes in the scripts in addition to the time.
+// Kinds are the kinds of changes in the scripts, apart from the time.
 var Kinds = map[string]script.Options{
 	"forward":  {},
 	"clock":    {ClockSteps: true},
@@ -44,7 +44,7 @@ var Kinds = map[string]script.Options{
 	"lists":    {Changes: true, All: true, Extras: true, Reserve: true, Lists: true},
 }
 
-// Run runs one script on a store, in its own name space.
+// Run runs one script on a store, in its own namespace.
 func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
 	t.Helper()
 	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, CaseSteps, options)
@@ -64,7 +64,7 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm,
 	}
 }
 
-// translate passes a case on as a file does: the two sides share a format.
+// translate converts a case through JSON, the format that both sides share.
 func translate(t *testing.T, c model.Case) vectors.File {
 	t.Helper()
 	data, err := json.Marshal(model.File{Cases: []model.Case{c}})

@@ -17,7 +17,7 @@ var LeaseKinds = map[string]engine.Kind{
 	model.Acquire: engine.OpAcquire, model.Renew: engine.OpRenew, model.Release: engine.OpRelease, model.Held: engine.OpPeek,
 }
 
-// RunLeases runs one script on a store, in its own name space.
+// RunLeases runs one script on a store, in its own namespace.
 func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64) {
 	t.Helper()
 	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), CaseSteps, script.Options{})

@@ -37,9 +37,8 @@ var environments = []struct {
 	{name: "shadow", set: []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}},
 }
 
-// TestSameAnswers sends the same random requests to envoyproxy/ratelimit and to Headgate,
-// in memory and on Redis, and compares the whole answers: codes, limits, what remains,
-// until when, headers, and the words of errors.
+// TestSameAnswers sends the same random requests to envoyproxy/ratelimit and to Headgate, in memory and on Redis, and
+// compares the complete answers: codes, limits, remaining units, time until reset, headers, and error messages.
 func TestSameAnswers(t *testing.T) {
 	binary(t)
 	for _, e := range environments {
@@ -64,8 +63,8 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// install writes the configurations: those of envoyproxy/ratelimit's examples and tests,
-// each under a domain of its own, and ours. It returns them for drawing.
+// install writes the configurations and returns them for drawing: those of envoyproxy/ratelimit's examples and tests,
+// each under its own domain, and ours.
 func install(t *testing.T, directory string, merge bool) (all []configuration) {
 	t.Helper()
 	if err := os.Mkdir(directory, 0o700); err != nil {
@@ -118,8 +117,8 @@ type comparison struct {
 	configurations []configuration
 }
 
-// run sends the requests. A request whose answers came in different seconds proves
-// nothing, and its hits may be in different windows: then all servers forget everything.
+// run sends the requests. If the answers to a request came in different seconds, its hits may be in different windows
+// and nothing can be compared; then all servers forget everything.
 func (c *comparison) run(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	late := 0
@@ -148,7 +147,7 @@ func (c *comparison) run(seed uint64) {
 	}
 }
 
-// awaitSecond waits until a second is not about to end, and returns it.
+// awaitSecond waits until the current second is not about to end, and returns it.
 func awaitSecond() int64 {
 	now := time.Now()
 	if now.Nanosecond() > 900_000_000 {
@@ -178,8 +177,7 @@ func (c *comparison) overHTTP(q *pb.RateLimitRequest) (differences string) {
 	return differences
 }
 
-// post sends a request as JSON. The answer is brought into one form: protojson varies its
-// spaces.
+// post sends a request as JSON. It normalizes the answer, because protojson varies its whitespace.
 func (c *comparison) post(p *peer, q *pb.RateLimitRequest) (code int, body string) {
 	data, err := protojson.Marshal(q)
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package envoy compares Headgate's rate limit service with envoyproxy/ratelimit: both run,
-// each on a Redis of its own, and get the same random requests. docs/design/envoy.md lists
-// the differences, which no request of this test can meet.
+// Package envoy compares Headgate's rate limit service with envoyproxy/ratelimit: both run on their own Redis and get
+// the same random requests. docs/design/envoy.md lists the known differences, which the requests of this test avoid.
 package envoy

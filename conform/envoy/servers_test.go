@@ -23,10 +23,10 @@ import (
 	"github.com/headgate/headgate/server/envoy"
 )
 
-// tools is the module that pins the version of envoyproxy/ratelimit.
+// tools is the directory of the module that pins the version of envoyproxy/ratelimit.
 const tools = "../../tools/ratelimit"
 
-// patience is the longest time that a server may take to start.
+// patience is the maximum time for a server to start.
 const patience = 30 * time.Second
 
 // peer is a running server.
@@ -34,11 +34,11 @@ type peer struct {
 	name   string
 	http   string // its HTTP address
 	client pb.RateLimitServiceClient
-	// forget drops all counters.
+	// forget deletes all counters.
 	forget func()
 }
 
-// binary returns the path of the rival's server.
+// binary returns the path of envoyproxy/ratelimit's server.
 func binary(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../bin/tools/ratelimit")
@@ -54,7 +54,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// module returns the directory of the rival's source, where its examples are.
+// module returns the directory of its source, which has the examples.
 func module(t *testing.T) string {
 	t.Helper()
 	command := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit")
@@ -68,7 +68,7 @@ func module(t *testing.T) string {
 
 func freePort(t *testing.T) string { return strconv.Itoa(programs.FreePort(t)) }
 
-// startTheirs starts envoyproxy/ratelimit on a Redis of its own, with the files of root/config.
+// startTheirs starts envoyproxy/ratelimit on its own Redis, with the files of root/config.
 func startTheirs(t *testing.T, root string, environment ...string) *peer {
 	t.Helper()
 	redis := redistest.Standalone(t, redistest.Redis)
@@ -103,7 +103,7 @@ func startTheirs(t *testing.T, root string, environment ...string) *peer {
 	}
 }
 
-// startOurs starts Headgate in this process, in memory, or on a Redis of its own.
+// startOurs starts Headgate in this process, in memory or on its own Redis.
 func startOurs(t *testing.T, directory string, onRedis bool, options envoy.Options) *peer {
 	t.Helper()
 	var redis *redistest.Server
@@ -113,7 +113,7 @@ func startOurs(t *testing.T, directory string, onRedis bool, options envoy.Optio
 	return startOursOn(t, directory, redis, options, 5*time.Second)
 }
 
-// startOursOn starts Headgate on a Redis, or in memory if there is none.
+// startOursOn starts Headgate on a Redis, or in memory if redis is nil.
 func startOursOn(t *testing.T, directory string, redis *redistest.Server, options envoy.Options, deadline time.Duration) *peer {
 	t.Helper()
 	p := &peer{name: "headgate in memory"}

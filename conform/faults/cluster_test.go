@@ -14,8 +14,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bugs 32 and 34: slots move, and calls reach nodes that do not serve them. No
-// failed call is charged.
+// Known bugs 32 and 34: while slots move, calls reach nodes that do not serve them. No failed call is charged.
 func TestClusterErrors(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, testbed.Flavor(redistest.Redis), "cluster-require-full-coverage no")
@@ -66,8 +65,8 @@ func TestClusterErrors(t *testing.T) {
 	})
 }
 
-// migrating checks that calls are answered while a slot moves, and each is charged once,
-// wherever the key is (MOVED, ASK).
+// migrating checks that calls are answered while a slot moves, and that each is charged once, wherever the key is
+// (MOVED, ASK).
 func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject, want := testbed.Prefix(), int64(99)
@@ -89,8 +88,8 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	take("and again")
 }
 
-// tryAgain checks that while the keys of one request are on both sides, the call waits
-// briefly, returns that error and charges nothing.
+// tryAgain checks that while the keys of one request are on both nodes, the call waits briefly, then returns that
+// error and charges nothing.
 func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject := testbed.Prefix()
@@ -112,8 +111,8 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	}
 }
 
-// Limits on several slots of a Cluster: a denial gives back the units charged on the
-// earlier ones, and the decision's mode is split.
+// With limits on several slots of a Cluster, a denial returns the units charged on the earlier slots, and the
+// decision's mode is split.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Cluster(t))

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// Known bug 35, for a Go program with a store of package open: a server that hangs keeps no
-// call beyond the deadline of the options, of the URL, or 50 ms, nor beyond the caller's own.
+// Known bug 35, for a Go program with a store from package open: a server that hangs blocks no call longer than the
+// deadline of the options or of the URL, by default 50 ms, nor longer than the caller's own deadline.
 func TestHangsForGoPrograms(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -39,7 +39,7 @@ func TestHangsForGoPrograms(t *testing.T) {
 			s.Pause()
 			defer s.Resume()
 			fastest := time.Hour
-			for range 4 { // a busy machine delays one
+			for range 4 { // a busy machine may delay one
 				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				if c.caller > 0 {
 					ctx, cancel = context.WithTimeout(ctx, c.caller)
@@ -59,7 +59,7 @@ func TestHangsForGoPrograms(t *testing.T) {
 	}
 }
 
-// A negative deadline is none: the call waits for the server.
+// A negative deadline means none: the call waits for the server.
 func TestNoDeadlineForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -87,7 +87,7 @@ func TestNoDeadlineForGoPrograms(t *testing.T) {
 	}
 }
 
-// A Go program with Fallback answers by its share, at the deadline, and soon without a wait.
+// A Go program with Fallback decides by its share when the deadline passes, and soon without waiting.
 func TestSharesForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -106,12 +106,12 @@ func TestSharesForGoPrograms(t *testing.T) {
 		}
 		atOnce = time.Since(asked) < 5*time.Millisecond
 	}
-	if allowed != 0 || !atOnce { // a share is empty when its process starts: of 10 an hour it has nothing yet
+	if allowed != 0 || !atOnce { // a share is empty when its process starts; with 10 per hour nothing has refilled yet
 		t.Errorf("%d of 10 an hour were allowed seconds after the start; without a wait: %t", allowed, atOnce)
 	}
 }
 
-// program returns the limit of a Go program, 10 an hour, on a store that package open opens.
+// program returns the limit of a Go program, 10 per hour, on a store from package open.
 func program(t *testing.T, url string, o open.Options) *headgate.Policy {
 	t.Helper()
 	store, err := open.Store(t.Context(), url, o)

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 34: each class of error is caused on a real server, is named, is counted and
-// charges nothing; and the store works again afterwards.
+// Known bug 34: each error class is caused on a real server. It must be classified and counted, and charge nothing;
+// afterwards the store must work again.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for name, provoke := range map[string]func(t *testing.T, open testbed.Opener){
@@ -47,7 +47,7 @@ func provokeLoading(t *testing.T, open testbed.Opener) {
 	for i := range 300 {
 		s.MustDo("set", fmt.Sprint("filler", i), strings.Repeat("x", 100))
 	}
-	s.MustDo("config", "set", "key-load-delay", "20000") // µs a key: six seconds
+	s.MustDo("config", "set", "key-load-delay", "20000") // µs per key: six seconds
 	s.MustDo("config", "rewrite")
 	s.MustDo("save")
 	s.Restart()
@@ -93,8 +93,8 @@ func provokeOOM(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 }
 
-// unwritten sends many operations on one key in one call to a server that writes nothing.
-// Operations that would write fail; those decided before that have their answers.
+// unwritten sends many operations on one key in one call to a server that refuses writes. Operations that need to
+// write fail; those decided before them have their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []headgate.Limit{testbed.Hourly, headgate.SlidingLog(headgate.PerHour(5))} {
@@ -148,7 +148,7 @@ func provokeMasterDown(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 }
 
-// Known bug 31: a server that has lost its scripts gets them again.
+// Known bug 31: scripts are sent again to a server that has lost them.
 func provokeNoScript(t *testing.T, open testbed.Opener) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -171,7 +171,7 @@ func provokeNoAuth(t *testing.T, open testbed.Opener) {
 	s.MustDo("config", "set", "requirepass", "secret")
 	s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
 	var r engine.Result
-	for range 100 { // the first calls see their connections end
+	for range 100 { // in the first calls, connections are closed
 		if r = testbed.Take(store, "k", testbed.Hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break
 		}
@@ -192,7 +192,7 @@ func provokeNoPermission(t *testing.T, open testbed.Opener) {
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoPermission)
 	s.MustDo("acl", "setuser", "app", "+set", "resetkeys", "~other*")
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoPermission)
-	// The rights that Permissions names are enough.
+	// The rights listed by Permissions are enough.
 	rules := append([]any{"acl", "setuser", "app", "reset", "on", ">pw"}, testbed.Words(store.Permissions())...)
 	s.MustDo(rules...)
 	own := open(t, testbed.At(s.Addr(), "app:pw@"), redisstore.Config{})
@@ -218,12 +218,12 @@ func provokeAway(t *testing.T, open testbed.Opener) {
 	testbed.Take(store, "k", testbed.Hourly)
 	s.Kill()
 	var r engine.Result
-	for range 100 { // the first calls see their connections end
+	for range 100 { // in the first calls, connections are closed
 		if r = testbed.Take(store, "k", testbed.Hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break
 		}
 	}
 	testbed.WantClass(t, r, redisstore.Unsent)
 	s.Start()
-	testbed.Recovers(t, store, 99) // the server's data is lost
+	testbed.Recovers(t, store, 99) // the server has lost its data
 }

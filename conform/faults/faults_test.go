@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 35: a server that hangs keeps no caller beyond its deadline. An operation in
-// flight is then charged once or not at all, and never twice.
+// Known bug 35: a server that hangs blocks no caller beyond its deadline. An operation in flight is then charged once
+// or not at all, never twice.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -50,8 +50,7 @@ func TestHangs(t *testing.T) {
 	})
 }
 
-// A call without a deadline ends too, when the client gives up the connection to a server
-// that hangs.
+// A call without a deadline ends too, when the client closes the connection to a server that hangs.
 func TestHangsWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -77,8 +76,8 @@ func TestHangsWithoutDeadline(t *testing.T) {
 	})
 }
 
-// A caller that cancels while a server hangs returns with an error, although it set no
-// deadline and other callers are in flight.
+// A caller that cancels while a server hangs returns with an error, even if it set no deadline and other callers are
+// in flight.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -103,7 +102,7 @@ func TestCancelled(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond) // until they are sent
 	cancel()
-	silence := time.NewTimer(4 * time.Second) // one less than ends a connection
+	silence := time.NewTimer(4 * time.Second) // one second before the connection is closed
 	defer silence.Stop()
 	wg.Wait()
 	select {
@@ -113,7 +112,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// One caller at a time needs one connection, and many at once only a few.
+// One caller at a time needs one connection, and many concurrent callers only a few.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -139,8 +138,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// proxy forwards bytes to a server. Armed, it lets the next request through and ends the
-// connection instead of sending the answer.
+// proxy forwards bytes to a server. When armed, it forwards the next request and closes the connection instead of
+// returning the answer.
 type proxy struct {
 	listener net.Listener
 	armed    atomic.Bool
@@ -200,8 +199,7 @@ func (p *proxy) answers(client, server net.Conn) {
 	}
 }
 
-// A script whose answer was lost has run, and does not run again, whatever the client's
-// own settings for retries are.
+// A script whose answer was lost has run, and must not run again, whatever the client's retry settings.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -221,12 +219,12 @@ func TestLostAnswer(t *testing.T) {
 			p.armed.Store(true)
 			r := testbed.Take(store, "k", testbed.Hourly)
 			if p.armed.Swap(false) || r.Err == nil {
-				continue // the client lost the answer to another command
+				continue // it was the answer to another command
 			}
 			if !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 				t.Fatalf("after a lost answer: %v", r.Err)
 			}
-			// The lost answer may be the greeting of a new connection.
+			// The lost answer may belong to a new connection's handshake.
 			switch before - left() {
 			case 1:
 				charged++
@@ -241,8 +239,7 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// Units that the server saved are still spent after a restart, and scripts that it lost
-// are sent again.
+// Units that the server has persisted are still spent after a restart, and lost scripts are sent again.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -254,8 +251,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A primary dies while many callers send requests. No caller hangs, decisions continue,
-// and a key gets back at most its limit, once (section 9).
+// A primary dies while many callers send requests. No caller hangs, decisions continue, and a key gets back at most
+// its limit, once (section 9).
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -295,11 +292,11 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 				default:
 					decided.Add(1)
 				}
-				time.Sleep(5 * time.Millisecond) // the caller's own pace, not a wait for an event
+				time.Sleep(5 * time.Millisecond) // the caller's pace; it does not wait for an event
 			}
 		})
 	}
-	time.Sleep(50 * time.Millisecond) // some pass before
+	time.Sleep(50 * time.Millisecond) // let some pass before
 	kill()
 	before := decided.Load() + allowed.Load()
 	for end := time.Now().Add(20 * time.Second); decided.Load()+allowed.Load() < before+400; time.Sleep(20 * time.Millisecond) {

@@ -28,9 +28,8 @@ func wantRefusal(t *testing.T, url string, class redisstore.Class, names string)
 	}
 }
 
-// States of an earlier build whose names have changed are reported when a store is
-// opened, on every node, and when a store that was not opened by URL is used. States
-// whose names are the same are read.
+// States from an earlier build whose names have changed are reported when a store is opened, on every node, and when
+// a store that was not opened by URL is used. States whose names are unchanged are read.
 func TestEarlierBuildIsRefused(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -47,15 +46,14 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 	s.MustDo("set", "headgate/inline/fixed-window/default/{k}", "\x01", "px", "60000")
 	testbed.WantClass(t, testbed.Take(testbed.OpenGoredis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), "k", testbed.Hourly), redisstore.Older)
 	s.MustDo("del", "headgate/inline/fixed-window/default/{k}")
-	// Keys that look like one and are not: a subject, and another prefix.
+	// Keys that look similar: a subject, and another prefix.
 	s.MustDo("set", "headgate/inline/token-bucket/default/{a/fixed-window/b}", "\x01", "px", "60000")
 	s.MustDo("set", "headgate2/inline/fixed-window/default/{k}", "\x01", "px", "60000")
 	s.MustDo("set", "headgate/team/pacer/token-bucket/default/{k}", "\x01", "px", "60000")
 	testbed.Recovers(t, testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), 99)
 }
 
-// A process of an earlier build that had written nothing when the note was written is
-// noticed once it writes.
+// A process of an earlier build that had written nothing when the note was created is detected once it writes.
 func TestEarlierBuildThatRanAlready(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -106,9 +104,8 @@ func doOp(t *testing.T, store engine.Store, op engine.Op) engine.Outcome {
 	return results[0].Outcome
 }
 
-// A note of a newer format ends all decisions within two beats, whether the store is in
-// use or idle, and a store opened later decides nothing. When the note is this build's
-// again, decisions continue.
+// A note of a newer format stops all decisions within two beats, whether the store is busy or idle, and a store
+// opened later decides nothing. When the note is this build's again, decisions continue.
 func TestNewerBuildIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -133,7 +130,7 @@ func TestNewerBuildIsNoticed(t *testing.T) {
 	if r.Err != nil {
 		t.Error("the note is this build's again:", r.Err)
 	}
-	// A server that has lost its data has lost the note too.
+	// A server that has lost its data has also lost the note.
 	s.MustDo("flushall")
 	for s.MustDo("exists", "headgate/shards") == int64(0) && time.Now().Before(deadline) {
 		testbed.Take(store, "other", testbed.Hourly)

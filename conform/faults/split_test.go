@@ -42,8 +42,8 @@ func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charg
 	return results[0]
 }
 
-// Known bug 45: an acquire that one slot denies leaves the units and expiry that its
-// holder has on the others.
+// Known bug 45: an acquire that one slot denies must leave the holder's units and expiry on the other slots
+// unchanged.
 func TestSplitKeeps(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -54,7 +54,7 @@ func TestSplitKeeps(t *testing.T) {
 			others       int64 // held by another caller, of the limit for all users
 			asks, askAll int64
 			allowed      bool
-			left, ends   string // afterwards, of the user's limit and of the one for all users
+			left, ends   string // afterwards, for the user's limit and the one for all users
 		}{
 			{"more of both", 1, 1, 2, 2, 2, false, "2 0", "6s 10s"},
 			{"more of both, equal on the first", 2, 1, 2, 2, 2, false, "1 0", "6s 10s"},
@@ -98,7 +98,7 @@ func TestSplitKeeps(t *testing.T) {
 	})
 }
 
-// between runs something before a command.
+// between runs a function before a command.
 type between struct {
 	redisstore.Conn
 	before func(n int)
@@ -111,8 +111,7 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 	b.Conn.Do(ctx, commands, replies)
 }
 
-// interrupted opens two stores on a Cluster with one clock. The calls of the second can be
-// interrupted.
+// interrupted opens two stores on a Cluster with one clock. The calls of the second one can be interrupted.
 func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisstore.Store, asked *between) {
 	t.Helper()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -130,8 +129,8 @@ func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisst
 	return clock, plain, opened, asked
 }
 
-// While an acquire is in flight, another holder takes the units that it gave up, and then
-// a slot denies it. Units that still fit are put back, and no limit is exceeded.
+// While an acquire is in flight, another holder takes the units it gave up, and then a slot denies it. Only units
+// that still fit are restored, and no limit is exceeded.
 func TestSplitRestores(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)
@@ -146,12 +145,12 @@ func TestSplitRestores(t *testing.T) {
 		wants := func(a, b int64) []engine.Charge {
 			return []engine.Charge{charge(splitA, user, a), charge(splitB, user, b), charge(splitA, all, a), charge(splitB, all, b)}
 		}
-		// Warm up, so that the servers know every script: only calls are counted.
+		// Warm up so that the servers know every script and only calls are counted.
 		leases(t, store, engine.OpAcquire, "holder", wants(3, 1)...)
 		leases(t, plain, engine.OpAcquire, "other", charge(splitB, all, 2))
 		clock.Advance(4 * time.Second)
 		asked.n, asked.before = 0, func(n int) {
-			if n == 3 && s.taken > 0 { // the holder has been asked for, and has passed on the first slot
+			if n == 3 && s.taken > 0 { // the holder was looked up, and the first slot allowed
 				leases(t, plain, engine.OpAcquire, "other", charge(splitA, user, s.taken))
 			}
 		}
@@ -168,8 +167,8 @@ func TestSplitRestores(t *testing.T) {
 	}
 }
 
-// A refused request on several slots gives back no units that refill has replaced, and no slot
-// of a pacer that others wait behind (known bug 58).
+// A denied request on several slots returns no units that the refill has already replaced, and no pacer slot that
+// others are queued after (known bug 58).
 func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)
@@ -219,7 +218,7 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	}
 }
 
-// A list on several slots is settled on each of them, and one that is refused leaves no permit behind.
+// A list on several slots is settled on each slot, and a refused list leaves no permit held.
 func TestSplitLists(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)
@@ -252,7 +251,7 @@ func TestSplitLists(t *testing.T) {
 	left(3, 5)
 }
 
-// Where it was asked for one step, charges on several slots are an error, and nothing is charged.
+// If the request requires a single step, charges on several slots are an error, and nothing is charged.
 func TestSplitIsRefused(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)

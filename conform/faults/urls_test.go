@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// decides opens a URL and charges one unit there.
+// decides opens a URL and charges one unit.
 func decides(t *testing.T, url string) {
 	t.Helper()
 	store := testbed.OpenRueidis(t, testbed.Deployment{URL: url}, redisstore.Config{})
@@ -37,7 +37,7 @@ func file(t *testing.T, content string) string {
 	return name
 }
 
-// Every kind of address opens a store that decides.
+// Every kind of address opens a working store.
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "requirepass pass:w@rd")
@@ -63,15 +63,15 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// A server that requires certificates gets them.
+// Client certificates are sent to servers that require them.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s, files := redistest.TLS(t, redistest.Redis)
 	with := "?ca_file=" + files.CA + "&cert_file=" + files.Cert + "&key_file=" + files.Key
 	decides(t, "rediss://"+s.Addr()+with)
 	for _, url := range []string{
-		"rediss://" + s.Addr(),                          // an authority that the client does not know
-		"rediss://" + s.Addr() + "?ca_file=" + files.CA, // no certificate of ours
+		"rediss://" + s.Addr(),                          // an unknown certificate authority
+		"rediss://" + s.Addr() + "?ca_file=" + files.CA, // no client certificate
 		"rediss://" + s.Addr() + with + "&server_name=somebody.else",
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -84,7 +84,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Each error names what is wrong and what is accepted, and shows no password.
+// Each error says what is wrong and what is accepted, and contains no password.
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
@@ -126,7 +126,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// A store rejects these settings.
+// The store reports these settings as errors.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for _, c := range []redisstore.Config{{Prefix: "a{b"}, {Prefix: strings.Repeat("p", 65)}, {MaxInFlight: -1}, {MaxInFlight: 1 << 17}} {
@@ -177,8 +177,8 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// skewed changes what leaves a client in its first two calls to what one would send for its first operation
-// whose clock is an hour slow: the window of the calendar that it is in there.
+// skewed rewrites the client's first two calls as if its clock were one hour behind: they contain the calendar window
+// of that time.
 type skewed struct {
 	redisstore.Conn
 
@@ -187,14 +187,14 @@ type skewed struct {
 
 func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	if commands[0].Key == "headgate/shards" {
-		s.Conn.Do(ctx, commands, replies) // the note is read
+		s.Conn.Do(ctx, commands, replies) // reads the note
 		return
 	}
 	if s.calls++; s.calls <= 2 {
 		args := commands[0].Args
-		first := 3 + (len(args)-3)/2 // one key and one argument an operation
+		first := 3 + (len(args)-3)/2 // one key and one argument per operation
 		packed := []byte(args[first])
-		windows := len(packed) - 24 - 2 // behind them is the number of keys
+		windows := len(packed) - 24 - 2 // followed by the number of keys
 		for at := windows; at < windows+24; at += 8 {
 			us := binary.BigEndian.Uint64(packed[at:])
 			binary.BigEndian.PutUint64(packed[at:], us-uint64(time.Hour.Microseconds()))
@@ -204,8 +204,7 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 	s.Conn.Do(ctx, commands, replies)
 }
 
-// A process with another number of shards than that of the stored states gets an error
-// that says so when it opens the store.
+// A process with another number of shards than the stored states gets an error that says so when it opens the store.
 func TestShardsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -220,7 +219,7 @@ func TestShardsAgree(t *testing.T) {
 	}
 	for _, step := range []struct {
 		more    string
-		accepts string // what the error accepts
+		accepts string // the error must mention this
 	}{
 		{"&shards=8", ""}, {"&shards=8", ""}, {"&shards=4", "8"}, {"", "8"}, {"&db=1", ""}, {"&db=1&shards=8", "0"}, {"&shards=0", "1 to 1024"}, {"&shards=1025", "0 to 1024"}, {"&shards=x", "1 to 1024"},
 	} {
@@ -241,9 +240,8 @@ func TestShardsAgree(t *testing.T) {
 	}
 }
 
-// A client's clock has no effect (known bugs 18 and 20). The client computes from it only
-// the calendar window to send; if the server is in another window, it answers with its
-// time, and the client sends the operation again.
+// A client's clock has no effect (known bugs 18 and 20). The client uses it only to choose the calendar window to
+// send. If the server is in another window, it returns its time, and the client sends the operation again.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -273,7 +271,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestSkewIsLearnt: the clock's difference is known after the first answer.
+// TestSkewIsLearnt checks that the clock difference is known after the first answer.
 func TestSkewIsLearnt(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -286,8 +284,7 @@ func TestSkewIsLearnt(t *testing.T) {
 	hour := headgate.FixedWindow(headgate.PerHour(5), headgate.Align("Asia/Shanghai"))
 	testbed.Take(store, "k", hour)
 	testbed.Take(store, "k", hour)
-	// The script itself and its time were asked for once more each, and the
-	// clock's difference is known from then on.
+	// The script and the server time each needed one extra call; from then on the clock difference is known.
 	if wrong.calls != 4 {
 		t.Errorf("%d calls for 2 decisions, want 4", wrong.calls)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Decisions that come together before the note was read wait for one reading of it. None
-// is made if it is another build's note. A reading that takes 100 ms, as on a busy machine, is not waited for
-// longer: a store whose states are keys then decides.
+// Concurrent decisions before the note was read wait for a single read. None is made if the note is another build's.
+// If reading takes longer than 100 ms, for example on a busy machine, they don't wait any longer: a store with one
+// key per state then decides.
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -48,8 +48,7 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	}
 }
 
-// If the note's node hangs, keys of the other nodes are decided within their deadlines,
-// also after idle time.
+// If the node with the note hangs, keys of the other nodes are decided within their deadlines, even after idle time.
 func TestNoteAway(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)
@@ -78,7 +77,7 @@ func TestNoteAway(t *testing.T) {
 		}
 		home.Pause()
 		for i := range 2 {
-			time.Sleep(2100 * time.Millisecond) // two beats: the note is due before the next decision
+			time.Sleep(2100 * time.Millisecond) // two beats: the note must be checked before the next decision
 			if err := ask(); err != nil {
 				t.Errorf("%s, decision %d after a rest: %v", adapter.Name, i, err)
 			}

@@ -1,9 +1,9 @@
-// Command hops does one decision on a warm key, and writes the coverage of that decision
-// alone: scripts/hops counts the files that it ran through.
+// Command hops makes one decision on a warm key, and writes the coverage of just that decision. scripts/hops counts
+// the files involved.
 //
 //	hops memory     Allow in memory
-//	hops throttle   CL.THROTTLE in memory, from the bytes of the command to those of the answer
-//	hops redis URL  Allow on Redis behind all layers
+//	hops throttle   CL.THROTTLE in memory, from the command's bytes to the answer's
+//	hops redis URL  Allow on Redis with all layers
 //	hops envoy      ShouldRateLimit in memory
 //	hops gateway    a request with a route through the gateway, in memory
 package main
@@ -28,8 +28,7 @@ func main() {
 	log.Fatal(run(os.Args[1:], os.Getenv("GOCOVERDIR")))
 }
 
-// run ends the process where all went well, so that the coverage of its end is not
-// written over that of the decision.
+// run exits on success, so that the coverage at exit does not overwrite that of the decision.
 func run(args []string, to string) (failed error) {
 	decide, err := way(args)
 	if err != nil {
@@ -40,7 +39,7 @@ func run(args []string, to string) (failed error) {
 			return err
 		}
 	}
-	time.Sleep(100 * time.Millisecond) // background work ends
+	time.Sleep(100 * time.Millisecond) // let background work finish
 	if err := coverage.ClearCounters(); err != nil {
 		return err
 	}
@@ -54,7 +53,7 @@ func run(args []string, to string) (failed error) {
 	return nil
 }
 
-// way returns the decision that args name.
+// way returns the decision selected by args.
 func way(args []string) (decide func() error, err error) {
 	ctx, limit := context.Background(), headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(100))
 	switch args[0] {

@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// quiet is a server in memory without listeners.
+// quiet is an in-memory server without listeners.
 func quiet() daemon.Config {
 	return daemon.Config{RESP: daemon.Off, HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)}
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Asked is an operation as the history records it: on one of two keys of one node, or on both as a list.
+// Asked is an operation as recorded in the history: on one of two keys on the same node, or on both as a list.
 type Asked struct {
-	// Pair has the two keys, and On says which of them the operation is on. Other fields have a value for
-	// each.
+	// Pair identifies the two keys, and On says which of them the operation uses. Other fields have one value per
+	// key.
 	Pair int
 	On   [2]bool
 	Kind engine.Kind
 	Cost [2]int64
 	// Ahead is the longest delay that a reserve accepts, in µs.
 	Ahead int64
-	// Reservation names what a settle ends, Held is what was reserved, and Ends is when it
-	// can no longer be settled.
+	// Reservation identifies the reservation that a settle ends, Held is what was reserved, and Ends is the time
+	// after which it cannot be settled.
 	Reservation string
 	Held        [2]algo.Held
 	Ends        int64
@@ -41,17 +41,16 @@ type Answered struct {
 	Settled   bool
 }
 
-// state is the sequential model's: the steps themselves, one after another, at the times
-// that the store reports. settled has the names of the reservations that are settled, each
-// behind a comma.
+// state is the state of the sequential model, which runs the steps one after another at the times that the store
+// reported. settled has the names of the settled reservations, each after a comma.
 type state struct {
 	stored  [2]algo.State
 	at      int64
 	settled string
 }
 
-// sequential returns the model of two keys under a limit, of which a list is one operation: each answer is that of
-// the steps at the store's time, which never decreases along the order.
+// sequential returns the model of two keys under a limit, where a list is one operation. Each answer is that of the
+// steps at the store's time, which never decreases along the order.
 func sequential(limit headgate.Limit) porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -98,7 +97,7 @@ func (in *Asked) places() (places []int) {
 	return places
 }
 
-// decide returns the answer of the steps to an operation at an instant.
+// decide returns the answer of the steps to an operation at a time.
 func (s *state) decide(limit headgate.Limit, in *Asked, at int64) ([]algo.Step, Answered) {
 	var steps []algo.Step
 	for _, place := range in.places() {
@@ -130,7 +129,7 @@ func (s *state) decide(limit headgate.Limit, in *Asked, at int64) ([]algo.Step, 
 	return steps, want
 }
 
-// Limits are short, so that an order is found again and again.
+// Limits have short periods, so that they refill many times during a history.
 func Limits() []headgate.Limit {
 	return []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(20_000), headgate.Burst(20)),
@@ -162,14 +161,13 @@ func Check(t *testing.T, limit headgate.Limit, recorded []porcupine.Operation) {
 	}
 }
 
-// byStoreTime replaces each operation's interval by one from the store's time, because
-// the order must follow that time. Operations of different store times then follow one
-// another, and only those of one microsecond remain to be ordered. This is right only if
-// no operation has a later store time than one on its pair that began after it had ended;
-// byStoreTime checks that first.
+// byStoreTime replaces each operation's interval by one derived from the store's time, because the order must follow
+// that time. Then operations with different store times are strictly ordered, and only those within the same
+// microsecond need a search. This is valid only if no operation has a later store time than an operation on its pair
+// that began after it had ended; byStoreTime checks that first.
 func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operation {
 	t.Helper()
-	const place = 1 << 22 // ns within a group, far more than one takes
+	const place = 1 << 22 // ns within a group; far more than needed
 	type moment struct {
 		pair int
 		at   int64
@@ -196,13 +194,12 @@ func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operat
 
 func storeTime(o porcupine.Operation) int64 { return o.Output.(Answered).At }
 
-// wentBack finds an operation that began after another one on its pair had ended, and has an earlier store
-// time.
+// wentBack finds an operation that began after another one on its pair had ended, but has an earlier store time.
 func wentBack(history []porcupine.Operation) (from, to int64, ok bool) {
 	ended := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
-	latest := map[int]int64{} // by pair, of the operations that had ended
+	latest := map[int]int64{} // by pair, over the operations that had ended
 	for _, o := range slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
-		for ; ended[0].Return < o.Call; ended = ended[1:] { // o itself ends later
+		for ; ended[0].Return < o.Call; ended = ended[1:] { // stops at o at the latest, which ends later
 			pair := ended[0].Input.(Asked).Pair
 			latest[pair] = max(latest[pair], storeTime(ended[0]))
 		}

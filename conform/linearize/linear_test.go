@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A list is one operation: nothing comes between its two charges.
+// A list is one operation: nothing can happen between its two charges.
 func TestListsAreAtomic(t *testing.T) {
 	const now = 1_800_000_000_000_000
 	limit := headgate.FixedWindow(headgate.Per(20, time.Hour))
@@ -39,7 +39,7 @@ func TestListsAreAtomic(t *testing.T) {
 	}
 }
 
-// Store times go back only from an operation to one that began after its end, on the same pair.
+// It is an error if an operation has an earlier store time than one that ended before it began, on the same pair.
 func TestStoreTimeThatWentBack(t *testing.T) {
 	done := func(pair int, from, to, at int64) porcupine.Operation {
 		return porcupine.Operation{Call: from, Return: to, Input: Asked{Pair: pair}, Output: Answered{At: at}}

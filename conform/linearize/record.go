@@ -14,14 +14,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// reservations are those that the goroutines of a process have made, by pair. Any goroutine
-// settles any of them, so that several settle the same.
+// reservations are those made by the goroutines of a process, by pair. Any goroutine can settle any of them, so that
+// some are settled several times.
 type reservations struct {
 	mu  sync.Mutex
 	all [linearPairs][]reservation
 }
 
-// reservation is one with the keys of its pair that it is of.
+// reservation is a reservation and the keys of its pair that it covers.
 type reservation struct {
 	*engine.Reservation
 
@@ -34,7 +34,7 @@ func (r *reservations) add(pair int, made reservation) {
 	r.all[pair] = append(r.all[pair], made)
 }
 
-// last returns one of the last few of a pair; ok is false if there is none.
+// last returns one of the last few of a pair, or ok = false.
 func (r *reservations) last(pair, back int) (last reservation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,13 +46,14 @@ func (r *reservations) last(pair, back int) (last reservation, ok bool) {
 
 const linearPairs = 8
 
-// linearKinds are drawn from, each as often as it is here.
+// linearKinds are drawn from with equal probability; repeated kinds are more frequent.
 var linearKinds = []engine.Kind{
 	engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpGive,
 	engine.OpReserve, engine.OpReserve, engine.OpSettle, engine.OpSettle,
 }
 
-// draw returns a random operation, and how a history records it. Half of those that can be lists are.
+// draw returns a random operation, and its record for the history. Half of the operations that can be lists are
+// lists.
 func (r *reservations) draw(random *rand.Rand, limit headgate.Limit) (in Asked, op engine.Op) {
 	in.Pair, in.Kind = random.IntN(linearPairs), linearKinds[random.IntN(len(linearKinds))]
 	if in.Kind == engine.OpSettle {
@@ -72,7 +73,7 @@ func (r *reservations) draw(random *rand.Rand, limit headgate.Limit) (in Asked, 
 	op = engine.Op{Kind: in.Kind, Space: "linear"}
 	for _, place := range in.places() {
 		in.Cost[place] = 1 + random.Int64N(4)
-		key := fmt.Sprintf("%d{%c}", place, 'a'+in.Pair) // of one slot
+		key := fmt.Sprintf("%d{%c}", place, 'a'+in.Pair) // both on the same slot
 		op.Charges = append(op.Charges, engine.Charge{Key: key, Limit: limit, Cost: in.Cost[place]})
 	}
 	op.Key = op.Charges[0].Key
@@ -86,7 +87,7 @@ func (r *reservations) draw(random *rand.Rand, limit headgate.Limit) (in Asked, 
 	return in, op
 }
 
-// answer reads a result, and adds the reservation that it made.
+// answer evaluates a result, and stores the reservation that it made.
 func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, id string) Answered {
 	d := &result.Outcome
 	out := Answered{Allowed: d.Allowed, At: d.AtMicros, Failed: result.Err != nil}
@@ -109,8 +110,8 @@ func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, i
 	return out
 }
 
-// Record sends operations from many goroutines at once. Times are those of the machine's
-// clock, so that the records of several processes can be merged.
+// Record sends operations from many goroutines concurrently. It uses the machine's clock, so that the records of
+// several processes can be merged.
 func Record(store engine.Store, limit headgate.Limit, goroutines int) []porcupine.Operation {
 	const each = 30
 	var made reservations

@@ -19,9 +19,9 @@ const (
 	awayBudget  = 1_000_000_000
 )
 
-// The Redis hangs in the middle of 1000 streams of two processes. What is committed meanwhile is kept and lands when it
-// answers again, or is counted as lost: the counter and the sum of what was used are equal to the unit. What shares let
-// through meanwhile is never charged to the store, and stays within what they state.
+// The Redis hangs in the middle of 1000 streams of two processes. Commits made meanwhile are kept and applied when it
+// answers again, or are counted as lost: the counter and the sum of the used units match exactly. Units that shares
+// allowed meanwhile are never charged to the store, and stay within the stated overshoot.
 func TestRedisAwayInTheMiddle(t *testing.T) {
 	server := redistest.Standalone(t, redistest.Redis)
 	var limiters [2]*headgate.Limiter
@@ -56,7 +56,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 		each(to-from, func(i int) {
 			if err := held[from+i].CommitEach(t.Context(), units, units); err != nil {
 				t.Errorf("stream %d: %v", from+i, err)
-				units = 1000 // it stays as reserved
+				units = 1000 // remains as reserved
 			}
 			used.add(units)
 		})
@@ -65,7 +65,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	server.Pause()
 	away := time.Now()
 	commit(300, 700, 1500)
-	each(200, func(i int) { // the shares of two processes refill by 11 574 a second
+	each(200, func(i int) { // the shares of two processes refill by 11 574 per second
 		d, err := budget(limiters[i%2]).AllowN(t.Context(), "acme", 10)
 		switch {
 		case err != nil:
@@ -116,7 +116,7 @@ func each(n int, do func(i int)) {
 	all.Wait()
 }
 
-// counter adds units up.
+// counter is a sum that goroutines can add to.
 type counter struct {
 	mu sync.Mutex
 	n  int64

@@ -10,7 +10,7 @@ import (
 
 var requests = rule{"requests", headgate.FixedWindow(headgate.PerMinute(20))}
 
-// counted are rules of one rate by each algorithm that charges units.
+// counted are rules with the same rate, one for each algorithm that charges units.
 func counted(rate headgate.Rate) []rule {
 	return []rule{
 		{"window", headgate.FixedWindow(rate)},
@@ -20,7 +20,8 @@ func counted(rate headgate.Rate) []rule {
 	}
 }
 
-// Of 50 parallel calls with 58 to 175 tokens and 100 tokens a minute, one passes. BerriAI/litellm#18730 counted 663.
+// Of 50 parallel calls with 58 to 175 tokens each, under 100 tokens a minute, one passes.
+// BerriAI/litellm#18730 counted 663.
 func parallelCalls(w *world) {
 	for _, tokens := range counted(headgate.PerMinute(100)) {
 		var passed, charged atomic.Int64
@@ -45,7 +46,7 @@ func parallelCalls(w *world) {
 	}
 }
 
-// Fault 1, "check, then count": parallel calls pass a limit of one once, and one more each minute.
+// Fault 1, "check, then count": of parallel calls under a limit of one, only one passes, and one more each minute.
 func limitOfOne(w *world) {
 	one := append(counted(headgate.PerMinute(1)), rule{"calls", headgate.Concurrency(1)})
 	for minute := range 3 {
@@ -57,7 +58,7 @@ func limitOfOne(w *world) {
 				if r != nil {
 					passed.Add(1)
 				}
-				if r == nil { // what the first charge took is given back
+				if r == nil { // what the first charge took is returned
 					p.left(requests, user, 20)
 				}
 			})
@@ -69,7 +70,7 @@ func limitOfOne(w *world) {
 	}
 }
 
-// A call that the organisation has no tokens for costs its user nothing, and the answer names the organisation.
+// If the organisation's limit denies a call, its user is not charged, and the answer names the organisation's limit.
 func organisationFull(w *world) {
 	user := rule{"user-tokens", headgate.TokenBucket(headgate.PerMinute(10_000))}
 	for _, org := range counted(headgate.PerMinute(50_000)) {

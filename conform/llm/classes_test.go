@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A flood of twenty times the limit by batch calls takes nearly nothing from interactive calls at nine tenths of the limit, and what these
-// leave is used: docs/classes.md has the figures. A bucket of the units that are left denies interactive calls alone as often.
-// Without classes nearly all of them are denied.
+// When batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the limit lose hardly
+// anything, and batch calls use the rest: docs/classes.md has the figures. A bucket with only the remaining units
+// denies interactive calls as often even without a flood. Without classes nearly all of them are denied.
 func floodedByAClass(w *world) {
-	if w.holders != nil { // a second, decided as in memory
+	if w.holders != nil { // takes a second, and is decided as in memory
 		for _, leaves := range []int{10, 0} {
 			if got, want := floodOf(w, leaves, time.Second), floodOf(inMemory(w.T), leaves, time.Second); got != want {
 				w.Errorf("%d %% left: %v passed, and in memory %v", leaves, got, want)
@@ -25,7 +25,7 @@ func floodedByAClass(w *world) {
 	const lasts = 40 * time.Second
 	for _, c := range []struct {
 		leaves      int
-		least, most float64 // of the interactive calls that are denied
+		least, most float64 // share of interactive calls that are denied
 	}{{12, 0, 0.001}, {10, 0, 0.002}, {5, 0.005, 0.02}, {0, 0.5, 1}} {
 		p := floodOf(w, c.leaves, lasts)
 		denied := 1 - float64(p.interactive)/float64(p.asked)
@@ -37,11 +37,12 @@ func floodedByAClass(w *world) {
 	}
 }
 
-// passed is how many calls passed, and how many interactive ones there were.
+// passed counts the calls that passed, and the interactive ones among them.
 type passed struct{ asked, interactive, batch int }
 
-// floodOf floods a limit of 1000 a second, whose burst of 200 is spent but for what batch calls leave, with two batch calls each tenth of a millisecond, and
-// asks for 900 interactive ones a second in a Poisson process.
+// floodOf floods a limit of 1000 per second. Its burst of 200 is spent except for the part that batch calls must
+// leave. Two batch calls arrive each tenth of a millisecond, and interactive calls as a Poisson process of 900 per
+// second.
 func floodOf(w *world, leaves int, lasts time.Duration) (p passed) {
 	const step = 100 * time.Microsecond
 	interactive := w.a.Policy("calls", headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(200)))

@@ -9,15 +9,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A stream that is cut is charged once, and never nothing: the streamed units if somebody reports them at the end, otherwise the
-// last report or, without one, the estimate. Azure/kars#12 charged 0.
+// A stream that is cut off is charged exactly once: the streamed units if somebody reports them at the end, otherwise
+// the last report or, without one, the estimate. Azure/kars#12 charged 0.
 func cutStreams(w *world) {
 	const estimate, term = 1000, 10 * time.Millisecond
 	cuts := []struct {
 		by       string
 		then     engine.Unsettled
 		reported []int64 // after each chunk
-		commit   int64   // what the process says in the end; less than 0 if it ends with the stream
+		commit   int64   // what the process reports in the end; negative if the process ends with the stream
 		want     int64
 	}{
 		{"the client, before the first chunk", engine.KeepCharge, nil, 20, 20},
@@ -49,7 +49,7 @@ func cutStreams(w *world) {
 		w.clock.Advance(term)
 		w.endOverdue()
 		for i, cut := range cuts {
-			// The other process has read the same reservation, and settles it once more.
+			// The other process has read the same reservation, and settles it again.
 			if done, _ := w.b.commit(open[i].String(), 1, 7777); done {
 				w.Errorf("cut by %s: settled twice", cut.by)
 			}
@@ -70,12 +70,12 @@ func (w *world) stream(tokens rule, key string, estimate int64, term time.Durati
 	return r
 }
 
-// endOverdue ends the reservations whose terms have passed, as every limiter does each second.
+// endOverdue ends the reservations whose terms have passed, as every limiter does once per second.
 func (w *world) endOverdue() {
 	w.Helper()
 	ctx, keeper := context.Background(), engine.KeeperOf(w.a.store)
 	for open := int64(1); open > 0; {
-		due, err := keeper.Due(ctx) // on a Cluster one of 30 parts of the slots
+		due, err := keeper.Due(ctx) // on a Cluster, one of 30 parts of the slots
 		if err != nil {
 			w.Fatal(err)
 		}

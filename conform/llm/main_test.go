@@ -1,5 +1,5 @@
-// Package llm tries the calls of language models on every kind of store: lists of charges with a reserve, by
-// two processes with one store. The numbers are those of reports about other limiters.
+// Package llm tests language model calls on every kind of store: lists of charges that are reserved, by two processes
+// that share a store. The numbers come from bug reports about other limiters.
 package llm
 
 import (
@@ -15,20 +15,20 @@ import (
 
 func TestMain(m *testing.M) { testbed.Main(m) }
 
-// world is a store with a clock that a scenario sets.
+// world is a store with a clock that the scenario sets.
 type world struct {
 	*testing.T
 
 	clock *headgatetest.Clock
 	a, b  process // the first uses rueidis on Redis, the second go-redis
-	// restart ends process a, and returns the one that is started in its place.
+	// restart kills process a, and returns its replacement.
 	restart func() process
-	holders []*redistest.Server // of the keys; none of a store in memory
+	holders []*redistest.Server // servers with the keys; none for a store in memory
 	prefix  string              // of the keys on them
-	mode    engine.Mode         // of decisions about several keys
+	mode    engine.Mode         // expected mode of decisions about several keys
 }
 
-// scenarios are tried on each store. Each has keys of its own.
+// scenarios are run on each store. Each has its own keys.
 var scenarios = []struct {
 	name string
 	run  func(w *world)
@@ -45,7 +45,7 @@ var scenarios = []struct {
 	{"ten thousand open reservations", tenThousandOpen},
 }
 
-// TestCalls runs the scenarios in memory, on one Redis, and on a Cluster where keys are on slots of their own.
+// TestCalls runs the scenarios in memory, on one Redis, and on a Cluster with the keys on different slots.
 func TestCalls(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		for _, s := range scenarios {
@@ -87,7 +87,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// inMemory is a world of its own.
+// inMemory returns a world in memory.
 func inMemory(t *testing.T) *world {
 	t.Helper()
 	clock := headgatetest.NewClock()

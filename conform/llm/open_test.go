@@ -11,8 +11,8 @@ import (
 // calls is how many reservations are open at the same time.
 const calls = 10_000
 
-// The bounds of what a call takes in the store, in bytes: the bucket of its user, and while it is open its permit, or
-// then the marks that it is settled. A Cluster has a mark on each slot.
+// The maximum size of a call in the store, in bytes: the bucket of its user and, while it is open, its permit, or
+// afterwards the marks that it is settled. A Cluster has a mark on each slot.
 const (
 	mostOpen    = 500
 	mostSettled = 600
@@ -24,9 +24,10 @@ var (
 	minute  = rule{"minute", headgate.TokenBucket(headgate.PerMinute(10_000))}
 )
 
-// Ten thousand calls are open at the same time, on one key and with a key each: every sum is right to the unit.
+// Ten thousand calls are open at the same time, with a common key and a key each. Every sum must be exact to the
+// unit.
 func tenThousandOpen(w *world) {
-	held := make([][512]byte, calls) // the texts of the reservations; not strings, which would count as the store's memory
+	held := make([][512]byte, calls) // the reservations as text; not strings, which would count as the store's memory
 	length := make([]int, calls)
 	user := func(i int) string { return fmt.Sprint("user ", i) }
 	before := w.bytes()
@@ -54,7 +55,7 @@ func tenThousandOpen(w *world) {
 	runtime.KeepAlive(held)
 }
 
-// callers runs the calls, 64 at the same time.
+// callers runs the calls, 64 at a time.
 func (w *world) callers(call func(i int, p process)) {
 	const callers = 64
 	w.atOnce(callers, func(from int, p process) {
@@ -64,7 +65,7 @@ func (w *world) callers(call func(i int, p process)) {
 	})
 }
 
-// bytes returns how much memory the store's keys take: on Redis by MEMORY USAGE, in memory the process's heap.
+// bytes returns the memory used by the store's keys: by MEMORY USAGE on Redis, and by the heap in memory.
 func (w *world) bytes() (sum int64) {
 	w.Helper()
 	if w.holders == nil {

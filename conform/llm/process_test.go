@@ -25,7 +25,7 @@ type charge struct {
 
 func (r rule) of(key string, units int64) charge { return charge{r, key, units} }
 
-// process is a limiter in a process of its own.
+// process is a limiter in its own process.
 type process struct {
 	*testing.T
 	*headgate.Limiter
@@ -40,7 +40,7 @@ func newProcess(t *testing.T, store engine.Store) process {
 	return process{t, l, store}
 }
 
-// call reserves the charges of a call. The reservation is nil if it is denied.
+// call reserves the charges of a call. The reservation is nil if the call is denied.
 func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decision) {
 	p.Helper()
 	list := make([]headgate.Charge, len(charges))
@@ -54,18 +54,18 @@ func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decisi
 	return r, d
 }
 
-// must is call for one that is allowed. It returns the text of the reservation.
+// must is call for calls that must be allowed. It returns the text of the reservation.
 func (p process) must(charges ...charge) string {
 	p.Helper()
 	r, d := p.call(charges...)
 	if r == nil {
-		p.Errorf("denied: %+v", d) // not Fatalf: callers are goroutines
+		p.Errorf("denied: %+v", d) // not Fatalf, because callers are goroutines
 		return ""
 	}
 	return r.String()
 }
 
-// commit settles a reservation, and reports whether this commit did it, and how many units it dropped.
+// commit settles a reservation, and reports whether this commit settled it and how many units it dropped.
 func (p process) commit(reservation string, used ...int64) (settled bool, dropped int64) {
 	p.Helper()
 	held, err := engine.ParseReservation(reservation)
@@ -81,7 +81,7 @@ func (p process) commit(reservation string, used ...int64) (settled bool, droppe
 	return result.Found, result.Dropped
 }
 
-// peek returns the answer that the charge alone would get.
+// peek returns the answer for the charge on its own.
 func (p process) peek(c charge) headgate.Decision {
 	p.Helper()
 	d, err := p.Policy(c.policy, c.limit).Peek(context.Background(), c.key, c.units)
@@ -99,7 +99,7 @@ func (p process) left(r rule, key string, want int64) {
 	}
 }
 
-// atOnce runs n calls in parallel, by turns from both processes.
+// atOnce runs n calls in parallel, alternating between both processes.
 func (w *world) atOnce(n int, call func(i int, p process)) {
 	var all sync.WaitGroup
 	for i := range n {

@@ -18,7 +18,7 @@ func commitsFromTwoProcesses(w *world) {
 				settled.Add(1)
 			}
 		})
-		// On a Cluster each slot is settled by itself, so that two commits can have a part each.
+		// On a Cluster, slots are settled separately, so that each of two commits can settle some of them.
 		if n := settled.Load(); n < 1 || w.mode == 0 && n != 1 {
 			w.Errorf("%s: %d commits of one reservation say that they settled it", tokens.policy, n)
 		}
@@ -37,10 +37,10 @@ func commitsFromTwoProcesses(w *world) {
 	}
 }
 
-// A call that uses 12 times its estimate is charged in full. The next call waits as long as the rest takes to leave,
-// and at most one capacity is charged beyond the limit.
+// A call that uses 12 times its estimate is charged in full. The next call waits until the excess has drained, and at
+// most one capacity is charged beyond the limit.
 func moreThanTheLimit(w *world) {
-	// until one unit passes with 12 000 of 10 000 a minute used, and with 20 000
+	// until one unit passes, with 12 000 of 10 000 a minute used, and with 20 000
 	waits := map[string][2]time.Duration{
 		"window":   {time.Minute, time.Minute},
 		"segments": {61667500 * time.Microsecond, 65000500 * time.Microsecond}, // until 9999 of the segment's units are left
@@ -70,13 +70,13 @@ func moreThanTheLimit(w *world) {
 				w.Errorf("%s: %d used: denied after %s: %+v", s.policy, over.used, over.wait, d)
 			}
 			w.a.left(requests, user, map[bool]int64{true: 20, false: 19}[over.wait >= time.Minute])
-			w.clock.Set(w.clock.Now().Truncate(time.Minute).Add(3 * time.Minute)) // where a segment begins
+			w.clock.Set(w.clock.Now().Truncate(time.Minute).Add(3 * time.Minute)) // the start of a segment
 			w.a.left(s, user, 10_000)
 		}
 	}
 }
 
-// Units that were not used come back at once to callers of every process, and never to a later window.
+// Unused units are returned at once to the callers of every process, and never to a later window.
 func lessThanEstimated(w *world) {
 	for _, tokens := range counted(headgate.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 9000))

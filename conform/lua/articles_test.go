@@ -17,17 +17,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The scripts below are short forms of those that articles teach. Each runs on a real
-// server in a case in which it is wrong, beside Headgate. docs/design/articles.md has the
-// table.
+// The scripts below are short forms of scripts from popular articles. Each runs on a real server in a case that it
+// gets wrong, together with Headgate. docs/design/articles.md has the table.
 const (
-	// The sorted set whose members are times.
+	// A sorted set of request times.
 	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZADD', KEYS[1], now, now)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
 redis.call('PEXPIRE', KEYS[1], window)
 return redis.call('ZCARD', KEYS[1]) <= limit and 1 or 0`
-	// The gateway's token bucket: whole seconds, sent by the client.
+	// The gateway's token bucket, with whole seconds sent by the client.
 	scriptGateway = `local rate, capacity, now, requested = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ttl = math.floor(capacity / rate * 2)
 local last = tonumber(redis.call('get', KEYS[1])) or capacity
@@ -38,7 +37,7 @@ if allowed then filled = filled - requested end
 redis.call('setex', KEYS[1], ttl, filled)
 redis.call('setex', KEYS[2], ttl, now)
 return allowed and 1 or 0`
-	// The token bucket that loses the fraction.
+	// A token bucket that loses fractions.
 	scriptSeconds = `local rate, capacity, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local tokens = tonumber(redis.call('hget', KEYS[1], 'tokens')) or capacity
 local at = tonumber(redis.call('hget', KEYS[1], 'at')) or now
@@ -81,7 +80,7 @@ func (b *beside) ours(kind engine.Kind, limit headgate.Limit, cost int64) engine
 	return opOn(b.t, b.store, kind, limit, cost)
 }
 
-// wrong and right check how many units the script and Headgate let through.
+// wrong and right check how many units the script and Headgate allow.
 func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 	b.t.Helper()
 	if theirs != wrong || ours != right {
@@ -89,7 +88,7 @@ func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 	}
 }
 
-// TestArticles runs the table of docs/design/articles.md.
+// TestArticles runs the cases in the table of docs/design/articles.md.
 func TestArticles(t *testing.T) {
 	for name, run := range map[string]func(b *beside){
 		"log, one instant": articleLog, "log, refusals": articleRefusals, "gateway, fractions": articleTTL,
@@ -113,7 +112,7 @@ func articleLog(b *beside) {
 
 func articleRefusals(b *beside) {
 	limit, theirs, ours := headgate.SlidingLog(headgate.PerSecond(2)), int64(0), int64(0)
-	for range 40 { // four calls a second, for ten seconds
+	for range 40 { // four calls per second, for ten seconds
 		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)
 		if b.ours(engine.OpAllow, limit, 1).Allowed {
 			ours++
@@ -188,7 +187,7 @@ func articleSmall(b *beside) {
 	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
 }
 
-// articleCrash: INCR and, if it returns 1, EXPIRE: the process dies between the two.
+// articleCrash: the process dies between INCR and the EXPIRE for a result of 1.
 func articleCrash(b *beside) {
 	b.s.MustDo("incr", "counter")
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
@@ -217,7 +216,7 @@ func articleChanged(b *beside) {
 	b.compare("a capacity lowered from 100 to 10 when 90 are spent", theirs, 10, ours, 0)
 }
 
-// The stored bytes are those that docs/design/keys.md shows.
+// The stored bytes are as shown in docs/design/keys.md.
 func TestDocumentedState(t *testing.T) {
 	b := newBeside(t)
 	limit := headgate.TokenBucket(headgate.PerSecond(10))

@@ -18,10 +18,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// batches sends both stores the same calls of many operations: all kinds and algorithms;
-// few keys, so that one call repeats a key; requests against several limits, of one
-// subject and of several; operations that already have an error. All answers are equal,
-// and so the order of operations is.
+// batches sends both stores the same calls of many operations: all kinds and algorithms; few keys, so that a call
+// repeats keys; requests against several limits, of one subject and of several; operations that already have an
+// error. All answers must be equal, which also shows that the order of operations is kept.
 func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
 	t.Run("of all kinds", func(t *testing.T) {
@@ -36,7 +35,7 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 	})
 }
 
-// alike compares the answers to random calls with random clock steps between them.
+// alike compares the answers to random calls, with random clock steps between them.
 func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store,
 	next func(r *rand.Rand, call int) (func(*rand.Rand) engine.Op, time.Duration),
 ) {
@@ -121,8 +120,8 @@ func randomOp(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomRun returns an operation of a kind that the Redis store decides together by key,
-// sometimes under other numbers than the last.
+// randomRun returns an operation of a kind that the Redis store groups by key, sometimes with other numbers than the
+// last.
 func randomRun(r *rand.Rand) engine.Op {
 	other := r.Int64N(12) / 11
 	limits := []headgate.Limit{
@@ -155,9 +154,8 @@ func randomRun(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomHistory returns an operation on a limit that keeps the instant of its units,
-// sometimes under other numbers than the last. Every call uses each key, so that its
-// state outlasts a clock that is set back.
+// randomHistory returns an operation on a limit that stores the time of its units, sometimes with other numbers than
+// the last. Every call uses each key, so that its state is still there when the clock is set back.
 func randomHistory(r *rand.Rand) engine.Op {
 	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
 	limits := []headgate.Limit{

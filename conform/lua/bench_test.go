@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// benchLimits are the measured limits: about half of the calls pass.
+// benchLimits are the measured limits; about half of the calls pass.
 func benchLimits() map[string]headgate.Limit {
 	return map[string]headgate.Limit{
 		"token bucket":             headgate.TokenBucket(headgate.PerSecond(10)),
@@ -31,16 +31,15 @@ func benchLimits() map[string]headgate.Limit {
 	}
 }
 
-// getSet is the least that a limiter's script does.
+// getSet is the minimum that any limiter script has to do.
 const getSet = `local t = redis.call('TIME') local v = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return v`
 
 // benchKeys is how many keys of 20 bytes there are.
 const benchKeys = 10_000
 
-// BenchmarkRedis measures how many operations one core of the server decides in a second,
-// by the CPU time that the server reports: so other load on the machine does not matter.
-// `make bench-redis` runs it.
+// BenchmarkRedis measures how many operations per second one core of the server decides, by the CPU time that the
+// server reports, so that other load on the machine does not matter. `make bench-redis` runs it.
 func BenchmarkRedis(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	keys := make([]string, benchKeys)
@@ -84,7 +83,7 @@ func BenchmarkRedis(b *testing.B) {
 	}
 }
 
-// benchLayouts are the layouts: keys, and states in so many hashes.
+// benchLayouts are the layouts: single keys, and states in a number of hashes.
 var benchLayouts = []int{0, 4}
 
 // inHashes reports whether the states of a limit can be fields of hashes.
@@ -96,8 +95,7 @@ func inHashes(limit headgate.Limit) bool {
 	return false
 }
 
-// ask64 requests n decisions from 64 goroutines, with a fixed number of operations in
-// each call.
+// ask64 requests n decisions from 64 goroutines, with a fixed number of operations per call.
 func ask64(b *testing.B, store engine.Store, limit headgate.Limit, keys []string, n, batch int) {
 	b.Helper()
 	var wg sync.WaitGroup
@@ -121,7 +119,7 @@ func ask64(b *testing.B, store engine.Store, limit headgate.Limit, keys []string
 	wg.Wait()
 }
 
-// perCore reports operations a second of the server's own time.
+// perCore reports operations per second of the server's CPU time.
 func perCore(b *testing.B, s *redistest.Server, run func(n int)) {
 	b.Helper()
 	const chunk = 12_800
@@ -150,8 +148,8 @@ func cpuSeconds(b *testing.B, s *redistest.Server) (sum float64) {
 	return sum
 }
 
-// BenchmarkRedisBytes measures the server's memory for a key of 20 bytes, with name,
-// state and TTL, after units at different times.
+// BenchmarkRedisBytes measures the server's memory for a key of 20 bytes, with name, state and TTL, after charging
+// units at different times.
 func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -167,7 +165,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 		for _, units := range []int{1, 10} {
 			b.Run(fmt.Sprintf("%s, %d units", name, units), func(b *testing.B) {
 				const keys = 20_000
-				fill(store, limit, keys, units) // the memory of the clients is counted before
+				fill(store, limit, keys, units) // count the clients' memory before measuring
 				s.MustDo("flushall")
 				before := memory(b, s)
 				fill(store, limit, keys, units)
@@ -190,7 +188,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 	}
 }
 
-// fill charges each of the keys this many units, each at its own instant.
+// fill charges each key this many units, each at a different time.
 func fill(store engine.Store, limit headgate.Limit, keys, units int) {
 	for unit := range units {
 		for from := 0; from < keys; from += 1000 {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// kindOfCall draws limits of one kind, and their operations.
+// kindOfCall draws limits of one kind, and operations on them.
 type kindOfCall struct {
 	name   string
 	draw   func() headgate.Limit

@@ -22,8 +22,8 @@ import (
 // randomCalls is how many scripts TestCalls runs.
 var randomCalls = flag.Int("calls", 150, "random scripts of calls with many operations")
 
-// bySteps decides operations one by one with the steps of package algo, and drops only
-// states that equal no state.
+// bySteps decides operations one by one with the steps of package algo, and deletes only states that are equivalent
+// to no state.
 type bySteps struct {
 	clock  func() time.Time
 	states map[string]algo.State
@@ -64,9 +64,8 @@ func (z *bySteps) decide(op *engine.Op, r *engine.Result) {
 	}
 }
 
-// TestCalls sends Redis calls of several operations, with three versions of each limit,
-// handles, and clocks that go back by just a span and by more. Each answer equals that of
-// the steps, one by one.
+// TestCalls sends Redis calls of several operations, with three versions of each limit, handles, and a clock that
+// goes back by exactly one span and by more. Each answer must equal that of the steps, applied one by one.
 func TestCalls(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	for n := range *randomCalls {

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestCases replays the cases in which a store once differed from the model.
+// TestCases replays cases in which a store once differed from the model.
 func TestCases(t *testing.T) {
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})

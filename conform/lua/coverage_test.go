@@ -21,19 +21,19 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// counting is a connection that counts the branches of the scripts: it makes the client
-// send every script as text, and runs one with a counter around every condition.
+// counting is a connection that measures branch coverage of the scripts. It makes the client send every script as
+// text, and runs a version with a counter around every condition.
 type counting struct {
 	redisstore.Conn
 
 	mu   sync.Mutex
-	ways map[string][2]bool // condition → was it false, was it true
-	// names are those by which the server knows the scripts with counters, by their text without. To send a
-	// text with each call would take longer than the call.
+	ways map[string][2]bool // condition → was false, was true
+	// names maps the text of each script to the server's name for its version with counters. Sending the text with
+	// each call would take longer than the call.
 	names map[string]string
 }
 
-// returned are what scripts return: several operations' answers, and that of alone.lua.
+// returned matches the results that scripts return: the answers of several operations, and that of alone.lua.
 var returned = []string{"table.concat(out)", "reservations", `pack('>i8', now) .. (prior or '\0')`}
 
 var condition = regexp.MustCompile(`\b(if|elseif|while) (.+?) (then|do)\b`)
@@ -55,7 +55,7 @@ func (c *counting) Do(ctx context.Context, commands []redisstore.Command, replie
 	}
 }
 
-// load gives the server a script with counters, and returns its name there.
+// load loads a script with counters into the server, and returns its name there.
 func (c *counting) load(ctx context.Context, body string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,8 +67,8 @@ func (c *counting) load(ctx context.Context, body string) string {
 	return c.names[body]
 }
 
-// instrument adds the counters. A condition is identified by itself and the line before
-// it, so that the same part in several scripts is counted once.
+// instrument adds the counters. A condition is identified by its text and the line before it, so that a part shared
+// by several scripts is counted once.
 func (c *counting) instrument(body string) string {
 	var out strings.Builder
 	out.WriteString("local _hits = {}\nlocal function _hit(id, v) _hits[#_hits + 1] = id .. (v and '1' or '0') return v end\n")
@@ -95,7 +95,7 @@ func (c *counting) instrument(body string) string {
 	return out.String()
 }
 
-// read removes the counts from a reply.
+// read removes the counters from a reply.
 func (c *counting) read(r *redisstore.Reply) {
 	if len(r.List) != 2 || r.List[1].List == nil {
 		return
@@ -111,8 +111,7 @@ func (c *counting) read(r *redisstore.Reply) {
 	*r = r.List[0]
 }
 
-// TestLuaCoverage reports how many branches of the scripts' conditions the suites take:
-// each condition has two.
+// TestLuaCoverage reports how many branches of the scripts' conditions the suites take; each condition has two.
 func TestLuaCoverage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

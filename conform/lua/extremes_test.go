@@ -17,8 +17,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// For the largest numbers that a limit may have, and for costs above any limit, both
-// stores answer the same.
+// For the largest numbers that a limit can have, and for costs above any limit, both stores give the same answers.
 func TestExtremes(t *testing.T) {
 	const most, years = int64(algo.MaxUnits), 36525 * 24 * time.Hour
 	limits := []headgate.Limit{

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A settlement fails, and charges nothing, if another program has put a hash in the place of its mark.
+// A settlement fails and charges nothing if another program has replaced its mark by a hash.
 func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -38,7 +38,7 @@ func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	}
 }
 
-// A server that evicts the units of leases, but not their expiry, gets them back with an expiry.
+// If a server evicts the units of leases but not their expiry, the units are restored with an expiry.
 func TestEvictedUnitsExpire(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -62,8 +62,8 @@ func TestEvictedUnitsExpire(t *testing.T) {
 	}
 }
 
-// Merged allows find a key of another type, which MGET does not tell from an absent one, whether their units would pass
-// or not.
+// Merged allows detect a key of another type, which MGET does not distinguish from an absent key, whether or not
+// their units would pass.
 func TestMergedAllowFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -27,7 +27,7 @@ func hashSizes(s *redistest.Server) (sizes []int64) {
 	return sizes
 }
 
-// takeEach charges one unit of each key from one to another, in calls of 500.
+// takeEach charges one unit of each key in a range, in calls of 500.
 func takeEach(t *testing.T, store engine.Store, limit headgate.Limit, from, to int) {
 	t.Helper()
 	for ; from < to; from += 500 {
@@ -45,8 +45,8 @@ func takeEach(t *testing.T, store engine.Store, limit headgate.Limit, from, to i
 	}
 }
 
-// Fields that have expired are swept: as keys come and go, a hash does not grow with the
-// keys that ever were, and what still counts stays.
+// Expired fields are swept, so a hash does not grow with the number of keys ever used. States that still count are
+// kept.
 func TestExpiredFieldsAreSwept(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -60,7 +60,7 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	most := int64(0)
 	for n := range 6 {
 		takeEach(t, store, brief[n/3], (n+1)*round, (n+2)*round)
-		time.Sleep(2200 * time.Millisecond) // until all are garbage
+		time.Sleep(2200 * time.Millisecond) // until all are expired
 		sum := int64(0)
 		for _, size := range hashSizes(s) {
 			sum += size
@@ -79,8 +79,8 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	}
 }
 
-// A hash lives longer than all of its states, and no longer than it must; its TTL is set
-// seldom. One state that lasts keeps it.
+// A hash lives longer than all of its states, but not much longer, and its TTL is updated rarely. One long-lived
+// state keeps the whole hash.
 func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -109,8 +109,8 @@ func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	}
 }
 
-// When memory is full no key of a call is charged, each answer says so, and what is there
-// still counts.
+// When the server is out of memory, no key of a call is charged, each answer reports it, and existing states still
+// count.
 func TestFullMemoryFailsAllFields(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -147,8 +147,7 @@ func TestFullMemoryFailsAllFields(t *testing.T) {
 	}
 }
 
-// A field that has expired and is not swept yet is no state: it is not there, has no time to
-// live, and a reset deletes nothing.
+// An expired field that is not swept yet counts as absent: it is not found, has no TTL, and a reset deletes nothing.
 func TestExpiredFieldIsNoState(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -176,8 +175,7 @@ func TestExpiredFieldIsNoState(t *testing.T) {
 	}
 }
 
-// A server that evicts is refused unless the operator accepts it, and a hash that is too
-// large is reported.
+// A server that evicts keys is rejected unless the operator accepts it, and a hash that is too large is reported.
 func TestCheckOfHashes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -205,8 +203,8 @@ func TestCheckOfHashes(t *testing.T) {
 	}
 }
 
-// The rights that Permissions names are enough for the layout of hashes, and what it needs
-// more than that of keys is told where it is missing.
+// The rights listed by Permissions are enough for the layout with hashes. If a right that only this layout needs is
+// missing, the error names it.
 func TestRightsOfHashes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

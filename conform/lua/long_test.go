@@ -16,16 +16,14 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Histories that are too long to be read and written in one piece are decided as the
-// steps in Go decide them.
+// Histories that are too long to read and write in one piece get the same decisions as from the Go steps.
 func TestLong(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	long(t, testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}), clock)
 }
 
-// long fills logs and windows of many segments, sends both stores the same operations,
-// and compares all answers.
+// long fills logs and windows of many segments, sends both stores the same operations, and compares all answers.
 func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -52,9 +50,8 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	manyStale(t, store, memory, clock)
 }
 
-// manyStale checks that a give that finds more than a thousand entries that no longer
-// count answers the same. A give by handle behind as many entries that do count gives
-// back the oldest units, which admits no more.
+// manyStale checks that a give gets the same answer if it finds more than a thousand expired entries. A give by
+// handle behind as many live entries returns the oldest units, which admits no more than before.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := headgate.SlidingLog(headgate.Per(5_000, time.Second), headgate.Named("stale"))
@@ -92,8 +89,7 @@ func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clo
 	clock.Advance(10 * time.Second)
 }
 
-// A running total near the largest integer that a double holds exactly starts again from
-// 0, and nothing else changes.
+// A running total near the largest integer that a double represents exactly restarts at 0, and nothing else changes.
 func TestTotalsStartAgain(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
@@ -113,7 +109,7 @@ func TestTotalsStartAgain(t *testing.T) {
 	take(7)
 	clock.Advance(time.Millisecond)
 	take(5)
-	// The same state, with totals that began at 2^52: see docs/design/keys.md.
+	// The same state, with totals starting at 2^52: see docs/design/keys.md.
 	state := []byte(s.Text("get", key))
 	for _, total := range []int{11, 24 + 8, 24 + 15 + 8} {
 		state[total] |= 0x10
@@ -165,8 +161,7 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 	}
 }
 
-// A server that evicts one of a concurrency limit's two keys gives the limit back once,
-// and never admits every holder.
+// If a server evicts one of a concurrency limit's two keys, the limit is freed once, but never admits every holder.
 func TestEvictedLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -198,8 +193,8 @@ func TestEvictedLeases(t *testing.T) {
 	}
 }
 
-// Known bug 25: an admitted call deletes every segment that no longer counts at once, and
-// the remaining totals are those of the other segments.
+// Known bug 25: an admitted call deletes all expired segments at once, and the remaining totals are those of the
+// other segments.
 func TestStaleSegments(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()

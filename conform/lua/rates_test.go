@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Rates that other limiters do not enforce are exact. From empty, exactly the rate's
-// units pass in a whole period, on either store, and each wait is exact to the µs.
+// Rates that other limiters do not enforce are exact. Starting from empty, exactly the rate's units pass in a whole
+// period, on either store, and each wait is exact to the µs.
 func TestRates(t *testing.T) {
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -31,7 +31,7 @@ func TestRates(t *testing.T) {
 		for _, r := range []struct {
 			rate  headgate.Rate
 			burst int64
-			polls int // polls in a period, each of which takes all units that pass
+			polls int // polls per period, each of which takes all units that pass
 		}{
 			{headgate.PerSecond(6_000), 12, 1_000},
 			{headgate.PerSecond(30_000), 40, 1_000},
@@ -48,7 +48,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// rateKey is the limit's own subject, because limits of one name share a counter.
+// rateKey returns a separate subject for each limit, because limits with the same name share a counter.
 func rateKey(limit headgate.Limit) string {
 	if limit.Name() != engine.DefaultName {
 		return limit.Name()

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// relaid are the limits whose states are moved, and one whose states are not.
+// relaid are limits whose states are moved, and one whose states are not.
 var relaid = []headgate.Limit{
 	headgate.TokenBucket(headgate.PerDay(100)),
 	headgate.Pacer(headgate.PerDay(100), headgate.MaxQueue(100)),
@@ -32,10 +32,10 @@ var relaid = []headgate.Limit{
 	headgate.FixedWindow(headgate.PerDay(algo.MaxUnits), headgate.Named("large")),
 }
 
-// relaidKey returns one of the keys, some of which need escapes.
+// relaidKey returns a key. Some keys need escaping.
 func relaidKey(i int) string { return []string{"user:%d", "{tag}%d", "a}%%7D%d", "/#%d"}[i%4] }
 
-// relaidOps returns operations on keys, one of each limit in turns.
+// relaidOps returns operations on keys, cycling through the limits.
 func relaidOps(kind engine.Kind, keys int) (ops []engine.Op) {
 	for i := range keys {
 		key := fmt.Sprintf(relaidKey(i), i)
@@ -48,7 +48,7 @@ func relaidOps(kind engine.Kind, keys int) (ops []engine.Op) {
 	return ops
 }
 
-// remaining decides operations and returns what remains of each.
+// remaining runs operations and returns the remaining units of each.
 func remaining(t *testing.T, url string, ops []engine.Op) (all []int64) {
 	t.Helper()
 	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
@@ -69,8 +69,8 @@ func remaining(t *testing.T, url string, ops []engine.Op) (all []int64) {
 	return all
 }
 
-// Headgate relayout moves every state once, however often it is killed: to hashes, to
-// other hashes and back. Servers refuse to start in between.
+// Headgate relayout moves every state once, even if it is killed repeatedly: to hashes, to other hashes and back. In
+// between, servers refuse to start.
 func TestRelayout(t *testing.T) {
 	t.Parallel()
 	const keys = 20_000
@@ -99,7 +99,7 @@ func TestRelayout(t *testing.T) {
 	}
 }
 
-// On a Cluster with shards the states move within their slots.
+// On a Cluster with shards, states stay within their slots.
 func TestRelayoutOnACluster(t *testing.T) {
 	t.Parallel()
 	const keys = 2000
@@ -115,8 +115,7 @@ func TestRelayoutOnACluster(t *testing.T) {
 	}
 }
 
-// sameLeft compares what keys have left after a move with what they had. A large bucket refills
-// meanwhile.
+// sameLeft compares the remaining units after a move with those before it. Large buckets refill in the meantime.
 func sameLeft(t *testing.T, to string, got, want []int64) {
 	t.Helper()
 	for i := range got {
@@ -133,8 +132,7 @@ func relayoutCommand(t *testing.T, url, to string) *exec.Cmd {
 	return c
 }
 
-// killedInside starts a move and kills it when the number of keys shows that some states
-// have been moved.
+// killedInside starts a move and kills it once the number of keys shows that some states were moved.
 func killedInside(t *testing.T, s *redistest.Server, url, to string) {
 	t.Helper()
 	size := func() int64 { n, _ := s.MustDo("dbsize").(int64); return n }
@@ -151,7 +149,7 @@ func killedInside(t *testing.T, s *redistest.Server, url, to string) {
 	}
 }
 
-// Stores of another layout refuse, when they are opened and while they run.
+// Stores with another layout fail when they are opened, and while they run.
 func TestLayoutsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -19,12 +19,11 @@ import (
 // redisSteps is the number of steps for each algorithm on each deployment of Redis.
 var redisSteps = flag.Int("redis-steps", 1000, "differential steps an algorithm, deployment and client")
 
-// auditedSteps is the longest run whose keys are checked after each step, because the
-// check takes longer than the step.
+// auditedSteps is the longest run whose keys are checked after each step. The check takes longer than the step.
 const auditedSteps = 10_000
 
-// TestScripts compares the scripts with the exact answers, with the Go steps in calls of
-// many operations, and with the model on random scripts.
+// TestScripts compares the scripts with exact answers, with the Go steps in calls of many operations, and with the
+// model on random scripts.
 func TestScripts(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
 		t.Run("vectors", func(t *testing.T) { replayVectors(t, open) })

@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A key lives until its state equals no state, in whole milliseconds rounded up, asked for
-// alone and beside others. Redis tells what it is given.
+// A key's TTL lasts until its state is equivalent to no state, rounded up to milliseconds, whether it is requested
+// alone or with others. MONITOR shows the TTLs that are set.
 func TestKeysLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -43,7 +43,7 @@ func TestKeysLiveLongEnough(t *testing.T) {
 	}
 }
 
-// monitor returns a function that returns the next command of a server with a text.
+// monitor returns a function that returns the server's next command that contains a text.
 func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr())
@@ -71,7 +71,7 @@ func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string)
 	return heard
 }
 
-// Keys of one call that last for different times have TTLs of their own.
+// Keys of one call with different lifetimes have different TTLs.
 func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -18,18 +18,18 @@ import (
 
 const day = 24 * time.Hour
 
-// wide is a limit, a charge of an untouched key under it, and the bytes of its state then.
+// wide is a limit, a charge on a new key under it, and the bytes of the resulting state.
 var wide = []struct {
 	limit headgate.Limit
 	cost  int64
 	state string
 }{
-	// What fits into 4 bytes is written as builds of 2^32−1 units write and read it.
+	// Numbers that fit into 4 bytes are stored in the form that builds with a maximum of 2^32−1 units read and write.
 	{headgate.TokenBucket(headgate.PerSecond(10)), 1, "02 0006474846204000 00000000000001 00000000000000 00000001 000000000186a0"},
 	{headgate.TokenBucket(headgate.Per(1<<32-1, day), headgate.Burst(1<<47)), 1 << 46, "02 0006474846204000 00400000000000 00000000000000 11111111 0000015752a000"},
 	{headgate.FixedWindow(headgate.PerDay(algo.MaxUnits)), 1<<32 - 1, "02 ffffffff 0006475c63f7a000"},
 	{headgate.WarmUp(headgate.PerSecond(10), time.Second), 1, "02 0006474846204000 00000000000002 00000000013880 00000001 000000000186a0 00000000000001 0000000003d091"},
-	// A larger number has 6 bytes.
+	// A larger number takes 6 bytes.
 	{headgate.TokenBucket(headgate.Per(1<<32+1, day)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
 	{headgate.Pacer(headgate.Per(1<<32+1, day), headgate.MaxQueue(1<<46)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
 	{headgate.TokenBucket(headgate.Per(1<<32, 1001*time.Microsecond)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000000 000000000003e9"},
@@ -38,7 +38,7 @@ var wide = []struct {
 	{headgate.WarmUp(headgate.Per(1<<32+1, day), day), 1, "03 0006474846204000 00000000000002 0000141dd75fd8 000100000001 0000141dd76000 00000000000001 0000050775d801"},
 }
 
-// Only a number above 2^32−1 makes a state longer, so that two builds can share the others.
+// Only a number above 2^32−1 makes a state longer, so that both builds can share all other states.
 func TestWideStates(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -64,7 +64,7 @@ func TestWideStates(t *testing.T) {
 	}
 }
 
-// refusesCut checks that a state of one form with the first byte of the other is an error.
+// refusesCut checks that a state in one form with the first byte of the other is an error.
 func refusesCut(t *testing.T, s *redistest.Server, store *redisstore.Store, op *engine.Op) {
 	t.Helper()
 	key := store.Keys(op)[0]

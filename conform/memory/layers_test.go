@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// A store with group commit in front of it passes all cases of a store.
+// A store wrapped in group commit passes all cases of a store.
 func TestBatch(t *testing.T) {
 	memory := func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
@@ -30,8 +30,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// So does a store with a deny cache in front of it, if all operations go through one
-// process.
+// A store wrapped in a deny cache passes them too, if all operations go through one process.
 func TestNear(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
@@ -47,7 +46,7 @@ func TestNear(t *testing.T) {
 	}})
 }
 
-// So does a store with prefetch in front of it, for limits that are not prefetched.
+// A store wrapped in prefetch passes them too, for limits that are not prefetched.
 func TestLease(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()

@@ -5,20 +5,19 @@ import (
 	"fmt"
 )
 
-// Accepted numbers (rule 1). A hundred years are 100 times 365¼ days; scripts
-// stay below 100 times 365.
+// Accepted numbers (rule 1). A hundred years are 100 times 365¼ days; scripts stay below 100 times 365 days.
 const (
 	MaxUnits    = 1<<48 - 1
 	MinPeriodUS = 1_000
 	MaxPeriodUS = 36_525 * 24 * 3_600_000_000
 	MaxSegments = 1_000
 	MaxLogUnits = 100_000
-	// MaxWindowUnits is what the segments of a sliding window keep.
+	// MaxWindowUnits is the capacity of a sliding window's segments.
 	MaxWindowUnits = 1 << 52
 )
 
-// Check returns an error for a limit that must not be built. The model's answers mean
-// something only for limits that pass it.
+// Check returns an error for a limit that must be rejected. The model's answers are meaningful only for limits that
+// pass it.
 func (l Limit) Check() error {
 	if a := algorithms[l.Algorithm]; a != nil {
 		return a.check(l)

@@ -1,14 +1,14 @@
 package model
 
-// algorithm is what differs between algorithms. Each registers its own in its file.
+// algorithm is the part that differs between algorithms. Each file registers its own.
 type algorithm struct {
-	// names are those of a limit; the first is the counter's.
+	// names are the names of a limit; the first is the counter's.
 	names []string
-	// check rejects numbers that must not be built.
+	// check rejects invalid numbers.
 	check func(l Limit) error
-	// absent is the state of a limit that is not stored; nil for one with verbs of its own.
+	// absent is the state of a limit that is not stored. It is nil for a limit with its own verbs.
 	absent func(l Limit, now int64) view
-	// grid is what makes another counter of a limit; nil if its numbers never do.
+	// grid returns the numbers that are part of a counter's identity. It is nil if there are none.
 	grid func(l Limit) string
 	// shared: all keys of a case count in one counter.
 	shared bool

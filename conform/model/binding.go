@@ -1,11 +1,11 @@
 package model
 
-// Decision is an answer and the state behind it.
+// Decision is an answer and the details behind it.
 type Decision struct {
 	Answer
 	Binding int      // index of the binding limit in the request
 	Window  int      // index of the binding window in that limit
-	Each    []Answer // every limit's own state, as if it were alone
+	Each    []Answer // every limit's own state, as if it were the only one
 }
 
 // row is the state of one window of one limit of a request.
@@ -14,7 +14,7 @@ type row struct {
 	item, window                  int
 }
 
-// report lists every window of every limit, with its wait when that is wanted.
+// report lists every window of every limit, with its wait if requested.
 func report(items []item, waits bool) (rows []row) {
 	for i, it := range items {
 		c := it.cost
@@ -29,8 +29,8 @@ func report(items []item, waits bool) (rows []row) {
 	return rows
 }
 
-// conclude returns the answer of the binding window (rule 5). The request's delay is the
-// largest of its limits' delays.
+// conclude returns the answer of the binding window (rule 5). The request's delay is the largest of its limits'
+// delays.
 func conclude(rows []row, items []item, allowed bool, delays []int64) Decision {
 	b := bindingOf(beside(rows, items), allowed)
 	d := Decision{Binding: b.item, Window: b.window}
@@ -79,7 +79,7 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
-// later adds the time by which a clock that was set back is behind.
+// later adds the time by which the clock is behind, after it was set back.
 func (r row) later(us int64) row {
 	if r.reset > 0 {
 		r.reset += us

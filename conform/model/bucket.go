@@ -34,14 +34,14 @@ var _ = register(algorithm{
 
 // bucket is a token bucket (section 2) or a pacer (section 3).
 //
-// Amounts are in units of 1/P token, so that one µs refills exactly L. What is
-// kept is d = full − a, what was spent and is not yet refilled (rule 10).
+// Amounts are in units of 1/P token, so that one µs refills exactly L. The state stores d = full − a, the amount that
+// was spent and has not been refilled (rule 10).
 type bucket struct {
 	limit  Limit    // of the call: capacity, debt, queue
-	l, p   *big.Int // of the rate in force, divided by their greatest common divisor
+	l, p   *big.Int // of the active rate, divided by their greatest common divisor
 	d      *big.Int
 	ts     int64
-	behind int64 // by how much ts is later than the call's time
+	behind int64 // how much ts is later than the call's time
 }
 
 func newBucket(l Limit, now int64) *bucket {
@@ -50,11 +50,11 @@ func newBucket(l Limit, now int64) *bucket {
 	return b
 }
 
-// at brings the state to a call. In force is the faster of the rate that it was
-// written under and the call's own (rule 10).
+// at brings the state to a call. The active rate is the faster of the rate under which it was written and the call's
+// rate (rule 10).
 func (b *bucket) at(l Limit, now int64) view {
 	v := newBucket(l, now)
-	if b.d.Sign() == 0 { // rule 7: full is absent, whatever ts says
+	if b.d.Sign() == 0 { // rule 7: full means absent, whatever ts is
 		return v
 	}
 	if own, stored := mul(v.l, b.p), mul(b.l, v.p); less(stored, own) {
@@ -71,7 +71,7 @@ func (b *bucket) at(l Limit, now int64) view {
 	return v
 }
 
-// moved is the state after a clock that was set back far (rule 8).
+// moved is the state after the clock was set back far (rule 8).
 func (b *bucket) moved(l Limit, now int64) (view, bool) {
 	found, _ := b.at(l, now).(*bucket)
 	if b.ts <= now || found.behind > 0 || b.d.Sign() == 0 {
@@ -82,14 +82,14 @@ func (b *bucket) moved(l Limit, now int64) (view, bool) {
 	return &c, true
 }
 
-// converted is an amount in units of 1/to token instead of 1/from: the tokens
-// exactly, the fraction rounded against the caller.
+// converted converts an amount from units of 1/from token to 1/to token: whole tokens exactly, the fraction rounded
+// against the caller.
 func converted(d, from, to *big.Int) *big.Int {
 	tokens := floorDiv(d, from)
 	return add(mul(tokens, to), ceilDiv(mul(sub(d, mul(tokens, from)), to), from))
 }
 
-// gone reports whether the state equals no state.
+// gone reports whether the state is equivalent to no state.
 func (b *bucket) gone() bool { return b.d.Sign() == 0 }
 
 func (b *bucket) tokens(n int64) *big.Int { return mul(num(n), b.p) }
@@ -98,7 +98,7 @@ func (b *bucket) full() *big.Int { return b.tokens(b.limit.Burst) }
 
 func (b *bucket) amount() *big.Int { return sub(b.full(), b.d) }
 
-// cap is the most that d can be: capacity plus what may be queued or owed.
+// cap is the maximum of d: the capacity plus what may be queued or owed.
 func (b *bucket) cap() *big.Int {
 	if b.limit.Algorithm != Pacer {
 		return add(b.full(), b.tokens(b.limit.Debt))
@@ -106,7 +106,7 @@ func (b *bucket) cap() *big.Int {
 	return sub(b.full(), b.need(0))
 }
 
-// need is the amount that must be there for c to pass.
+// need is the amount that must be available for c to pass.
 func (b *bucket) need(c int64) *big.Int {
 	if b.limit.NextPays {
 		c = 0 // the next request pays
@@ -133,8 +133,8 @@ func (b *bucket) need(c int64) *big.Int {
 
 func (b *bucket) admits(c int64) bool { return c <= b.largest() && !less(b.amount(), b.need(c)) }
 
-// largest is the largest cost where the next request pays: it refills within 100 years,
-// and a script can count it. Other limits are bounded by what they need.
+// largest is the largest cost if the next request pays: it must refill within 100 years, and a script must be able to
+// count it. For other limits, the amount they need is bounded.
 func (b *bucket) largest() int64 {
 	if !b.limit.NextPays {
 		return never
@@ -160,8 +160,8 @@ func (b *bucket) wait(c int64) int64 {
 	return b.until(need)
 }
 
-// until is the time until the amount is there; what a clock that was set back
-// is behind is added (rule 8).
+// until is the time until the amount is available. If the clock was set back, it includes the time by which it is
+// behind (rule 8).
 func (b *bucket) until(amount *big.Int) int64 {
 	missing := sub(amount, b.amount())
 	if missing.Sign() <= 0 {
@@ -174,8 +174,8 @@ func (b *bucket) remaining() int64 {
 	return larger(num(0), floorDiv(b.amount(), b.p)).Int64()
 }
 
-// most is found by trying: if c passes, all less do. Nothing above what may be
-// spent of a full bucket passes.
+// most is found by trial: if c passes, everything less passes too. Nothing above what can be spent of a full bucket
+// passes.
 func (b *bucket) most() int64 {
 	if b.limit.NextPays {
 		if !b.admits(1) {
@@ -187,9 +187,9 @@ func (b *bucket) most() int64 {
 	return int64(sort.Search(int(limit), func(i int) bool { return !b.admits(int64(i) + 1) }))
 }
 
-// delay is when the units are there. Unlike retry-after and reset-after it does
-// not add what a clock that was set back is behind: the slot is that far away
-// in real time. Section 3 says "delay = wait", the vectors say so too.
+// delay is the time until the units are available. Unlike retry-after and reset-after it does not include the time by
+// which a clock that was set back is behind, because the slot is that far away in real time. Section 3 says "delay =
+// wait", and the vectors agree.
 func (b *bucket) delay(c int64) int64 {
 	if b.limit.Algorithm != Pacer {
 		return 0
@@ -201,7 +201,7 @@ func (b *bucket) delay(c int64) int64 {
 	return ceilDiv(missing, b.l).Int64()
 }
 
-// spend charges under the call's own numbers, which the state then keeps.
+// spend charges under the call's own numbers, which the state then stores.
 func (b *bucket) spend(c int64) {
 	l, p := b.limit.rate()
 	b.d = converted(b.d, b.p, p)
@@ -209,10 +209,10 @@ func (b *bucket) spend(c int64) {
 	b.d = add(b.d, b.tokens(c))
 }
 
-// give leaves the state under the rate in force.
+// give leaves the state under the active rate.
 func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
 
-// deny does nothing for buckets: only windows and logs count denials.
+// deny does nothing for buckets: only windows and logs count denied requests.
 func (b *bucket) deny(int64) {}
 
 func (l Limit) checkBucket() error {

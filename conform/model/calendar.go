@@ -5,9 +5,8 @@ import (
 	_ "time/tzdata" // zones must not depend on the machine
 )
 
-// calendarWindow is the calendar window, in an IANA zone, that an instant lies
-// in (section 4). A zone that cannot be found is refused when a limit is built;
-// here it is UTC.
+// calendarWindow is the calendar window, in an IANA zone, that contains an instant (section 4). A limit with an
+// unknown zone is rejected when it is built; here it falls back to UTC.
 func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
@@ -23,8 +22,8 @@ func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	return dateWindow(t, unit, anchorOf(anchor))
 }
 
-// anchorOf is the wall clock, read as if in UTC, at which one window starts: by default on a Monday that is
-// the first day of a year.
+// anchorOf is the local time, read as if it were UTC, at which one window starts. The default is a Monday that is the
+// first day of a year.
 func anchorOf(text string) time.Time {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -34,12 +33,11 @@ func anchorOf(text string) time.Time {
 	return time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// spanOfTime is a window of real time: from an instant at which the zone's clock
-// shows a whole one (in Kolkata hours begin at half past, in UTC) to the first
-// such instant that is no less than the length later. Where the clock goes on
-// or back by a part of it, the one window is longer.
+// spanOfTime is a window of elapsed time: from an instant at which the zone's clock shows a whole length (in Kolkata,
+// hours begin at half past in UTC) to the first such instant at least one length later. If the clock changes by a
+// part of the length, that window is longer.
 func spanOfTime(t time.Time, length time.Duration) (start, end int64) {
-	// Well before t is an instant with no change of the clock for three lengths.
+	// Well before t is an instant without a clock change for three lengths.
 	quiet := t
 	for offsetOf(quiet) != offsetOf(quiet.Add(-3*length)) {
 		quiet = quiet.Add(-length)
@@ -59,14 +57,14 @@ func offsetOf(t time.Time) int {
 	return offset
 }
 
-// sinceWhole is what the zone's clock shows beyond its last whole length.
+// sinceWhole is the remainder of the zone's clock after its last whole length.
 func sinceWhole(t time.Time, length time.Duration) time.Duration {
 	shown := t.UnixMicro() + int64(offsetOf(t))*1e6
 	return time.Duration(shown-floorTo(shown, length.Microseconds())) * time.Microsecond
 }
 
-// wholeFrom is the first instant, not before t, at which the zone's clock shows
-// a whole length. A change of the clock may skip one, or show it at once.
+// wholeFrom is the first instant, not before t, at which the zone's clock shows a whole length. A clock change may
+// skip one, or land on one at once.
 func wholeFrom(t time.Time, length time.Duration) time.Time {
 	for sinceWhole(t, length) != 0 {
 		at := t.Add(length - sinceWhole(t, length))
@@ -78,7 +76,7 @@ func wholeFrom(t time.Time, length time.Duration) time.Time {
 	return t
 }
 
-// dateWindow lies between two neighbouring starts of those near t.
+// dateWindow is the window between two neighbouring starts near t.
 func dateWindow(t time.Time, unit string, anchor time.Time) (start, end int64) {
 	for n := -2; ; n++ {
 		at := firstInstant(startOf(t, unit, n, anchor), t.Location()).UnixMicro()
@@ -89,8 +87,8 @@ func dateWindow(t time.Time, unit string, anchor time.Time) (start, end int64) {
 	}
 }
 
-// startOf is the wall clock, read as if in UTC, at the start of the n-th window after the one that starts
-// near t's date.
+// startOf is the local time, read as if it were UTC, at the start of the n-th window after the one that starts near
+// t's date.
 func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	y, m, d := t.Date()
 	switch unit {
@@ -107,7 +105,7 @@ func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	return time.Date(y, m, d, anchor.Hour(), anchor.Minute(), 0, 0, time.UTC)
 }
 
-// lastUpTo is a day of a month, or the last one that the month has before it.
+// lastUpTo is a day of a month, or the last day of the month if that is earlier.
 func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) {
 	first := time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
 	for d = day; first.AddDate(0, 0, d-1).Month() != first.Month(); d-- {
@@ -115,10 +113,10 @@ func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) 
 	return first.Year(), first.Month(), d
 }
 
-// firstInstant is the first instant at which the zone's wall clock shows wall
-// or later: a midnight may be skipped, or come twice.
+// firstInstant is the first instant at which the zone's local time is wall or later: a midnight may be skipped, or
+// occur twice.
 func firstInstant(wall time.Time, loc *time.Location) time.Time {
-	t := wall.Add(-48 * time.Hour).In(loc) // no zone is two days from UTC
+	t := wall.Add(-48 * time.Hour).In(loc) // no zone is two days away from UTC
 	for {
 		_, offset := t.Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second).In(loc)
@@ -127,8 +125,8 @@ func firstInstant(wall time.Time, loc *time.Location) time.Time {
 		}
 		_, until := t.ZoneBounds()
 		if !until.IsZero() && !until.After(t) {
-			// Beyond a zone's table ZoneBounds ends leap years a day early, so
-			// that on that day the end lies before t. No offset changes then.
+			// Beyond a zone's table, ZoneBounds ends leap years a day early, so on that day the end is before t. No
+			// offset changes then.
 			until = t.Add(24 * time.Hour)
 		}
 		if until.IsZero() || at.Before(until) {

@@ -30,14 +30,13 @@ type Step struct {
 	Set  int    `json:"set"`
 	Op   string `json:"op"`
 	N    int64  `json:"n"`
-	// Costs are the costs of the limits, if they have costs of their own; N is then not read.
+	// Costs are the costs of the limits, if they differ. N is then ignored.
 	Costs []int64 `json:"costs,omitempty"`
-	// AheadUS is the longest delay of a reserve, and Of is the step, from 1, whose
-	// reservation is settled.
+	// AheadUS is the longest delay of a reserve. Of is the step, from 1, whose reservation is settled.
 	AheadUS int64 `json:"ahead_us,omitempty"`
 	Of      int   `json:"of,omitempty"`
-	// TermUS is how long a reservation is open, 0 without a term. Stage says which settlement of such a
-	// one it is: final, report or overdue.
+	// TermUS is how long a reservation is open, or 0 without a term. Stage is the kind of its settlement: final,
+	// report or overdue.
 	TermUS int64  `json:"term_us,omitempty"`
 	Stage  string `json:"stage,omitempty"`
 	Want   Answer `json:"want"`
@@ -51,8 +50,7 @@ func (s *Step) Each(limits []Limit) []int64 {
 	return each(limits, s.N)
 }
 
-// Answer is a decision. Limit, Remaining and ResetAfterUS are the binding
-// limit's (rule 5).
+// Answer is a decision. Limit, Remaining and ResetAfterUS belong to the binding limit (rule 5).
 type Answer struct {
 	Allowed      bool   `json:"allowed"`
 	Limit        int64  `json:"limit"`
@@ -60,17 +58,17 @@ type Answer struct {
 	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
 	ResetAfterUS int64  `json:"reset_after_us"`
 	DelayUS      int64  `json:"delay_us"`
-	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count; of Settle 1 if it settled; of choices the one that paid
+	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count; of Settle, 1 if it settled; of choices, the one that paid
 }
 
-// Equal reports whether both answers say the same.
+// Equal reports whether both answers are the same.
 func (a Answer) Equal(b Answer) bool {
 	same := equalPtr(a.RetryAfterUS, b.RetryAfterUS) && equalPtr(a.Granted, b.Granted)
 	a.RetryAfterUS, a.Granted = b.RetryAfterUS, b.Granted
 	return same && a == b
 }
 
-// String shows the answer in one line, for failing tests.
+// String formats the answer in one line, for failing tests.
 func (a Answer) String() string {
 	s := fmt.Sprintf("allowed=%t limit=%d remaining=%d retry=%s reset=%d delay=%d",
 		a.Allowed, a.Limit, a.Remaining, showPtr(a.RetryAfterUS, "never"), a.ResetAfterUS, a.DelayUS)

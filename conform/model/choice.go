@@ -1,7 +1,7 @@
 package model
 
-// choose sets items aside whose choice is not made (rule "first"). wait is that of each item. Of a request that
-// passes, the items set aside cost nothing; of a denied one, the choice with the shortest wait stays.
+// choose sets aside the items of the choices that are not taken (rule "first"). wait has the wait of each item. If
+// the request passes, items set aside cost nothing; if it is denied, the choice with the shortest wait stays.
 func choose(items []item, wait func(i int) int64) (allowed bool, made int) {
 	best := int64(-1)
 	for choice := 1; choice <= len(items); choice++ {
@@ -35,7 +35,7 @@ func hasChoices(items []item) bool {
 	return false
 }
 
-// waits returns how long an item's cost has to wait.
+// waits returns how long each item's cost has to wait.
 func (it *item) waits() (wait int64) {
 	if it.cost == 0 {
 		return 0
@@ -56,7 +56,7 @@ func beside(rows []row, items []item) (kept []row) {
 	return kept
 }
 
-// paid notes in an answer that passes which choice paid.
+// paid records in an answer that passes which choice paid.
 func (d Decision) paid(choice int) Decision {
 	if d.Allowed && choice > 0 {
 		d.Granted = new(int64)

@@ -17,8 +17,8 @@ func (s *Subject) take(items []item, write bool) Decision {
 		}
 		return conclude(before, items, allowed, delays).paid(made)
 	}
-	// A denied request writes that the clock was set back far (rule 8), and nothing else
-	// (rule 4): it neither refills, converts nor deletes.
+	// A denied request only stores that the clock was set back far (rule 8): it neither refills, converts nor deletes
+	// (rule 4).
 	for i, it := range items {
 		switch {
 		case charged[i]:
@@ -30,7 +30,7 @@ func (s *Subject) take(items []item, write bool) Decision {
 	return conclude(after, items, allowed, delays).paid(made)
 }
 
-// store writes a state. A state that equals no state is not kept (rules 7 and 9).
+// store writes a state. A state that is equivalent to no state is deleted (rules 7 and 9).
 func (s *Subject) store(it item) {
 	if it.view.gone() {
 		delete(s.stored, it.key)
@@ -58,8 +58,8 @@ func delaysOf(items []item, allowed bool) []int64 {
 	return us
 }
 
-// charge charges an admitted request to all of its limits, and a denied one to those that
-// count denials, unless any limit says Never (rule 4).
+// charge charges an admitted request to all of its limits, and a denied one to those that count denials, unless any
+// limit answers Never (rule 4).
 func charge(items []item, allowed bool) (charged []bool) {
 	charged = make([]bool, len(items))
 	if !allowed && anyNever(items) {
@@ -88,9 +88,8 @@ func anyNever(items []item) bool {
 	return false
 }
 
-// atMost charges the units that would pass now, or is denied as an allow of 1 unit (rule
-// 6). With a cost for each limit, each cost is the most that may be charged to that
-// limit.
+// atMost charges the units that would pass now, or is denied like an allow of 1 unit (rule 6). With a cost for each
+// limit, each cost is the maximum charged to that limit.
 func (s *Subject) atMost(items []item) Decision {
 	granted, asked := int64(never), false
 	for _, it := range items {
@@ -109,8 +108,8 @@ func (s *Subject) atMost(items []item) Decision {
 	return d
 }
 
-// count charges a fixed window the whole cost, also beyond the limit, and is denied if
-// the window then has more units than the limit (section 4).
+// count charges a fixed window the full cost, even beyond the limit, and is denied if the window then has more units
+// than the limit (section 4).
 func (s *Subject) count(items []item) Decision {
 	it := items[0]
 	f := it.view.(*fixed) //nolint:forcetypeassert // count is of fixed windows only
@@ -128,8 +127,8 @@ func (s *Subject) count(items []item) Decision {
 	return d
 }
 
-// give gives back and answers with the state after it, which may be behind the
-// clock no more (rule 8). An absent key has nothing to give back to.
+// give returns units and answers with the state after it, which the clock may no longer be behind (rule 8). If the
+// key is absent, there is nothing to return units to.
 func (s *Subject) give(items []item, now int64) Decision {
 	for i, it := range items {
 		if _, ok := s.stored[it.key]; ok && it.cost > 0 {
@@ -142,7 +141,7 @@ func (s *Subject) give(items []item, now int64) Decision {
 	return conclude(report(items, false), items, true, make([]int64, len(items)))
 }
 
-// reset forgets the state and answers with that of an untouched limit.
+// reset deletes the state and answers with that of a limit at full capacity.
 func (s *Subject) reset(items []item, now int64) Decision {
 	for i, it := range items {
 		delete(s.stored, it.key)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Tables for what the vectors have none of, worked out by hand.
+// Tables for cases that the vectors don't cover, computed by hand.
 
 func TestCountDenied(t *testing.T) {
 	runTable(t, "fixed", []Limit{{Algorithm: FixedWindow, Limit: 5, WindowUS: 60 * sec, CountDenied: true}}, []try{
@@ -28,8 +28,7 @@ func TestCountDenied(t *testing.T) {
 		{10 * sec, Peek, 2, false, 1, 4 * sec, 4 * sec}, // the take would keep 3 at 4 s, 2 at 10 s
 		{10 * sec, Peek, 4, false, 1, 10 * sec, 4 * sec},
 	})
-	// The window refuses and the log, which would not, counts it: its wait is
-	// then the longest.
+	// The window denies, and the log, which would allow, counts the denied request: its wait is then the longest.
 	runTable(t, "two limits", []Limit{
 		{Algorithm: FixedWindow, Name: "w", Limit: 1, WindowUS: sec},
 		{Algorithm: SlidingLog, Name: "g", Limit: 2, WindowUS: 10 * sec, CountDenied: true},

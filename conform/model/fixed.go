@@ -18,9 +18,8 @@ var _ = register(algorithm{
 	},
 })
 
-// fixed is a fixed window (section 4): a count and the window's end. A count of 0 means
-// no state (rule 7): after a give of all units, a window that opens with its first
-// request begins again.
+// fixed is a fixed window (section 4): a count and the window's end. A count of 0 means no state (rule 7): after all
+// units were returned, a window that starts with its first request starts again.
 type fixed struct {
 	limit Limit
 	now   int64
@@ -33,7 +32,7 @@ func newFixed(l Limit, now int64) *fixed {
 	return &fixed{limit: l, now: now, end: end}
 }
 
-// window is the window that a first request at now would open.
+// window is the window that a first request at now would start.
 func (l Limit) window(now int64) (start, end int64) {
 	switch {
 	case l.Calendar != "":
@@ -45,7 +44,7 @@ func (l Limit) window(now int64) (start, end int64) {
 	return now, now + l.WindowUS
 }
 
-// floorTo is ⌊t/step⌋·step, before 1970 too.
+// floorTo is ⌊t/step⌋·step, also before 1970.
 func floorTo(t, step int64) int64 { return t - ((t%step)+step)%step }
 
 func (f *fixed) at(l Limit, now int64) view {
@@ -60,10 +59,9 @@ func (f *fixed) at(l Limit, now int64) view {
 	return v
 }
 
-// far reports whether the clock was set back by more than the window's length (rule 8). A
-// calendar window stores only its end, so it is far unless that is the end of the window
-// of now or of the next one. (Lengths alone are not enough: March would be far from
-// February, which is shorter.)
+// far reports whether the clock was set back by more than the window's length (rule 8). A calendar window stores only
+// its end, so it is far unless that is the end of the window of now or of the next one. (Comparing lengths is not
+// enough: March would be far from February, which is shorter.)
 func (f *fixed) far(l Limit, now int64) bool {
 	if l.Calendar == "" {
 		return f.end-l.WindowUS-now > l.WindowUS

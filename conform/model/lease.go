@@ -19,13 +19,11 @@ var _ = register(algorithm{
 // leases are the holders of a concurrency limit (section 7), by id.
 type leases map[string]lease
 
-// lease is one permit. It keeps its own length, so that another version of the limit does
-// not shorten it.
+// lease is one permit. It stores its own length, so that another version of the limit does not shorten it.
 type lease struct{ cost, length, expires int64 }
 
-// Acquire takes a lease. An id that is live already asks for its lease anew:
-// its own units do not stand in its way, and a call that is repeated changes
-// nothing but the expiry, even where the limit was lowered since (rule 10).
+// Acquire takes a lease. If the id is already live, its own units don't count against it, and a repeated call changes
+// nothing but the expiry, even if the limit was lowered since (rule 10).
 func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	others := maps.Clone(held)
@@ -33,7 +31,7 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 	mine, live := held[id]
 	repeated := live && mine.cost == cost
 	allowed := repeated || cost <= l.Limit-others.units()
-	if cost == 0 { // as Take(0): allowed, writes nothing
+	if cost == 0 { // like Take(0): allowed, writes nothing
 		return held.answer(l, true, 0, atUS)
 	}
 	if !allowed {
@@ -45,7 +43,7 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 	return others.answer(l, true, 0, atUS)
 }
 
-// Renew extends a live lease. Otherwise the lease is lost: not allowed, Never.
+// Renew extends a live lease. If there is none, the lease is lost: not allowed, Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	mine, live := held[id]
@@ -58,7 +56,7 @@ func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Release gives a lease up; one that is gone is no error.
+// Release releases a lease. If it is gone already, that is no error.
 func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	_, live := held[id]
@@ -67,14 +65,14 @@ func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Held reports the state and writes nothing.
+// Held reports the state without writing.
 func (s *Subject) Held(l Limit, leaseUS, atUS int64) Answer {
 	held, _ := s.held(l, atUS)
 	return held.answer(l, true, 0, atUS)
 }
 
-// held lists, as a copy, the leases that expire after now. None expires later
-// than its own length after now (rule 8). corrected says that one was cut.
+// held lists, as a copy, the leases that expire after now. Each expires at most its own length after now (rule 8).
+// corrected reports that one was shortened for that.
 func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	live = leases{}
 	for id, e := range s.leases[keyOf(l, 0, 1)] {
@@ -88,8 +86,8 @@ func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	return live, corrected
 }
 
-// keep writes what a call found where it changed or corrected something. A call
-// that does neither writes nothing, not even that a lease has expired (rule 4).
+// keep writes the state if the call changed or corrected anything. Otherwise nothing is written, not even that a
+// lease has expired (rule 4).
 func (s *Subject) keep(l Limit, held leases, write bool) {
 	if write {
 		s.leases[keyOf(l, 0, 1)] = held
@@ -141,7 +139,7 @@ const (
 
 // LeaseCase is a sequence of operations on one subject's concurrency limit.
 type LeaseCase struct {
-	Limits []Limit     `json:"limits"` // one limit, under changing numbers
+	Limits []Limit     `json:"limits"` // one limit, with changing numbers
 	Steps  []LeaseStep `json:"steps"`
 }
 

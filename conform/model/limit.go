@@ -2,17 +2,17 @@ package model
 
 import "math/big"
 
-// Limit is one limit with its numbers; each algorithm reads the fields it has.
+// Limit is one limit with its numbers. Each algorithm uses some of the fields.
 type Limit struct {
 	Algorithm string `json:"algorithm"`
 	Name      string `json:"name,omitempty"`
-	// Key, where set, is another subject than the case's own.
+	// Key, if set, is a different subject from the case's.
 	Key string `json:"key,omitempty"`
-	// Choice, from 1, is of a limit that is one of several of which the first that has room pays.
+	// Choice, from 1, numbers alternatives: of the limits with a choice, the first one with room pays.
 	Choice int `json:"choice,omitempty"`
 
-	// Token bucket and pacer. Debt is AllowDebt's maximum; a pacer sets at
-	// least one of MaxQueue and MaxWaitUS, and 0 is a set value.
+	// Token bucket and pacer. Debt is AllowDebt's maximum. A pacer sets at least one of MaxQueue and MaxWaitUS, where
+	// 0 counts as set.
 	Count     int64  `json:"count,omitempty"`
 	PeriodUS  int64  `json:"period_us,omitempty"`
 	Burst     int64  `json:"burst,omitempty"`
@@ -20,8 +20,8 @@ type Limit struct {
 	MaxQueue  *int64 `json:"max_queue,omitempty"`
 	MaxWaitUS *int64 `json:"max_wait_us,omitempty"`
 
-	// Windows, logs, and concurrency, whose lease time is WindowUS. Align is "first", "clock" or
-	// an IANA zone, which goes with Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
+	// Windows, logs, and concurrency, whose lease time is WindowUS. Align is "first", "clock" or an IANA zone, which
+	// requires Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
 	Limit       int64    `json:"limit,omitempty"`
 	WindowUS    int64    `json:"window_us,omitempty"`
 	Align       string   `json:"align,omitempty"`
@@ -37,13 +37,13 @@ type Limit struct {
 	Weight      int64    `json:"weight,omitempty"`
 }
 
-// Window is one of several windows over one set of segments, or over one log.
+// Window is one of several windows over the same segments or the same log.
 type Window struct {
 	Limit    int64 `json:"limit"`
 	WindowUS int64 `json:"window_us"`
 }
 
-// windows lists the limit's windows; a limit of one window has one.
+// windows lists the limit's windows, which may be just one.
 func (l Limit) windows() []Window {
 	if len(l.Windows) > 0 {
 		return l.Windows
@@ -69,8 +69,7 @@ func (l Limit) largest() int64 {
 	return n
 }
 
-// segment is s = P/k of a sliding window; k is 50 by default for strict and 1
-// for the others (section 5).
+// segment is s = P/k of a sliding window; k is 50 by default for strict and 1 for the others (section 5).
 func (l Limit) segment() int64 {
 	switch {
 	case l.SegmentUS > 0:

@@ -5,8 +5,7 @@ import (
 	"math/big"
 )
 
-// never is the wait of a cost that could not pass an untouched limit: longer
-// than any other (rule 5).
+// never is the wait of a cost that cannot pass even at full capacity. It is longer than any other wait (rule 5).
 const never = math.MaxInt64
 
 func num(n int64) *big.Int { return big.NewInt(n) }
@@ -33,7 +32,7 @@ func larger(a, b *big.Int) *big.Int {
 	return a
 }
 
-// bounded is a number of units, from 0 to never.
+// bounded is a number of units, clamped to 0 to never.
 func bounded(a *big.Int) int64 { return larger(num(0), smaller(num(never), a)).Int64() }
 
 // floorDiv is ⌊a/b⌋ for b > 0.

@@ -2,14 +2,14 @@ package model
 
 import "maps"
 
-// holding is the permits of a concurrency limit as a request with other limits finds them: a reservation
-// holds its units until it is settled. The lease time is the limit's window.
+// holding is the permits of a concurrency limit within a request with other limits: a reservation holds its units
+// until it is settled. The lease time is the limit's window.
 type holding struct {
 	leases
 	limit  Limit
 	now    int64
-	latest int64  // when the last permit was given
-	id     string // the reservation that spends or gives back
+	latest int64  // when the last permit was granted
+	id     string // the reservation that spends or returns
 }
 
 func newHolding(l Limit, now int64) *holding { return &holding{leases: leases{}, limit: l, now: now} }
@@ -25,7 +25,7 @@ func (h *holding) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected is a copy in which, after the clock was set back, no permit lasts longer than its own length.
+// corrected is a copy in which, after the clock was set back, each permit lasts at most its own length.
 func (h *holding) corrected(now int64) *holding {
 	v := *h
 	v.leases = maps.Clone(h.leases)

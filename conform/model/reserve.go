@@ -19,37 +19,36 @@ const (
 	Overdue = "overdue"
 )
 
-// SettleWithinUS is how long a reservation can be settled at least, from its slot.
+// SettleWithinUS is the minimum time that a reservation can be settled, from its slot.
 const SettleWithinUS = 300_000_000
 
-// Reservation is what a reserve charged.
+// Reservation is the charges of a reserve.
 type Reservation struct {
 	limits  []Limit
 	held    []held
 	endsUS  int64
-	termUS  int64 // 0: without a term
+	termUS  int64 // 0 without a term
 	settled bool
 }
 
-// Open reports whether a reservation with a term was not settled.
+// Open reports whether a reservation with a term is not settled.
 func (r *Reservation) Open() bool { return r.termUS > 0 && !r.settled }
 
-// EndsUS is the time from which a settlement changes nothing.
+// EndsUS is the time from which a settlement has no effect.
 func (r *Reservation) EndsUS() int64 { return r.endsUS }
 
-// held is what a reservation holds of one limit.
+// held is the reserved part of one limit.
 type held struct {
 	id    string // of a permit
 	units int64
 	taken int64 // when the units count
-	slot  int64 // until which the caller waits
-	told  int64 // units that were reported as used
-	ends  int64 // when a bucket is as if untouched, if no other request comes
+	slot  int64 // until when the caller waits
+	told  int64 // units reported as used
+	ends  int64 // when a bucket is at full capacity if there are no other requests
 }
 
-// Reserve charges each limit its cost, and also units that a bucket has only later, if
-// that is within longestUS. The reservation is nil where the request is denied. With a term it is open
-// until the term has passed.
+// Reserve charges each limit its cost. It also charges units that a bucket will have only later, up to longestUS from
+// now. The reservation is nil if the request is denied. With a term it is open until the term has passed.
 func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS int64) (Answer, *Reservation) {
 	s.made++
 	items := s.look(limits, costs, atUS)
@@ -88,7 +87,7 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	return d.Answer, r
 }
 
-// charged charges the items, or those that count denials, and reports.
+// charged charges the items, or only those that count denials, and reports.
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
 	never := anyNever(items)
 	for i, it := range items {
@@ -121,7 +120,7 @@ func (it *item) bucket() bool {
 	return ok
 }
 
-// delaying reports whether every limit can delay its callers. One of several choices cannot.
+// delaying reports whether every limit can delay its callers. A limit that is one of several choices cannot.
 func delaying(limits []Limit) bool {
 	for i, l := range limits {
 		if l.Choice != 0 {
@@ -136,8 +135,8 @@ func delaying(limits []Limit) bool {
 	return true
 }
 
-// reserve returns how long a reservation would have to wait before it passes, and the
-// delay that its caller then gets.
+// reserve returns how long a reservation would have to wait before it passes, and the delay that its caller then
+// gets.
 func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	for _, r := range it.view.rows(it.cost) {
 		wait = max(wait, r.wait)
@@ -174,8 +173,8 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	return wait, delay
 }
 
-// Settle ends a reservation of which used units of each limit were used, of a permit none. A report leaves it
-// open for another term, and what it says was used is used.
+// Settle ends a reservation. used has the units used of each limit, which is ignored for a permit. A report leaves
+// the reservation open for another term, and the units it reports stay used.
 func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64) (a Answer, settled bool) {
 	settled = !r.settled && (atUS < r.endsUS) == (stage != Overdue)
 	r.settled = r.settled || settled && stage != Report
@@ -215,15 +214,15 @@ func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64)
 	return conclude(report(items, false), items, true, make([]int64, len(items))).Answer, settled
 }
 
-// spare is how many units can still be charged: what would pass if the capacity were twice as large, a
-// bucket's debt or queue included.
+// spare is how many units can still be charged: as many as would pass if the capacity, including a bucket's debt or
+// queue, were twice as large.
 func (it *item) spare(atUS int64) int64 {
 	if p, ok := it.view.(*pool); ok {
 		return p.spare()
 	}
 	b, ok := it.view.(*bucket)
 	switch {
-	case ok && it.limit.NextPays: // up to the largest debt
+	case ok && it.limit.NextPays: // up to the maximum debt
 		return bounded(floorDiv(sub(add(b.full(), b.tokens(b.largest())), b.d), b.p))
 	case ok:
 		return bounded(floorDiv(sub(add(b.cap(), b.full()), b.d), b.p))
@@ -242,7 +241,7 @@ func (it *item) spare(atUS int64) int64 {
 	return it.view.at(twice, atUS).most()
 }
 
-// place is the instant at which units count that are charged now.
+// place is the instant at which units charged now count.
 func (b *bucket) place() int64 { return b.ts }
 
 func (f *fixed) place() int64 {
@@ -257,16 +256,15 @@ func (s *sliding) place() int64 { return s.now }
 
 func (g *log) place() int64 { return g.now }
 
-// giveBack returns n units of a reservation. See section 8 for the three amounts of which
-// the least is given back.
+// giveBack returns n units of a reservation: the minimum of the three amounts in section 8.
 func (b *bucket) giveBack(n int64, h held) {
-	now := b.ts // the clock, or the state's own instant if the clock is behind it
+	now := b.ts // the clock, or the state's instant if the clock is behind it
 	if now >= h.ends || b.limit.Algorithm == Pacer && now >= h.slot {
 		return
 	}
 	left := h.ends - now
 	l, p := b.limit.rate()
-	charged := mul(num(h.ends-h.taken), l) // of 1/p token
+	charged := mul(num(h.ends-h.taken), l) // in 1/p token
 	tokens := floorDiv(charged, p)
 	back := add(mul(tokens, b.p), floorDiv(mul(sub(charged, mul(tokens, p)), b.p), p))
 	back = sub(back, mul(num(max(0, now-h.taken)), b.l))

@@ -25,16 +25,15 @@ var _ = register(algorithm{
 	grid:   func(l Limit) string { return fmt.Sprint(l.segment()) },
 })
 
-// sliding is a sliding window (section 5): counts by segment, aligned to the
-// clock. The length of a segment is part of what a counter is called, so all
-// versions of a limit count in the same segments.
+// sliding is a sliding window (section 5): counts by segment, aligned to the clock. The length of a segment is part
+// of a counter's name, so all versions of a limit count in the same segments.
 type sliding struct {
 	limit  Limit
 	now    int64
-	behind int64 // by how much now is later than the call's time (rule 8)
+	behind int64 // how much now is later than the call's time (rule 8)
 	counts map[int64]int64
-	// k is the segments of the longest window under which the state was charged
-	// since it was last empty: no unit counts for longer (rule 10).
+	// k is the segments of the longest window under which the state was charged since it was last empty. No unit
+	// counts for longer (rule 10).
 	k int64
 }
 
@@ -44,7 +43,7 @@ func newSliding(l Limit, now int64) *sliding {
 
 func (l Limit) longestSegments() int64 { return l.longest() / l.segment() }
 
-// newest is the newest segment that has units.
+// newest is the newest segment with units.
 func (s *sliding) newest() (at int64, ok bool) {
 	for i, n := range s.counts {
 		if n > 0 && (!ok || i > at) {
@@ -71,7 +70,7 @@ func (s *sliding) at(l Limit, now int64) view {
 	return v
 }
 
-// pull moves the segments after one to it.
+// pull moves the segments after one into it.
 func (s *sliding) pull(to int64) {
 	for i, n := range s.counts {
 		if i > to {
@@ -106,8 +105,7 @@ func variant(l Limit) string {
 	return l.Variant
 }
 
-// passes reports whether c would pass one window at time t ≥ now if no other request
-// comes.
+// passes reports whether c would pass one window at time t ≥ now if there are no other requests.
 func (s *sliding) passes(w Window, c, t int64) bool {
 	seg := s.limit.segment()
 	k, cur, e := w.WindowUS/seg, segmentAt(s.limit, t), t-floorTo(t, seg)
@@ -148,15 +146,14 @@ func (s *sliding) rows(c int64) (rows []row) {
 	return rows
 }
 
-// remaining is the largest c that passes now: if c passes, all less do.
+// remaining is the largest c that passes now. If c passes, everything less passes too.
 func (s *sliding) remaining(w Window) int64 {
 	refused := sort.Search(int(w.Limit), func(i int) bool { return !s.passes(w, int64(i)+1, s.now) })
 	return int64(refused)
 }
 
-// wait finds the first instant at which c passes. What counts never grows while
-// time passes: a segment's weight falls from 1 to 0 and stays there. So the
-// instants that pass are all those from the first one on.
+// wait finds the first instant at which c passes. The count never grows with time: a segment's weight falls from 1 to
+// 0 and stays there. So c passes at every instant from the first one on.
 func (s *sliding) wait(w Window, c int64) int64 {
 	if c > w.Limit {
 		return never
@@ -167,8 +164,8 @@ func (s *sliding) wait(w Window, c int64) int64 {
 	return int64(sort.Search(int(s.reset(w)), func(us int) bool { return s.passes(w, c, s.now+int64(us)) }))
 }
 
-// reset is the edge at which the last segment that is not empty stops counting
-// in this window. (A log is different: there the longest window decides.)
+// reset is the edge at which the last non-empty segment stops counting in this window. (In a log, the longest window
+// decides.)
 func (s *sliding) reset(w Window) int64 {
 	seg := s.limit.segment()
 	reach := s.reach(w)
@@ -181,8 +178,7 @@ func (s *sliding) reset(w Window) int64 {
 	return us
 }
 
-// reach is how many segments before the current one a window counts, in whole or
-// in part.
+// reach is how many segments before the current one a window counts, fully or partly.
 func (s *sliding) reach(w Window) int64 {
 	k := w.WindowUS / s.limit.segment()
 	if variant(s.limit) == Lenient {
@@ -201,8 +197,8 @@ func (s *sliding) most() int64 {
 
 func (s *sliding) delay(int64) int64 { return 0 }
 
-// spend also deletes every segment that no longer counts; only a clock that is
-// set back can tell. A give deletes none: only an admitted call does.
+// spend also deletes every segment that no longer counts, which is visible only if the clock is set back. A give
+// deletes none: only an admitted call does.
 func (s *sliding) spend(c int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := range s.counts {
@@ -223,7 +219,7 @@ func (s *sliding) keepNewest(n int64) {
 	}
 }
 
-// deny adds what is still free, by the window with the most left.
+// deny adds as many units as are still free in the window with the most left.
 func (s *sliding) deny(c int64) {
 	var free int64
 	for _, w := range s.limit.windows() {
@@ -234,8 +230,7 @@ func (s *sliding) deny(c int64) {
 	}
 }
 
-// give takes the oldest units first that the call's own windows count
-// (section 5).
+// give removes the oldest units first that the call's own windows count (section 5).
 func (s *sliding) give(n int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := cur - s.reach(Window{WindowUS: s.limit.longest()}); i <= cur; i++ {

@@ -10,34 +10,30 @@ import (
 type Subject struct {
 	stored map[key]view
 	leases map[key]leases
-	made   int // reservations
+	made   int // number of reservations
 }
 
-// New returns a subject of which nothing is stored.
+// New returns a subject without any state.
 func New() *Subject {
 	return &Subject{stored: map[key]view{}, leases: map[key]leases{}}
 }
 
-// Clone returns an independent copy, for trying what would happen. What is
-// stored is never changed in place, only replaced.
+// Clone returns an independent copy, to try operations. Stored state is never changed in place, only replaced.
 func (s *Subject) Clone() *Subject {
 	return &Subject{stored: maps.Clone(s.stored), leases: maps.Clone(s.leases), made: s.made}
 }
 
-// key is the name of a limit's counter (rule 13). Of the limit's numbers it has only the
-// grid.
+// key is the name of a limit's counter (rule 13). The grid is the only part of the limit's numbers in it.
 type key struct{ subject, algorithm, name, grid string }
 
-// A view is one limit's state, brought to one instant and one set of numbers.
-// A stored state is simply the view that was last written.
+// A view is one limit's state at one instant, under one set of numbers. The stored state is simply the view that was
+// last written.
 type view interface {
-	// at returns this state as a call with these numbers at this time finds it,
-	// as a copy.
+	// at returns a copy of this state as seen by a call with these numbers at this time.
 	at(l Limit, now int64) view
-	// moved returns what is stored after a clock that was set back far (rule 8);
-	// ok is false where it was not.
+	// moved returns the state to store after the clock was set back far (rule 8), or ok = false if it was not.
 	moved(l Limit, now int64) (v view, ok bool)
-	// gone reports whether the state equals absence.
+	// gone reports whether the state is equivalent to no state.
 	gone() bool
 	// rows reports each window, with the wait for c more units (0 for c = 0).
 	rows(c int64) []row
@@ -47,7 +43,7 @@ type view interface {
 	spend(c int64)
 	deny(c int64) // counts a denied cost (CountDenied)
 	give(n int64)
-	place() int64             // the instant at which units count that are charged now
+	place() int64             // the instant at which units charged now count
 	giveBack(n int64, h held) // of a reservation
 }
 
@@ -57,14 +53,13 @@ type item struct {
 	limit Limit
 	cost  int64
 	view  view
-	moved view // what a denied request stores; nil for nothing
-	aside bool // another choice is made
+	moved view // what a denied request stores, or nil
+	aside bool // another choice is taken
 }
 
-// Apply applies one operation at a store time. Several limits are one
-// all-or-nothing request. n is not negative and no (algorithm, name) is listed
-// twice: both are errors before any decision (rules 5 and 6). Limits of
-// concurrency have verbs of their own.
+// Apply applies one operation at a store time. Several limits are one all-or-nothing request. n must not be negative
+// and no (algorithm, name) may be listed twice; both are errors before any decision (rules 5 and 6). Concurrency
+// limits have their own verbs.
 func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
 	return s.ApplyCosts(limits, each(limits, n), op, atUS)
 }
@@ -72,8 +67,8 @@ func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
 // each is the same cost for every limit.
 func each(limits []Limit, n int64) []int64 { return slices.Repeat([]int64{n}, len(limits)) }
 
-// ApplyCosts is [Subject.Apply] with a cost for each limit; a limit of cost 0
-// takes part without being charged (rule 5).
+// ApplyCosts is [Subject.Apply] with a cost for each limit. A limit with cost 0 takes part without being charged
+// (rule 5).
 func (s *Subject) ApplyCosts(limits []Limit, costs []int64, op string, atUS int64) Answer {
 	return s.Decide(limits, costs, op, atUS).Answer
 }
@@ -111,8 +106,8 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 	return items
 }
 
-// keyOf names the i-th of n limits: an unnamed one is "default" alone, and "1",
-// "2", … beside others (rule 13).
+// keyOf names the i-th of n limits. An unnamed limit is "default" if it is the only one, and otherwise "1", "2", …
+// (rule 13).
 func keyOf(l Limit, i, n int) key {
 	a := algorithms[l.Algorithm]
 	k := key{subject: l.Key, algorithm: a.names[0], name: l.Name}

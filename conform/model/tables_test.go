@@ -10,7 +10,7 @@ const (
 	t0  = 1_700_006_400 * sec // a midnight
 )
 
-// try is one step of a table. wait is -1 for Never.
+// try is one step of a table. A wait of -1 means Never.
 type try struct {
 	after            int64 // since t0
 	op               string
@@ -40,7 +40,7 @@ func bucketOf(count, period, burst int64) []Limit {
 	return []Limit{{Algorithm: TokenBucket, Count: count, PeriodUS: period, Burst: burst}}
 }
 
-// The numbers are those of docs/design/known-bugs.md, worked out by hand.
+// The numbers are from docs/design/known-bugs.md, computed by hand.
 func TestKnownBugsArithmetic(t *testing.T) {
 	runTable(t, "1: 10/s", bucketOf(10, sec, 10), []try{{0, Take, 1, true, 9, 0, 100 * ms}})
 	runTable(t, "1: 100/min", bucketOf(100, 60*sec, 100), []try{{0, Take, 1, true, 99, 0, 600 * ms}})
@@ -85,7 +85,7 @@ func TestKnownBugsArithmetic(t *testing.T) {
 	})
 }
 
-// 2: ten pass at one instant and the eleventh does not, whatever the instant.
+// 2: ten pass at one instant and the eleventh does not, at any instant.
 func TestTenAtOneInstant(t *testing.T) {
 	limits := bucketOf(10, sec, 10)
 	for start := range int64(10_000) {
@@ -101,8 +101,8 @@ func TestTenAtOneInstant(t *testing.T) {
 	}
 }
 
-// 3: three a second, however long. A capacity of 1 cannot hold what is refilled while a
-// wait is rounded up to the next µs, so the test uses 2.
+// 3: three per second, indefinitely. A capacity of 1 cannot hold the units that refill while a wait is rounded up to
+// the next µs, so the test uses 2.
 func TestThreeASecond(t *testing.T) {
 	limits, s := bucketOf(3, sec, 2), New()
 	s.Apply(limits, Take, 2, t0)
@@ -131,7 +131,7 @@ func TestTwoBucketsOfADay(t *testing.T) {
 	})
 }
 
-// 22: a denial spends nothing, whatever the algorithm.
+// 22: a denial spends nothing, with any algorithm.
 func TestEightFiveOne(t *testing.T) {
 	for _, l := range []Limit{
 		bucketOf(10, sec, 10)[0],
@@ -162,8 +162,8 @@ func TestThousandAtOnce(t *testing.T) {
 	}
 }
 
-// 30: spent units stay spent under other numbers. The smaller version waits as long as
-// its own rate takes for all spent units, and no longer.
+// 30: spent units stay spent under other numbers. The version with the lower limit waits as long as its own rate
+// takes for all spent units, and no longer.
 func TestLoweredWhileFull(t *testing.T) {
 	s, wide, narrow := New(), bucketOf(1, sec, 10), bucketOf(1, sec, 2)
 	s.Apply(wide, Take, 10, t0)

@@ -11,8 +11,7 @@ import (
 	"github.com/headgate/headgate/conform/script"
 )
 
-// Every number is checked by trying it: the wait (rule 3), the remaining units
-// (section 5) and the reset.
+// Every number is checked by trying it: the wait (rule 3), the remaining units (section 5) and the reset.
 
 func TestVectorsByTrying(t *testing.T) {
 	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
@@ -47,7 +46,7 @@ func tryCase(t *testing.T, c model.Case) {
 		limits := c.LimitSets[step.Set]
 		got := s.Apply(limits, step.Op, step.N, step.AtUS)
 		if step.Op == model.Peek || step.N == 0 {
-			continue // nothing was written that the answer could be tried on
+			continue // nothing was written, so the answer cannot be tried
 		}
 		for _, try := range []func(*model.Subject, []model.Limit, model.Step, model.Answer) string{tryWait, tryRemaining, tryReset} {
 			if wrong := try(s, limits, step, got); wrong != "" {
@@ -77,8 +76,8 @@ func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.
 	return ""
 }
 
-// tryRemaining: so many units pass now and one more does not. What is queued,
-// owed or paid by the next caller passes beyond the remaining ones.
+// tryRemaining: that many units pass now, and one more does not. Units that are queued, owed or paid by the next
+// caller can pass in addition.
 func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	if l := limits[0]; len(limits) > 1 || l.Algorithm == model.Pacer || l.Debt > 0 || l.NextPays {
 		return ""
@@ -87,7 +86,7 @@ func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got m
 	p := s.Apply(limits, model.Peek, 1, step.AtUS)
 	left := p.Remaining
 	switch {
-	case !p.Allowed: // and the window of the longest wait may have some left
+	case !p.Allowed: // the window with the longest wait may have some left
 		return ""
 	case !passes(left):
 		return "the remaining units do not pass"
@@ -97,7 +96,7 @@ func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got m
 	return ""
 }
 
-// tryReset: then the state is as if untouched, and one µs earlier it is not.
+// tryReset: then the state is at full capacity, and one µs earlier it is not.
 func tryReset(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	if len(limits) > 1 || len(limits[0].Windows) > 1 || got.ResetAfterUS == 0 {
 		return ""

@@ -20,15 +20,14 @@ var _ = register(algorithm{
 	},
 })
 
-// warmup is a warm-up limit (section 8): a bucket whose tokens refill after the trapezoid
-// of Guava's SmoothWarmingUp. It keeps how many units have passed since it was cold, and
-// what the missing tokens still cost, in units of 1/P token.
+// warmup is a warm-up limit (section 8): a bucket whose tokens refill along the trapezoid of Guava's SmoothWarmingUp.
+// It stores how many units have passed since it was cold, and the price of the missing tokens, in units of 1/P token.
 type warmup struct {
 	limit  Limit
 	l, p   *big.Int
 	owed   *big.Int
 	units  int64
-	ts     int64 // of the last change, or when nothing was owed any more
+	ts     int64 // of the last change, or when the debt reached 0
 	now    int64
 	behind int64
 }
@@ -39,15 +38,15 @@ func newWarmup(l Limit, now int64) *warmup {
 	return w
 }
 
-// ramp is how many units make a cold limit warm: half of what the rate lets pass in the
-// warm-up time, because the mean price on the ramp is that of two tokens.
+// ramp is the number of units that make a cold limit warm: half of what the rate allows in the warm-up time, because
+// the mean price on the ramp is that of two tokens.
 func (l Limit) ramp() int64 {
 	count, period := l.rate()
 	return smaller(num(never), floorDiv(mul(num(l.WarmUpUS), count), mul(num(2), period))).Int64()
 }
 
-// cost is what n units after the cold state cost, rounded up: the area under a price that
-// falls from 3 tokens to 1 along the ramp, and stays there. Before the cold state it is 3.
+// cost is the price of n units after the cold state, rounded up: the area under a price that falls from 3 tokens to 1
+// along the ramp, and then stays at 1. Before the cold state it is 3.
 func (w *warmup) cost(n int64) *big.Int {
 	ramp := w.limit.ramp()
 	if n < 0 {
@@ -63,7 +62,7 @@ func (w *warmup) between(from, to int64) *big.Int { return sub(w.cost(to), w.cos
 func (w *warmup) at(l Limit, now int64) view {
 	v := *w
 	v.limit, v.now, v.behind = l, now, 0
-	if w.owed.Sign() == 0 { // also where a give has paid for the last unit and the clock is behind
+	if w.owed.Sign() == 0 { // also if a give has paid for the last unit and the clock is behind
 		v.units = min(w.units, 2*l.ramp())
 	}
 	if now < w.ts {
@@ -96,8 +95,7 @@ func (w *warmup) moved(l Limit, now int64) (view, bool) {
 	return &c, true
 }
 
-// warm is how many units still count. A limit that was full for at most a quarter of the
-// warm-up time has not cooled.
+// warm is how many units still count. A limit that was full for at most a quarter of the warm-up time has not cooled.
 func (w *warmup) warm() int64 {
 	idle := w.now - w.ts
 	if w.owed.Sign() > 0 || 4*idle <= w.limit.WarmUpUS {
@@ -108,7 +106,7 @@ func (w *warmup) warm() int64 {
 
 func (w *warmup) gone() bool { return w.owed.Sign() == 0 && w.warm() == 0 }
 
-// most is found as remaining is, unless the next request pays.
+// most is found like remaining, unless the next request pays.
 func (w *warmup) most() int64 {
 	if !w.limit.NextPays {
 		return w.remaining()
@@ -121,7 +119,7 @@ func (w *warmup) most() int64 {
 
 func (w *warmup) largest() int64 { return (&bucket{limit: w.limit}).largest() }
 
-// may is the most that may be owed where c units pass.
+// may is the most that may be owed if c units pass.
 func (w *warmup) may(c int64) *big.Int {
 	v := w.warm()
 	if w.limit.NextPays {
@@ -137,7 +135,7 @@ func (w *warmup) admits(c int64) bool {
 	return w.owed.Cmp(w.may(c)) <= 0
 }
 
-// remaining is found by trying: of two costs that pass, the smaller one passes too.
+// remaining is found by trial: if a cost passes, smaller ones pass too.
 func (w *warmup) remaining() int64 {
 	v := w.warm()
 	return int64(sort.Search(int(w.limit.Burst), func(i int) bool {
@@ -184,8 +182,8 @@ func (w *warmup) give(n int64) {
 
 func (w *warmup) place() int64 { return w.now }
 
-// giveBack returns n units of a reservation, without those that have refilled, counted
-// from the end of the reservation backwards.
+// giveBack returns n units of a reservation except those that have refilled, counted backwards from the end of the
+// reservation.
 func (w *warmup) giveBack(n int64, h held) {
 	if w.now >= h.ends || w.owed.Sign() == 0 {
 		return

@@ -1,2 +1,2 @@
-// Package openapi checks the descriptions of the HTTP APIs by a validator that others wrote.
+// Package openapi checks the descriptions of the HTTP APIs with a third-party validator.
 package openapi

@@ -6,8 +6,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestDescriptionsAreValid: the files are OpenAPI, all fields are known, references resolve, and examples fit their
-// schemas. The fields that a server answers are compared with the files where the handlers are.
+// TestDescriptionsAreValid checks that the files are OpenAPI, all fields are known, references resolve, and examples
+// match their schemas. The tests of the handlers compare the answers of a server with the files.
 func TestDescriptionsAreValid(t *testing.T) {
 	for _, name := range []string{"openapi.yaml", "admin.yaml"} {
 		loader := openapi3.NewLoader()
@@ -23,7 +23,7 @@ func TestDescriptionsAreValid(t *testing.T) {
 	}
 }
 
-// TestCutDescriptionIsFound: a comma that ends a description without quotes is an error.
+// TestCutDescriptionIsFound checks that a comma that cuts off an unquoted description is an error.
 func TestCutDescriptionIsFound(t *testing.T) {
 	loader := openapi3.NewLoader()
 	file, err := loader.LoadFromData([]byte(`

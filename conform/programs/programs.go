@@ -1,4 +1,4 @@
-// Package programs runs the programs that tests need: the server itself, proxies, clients.
+// Package programs runs external programs for tests: the server itself, proxies, clients.
 package programs
 
 import (
@@ -19,9 +19,8 @@ import (
 	"time"
 )
 
-// Tool returns the path of a program that make setup installs. If it is missing, the test
-// is skipped with a message. With HEADGATE_NEED_SERVERS set, as in CI, the test fails
-// instead, because a skipped test there would not be noticed.
+// Tool returns the path of a program that make setup installs. If it is missing, the test is skipped with a message.
+// If HEADGATE_NEED_SERVERS is set, as in CI, the test fails instead, because nobody would notice that it was skipped.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -31,9 +30,8 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Python returns the path of a Python that has a module: the first python3 of PATH, or that
-// of Debian, whose packages another Python does not see. If there is none, it does what
-// [Tool] does.
+// Python returns the path of a Python that has a module: the first python3 in PATH, or Debian's, because its packages
+// are not visible to other Pythons. If there is none, it does the same as [Tool].
 func Python(t testing.TB, module string) string {
 	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -54,8 +52,7 @@ func missing(t testing.TB, name string) {
 	t.Skip(text)
 }
 
-// Headgate returns the path of the headgate command: that which HEADGATE_BINARY names, or
-// one that it builds once in a process.
+// Headgate returns the path of the headgate command: HEADGATE_BINARY, or a binary that is built once per process.
 func Headgate(t testing.TB) string {
 	t.Helper()
 	path, err := build()
@@ -65,8 +62,8 @@ func Headgate(t testing.TB) string {
 	return path
 }
 
-// build writes a binary for each test program: several run at once, and none may replace
-// what another one runs.
+// build writes a separate binary for each test process: several run at once, and none may replace a binary that
+// another one runs.
 var build = sync.OnceValues(func() (string, error) {
 	if built := os.Getenv("HEADGATE_BINARY"); built != "" {
 		return built, nil
@@ -82,9 +79,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Serve starts the command with its arguments, of which the first is serve, and returns
-// where it listens, by the names of its listeners. It ends with the test, and must then
-// drain without an error.
+// Serve starts the command with its arguments, beginning with serve, and returns the addresses of its listeners by
+// name. It stops with the test, and must then drain without an error.
 func Serve(t testing.TB, listeners int, args ...string) map[string]string {
 	t.Helper()
 	c := exec.CommandContext(context.Background(), Headgate(t), args...)
@@ -109,16 +105,14 @@ func Serve(t testing.TB, listeners int, args ...string) map[string]string {
 	return addresses
 }
 
-// Run starts a program that ends with the test, whatever its status then is. The result is
-// its standard error.
+// Run starts a program that stops with the test, with any exit status. It returns its standard error.
 func Run(t testing.TB, c *exec.Cmd) *strings.Builder {
 	t.Helper()
 	return start(t, c, func(error) {})
 }
 
-// start starts a program. At the end of the test it gets SIGTERM, ended gets the error of
-// its end, and its standard error is logged if the test has failed. It does not outlive
-// this process.
+// start starts a program. At the end of the test the program gets SIGTERM, ended gets the error of its exit, and its
+// standard error is logged if the test has failed. It does not outlive this process.
 func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	t.Helper()
 	log := new(strings.Builder)
@@ -137,9 +131,9 @@ func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	return log
 }
 
-// FreePort returns a port of 127.0.0.1 on which no process listens. It is none of those that
-// Linux gives to outgoing connections, which could take it before its server listens. A file keeps it
-// from other tests until this one ends.
+// FreePort returns a port of 127.0.0.1 on which no process listens. It is outside the range that Linux uses for
+// outgoing connections, one of which could take it before the server listens. A file reserves it against other tests
+// until this test ends.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const low, high, reservedFor = 10000, 32768, 2 * time.Hour
@@ -151,7 +145,7 @@ func FreePort(t testing.TB) int {
 		port := low + rand.IntN(high-low) //nolint:gosec // no secret
 		file := filepath.Join(reserved, strconv.Itoa(port))
 		if f, err := os.Stat(file); err == nil && time.Since(f.ModTime()) > reservedFor {
-			_ = os.Remove(file) // of a test that was killed
+			_ = os.Remove(file) // from a test that was killed
 		}
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package proxies drives the proxies of examples/proxies with a real client: each asks one
-// Headgate in front of one upstream.
+// Package proxies tests the proxies of examples/proxies with a real client. Each calls one Headgate and has one
+// upstream.
 package proxies
 
 import (
@@ -29,10 +29,10 @@ const examples = "../../examples/proxies/"
 // proxy is a program with a configuration.
 type proxy struct {
 	name   string
-	listen string // as the configuration has it
+	listen string // as in the configuration
 	start  func(t *testing.T, dir string) *exec.Cmd
 	files  []string
-	// two returns the changes for two Headgates, and closed those that answer 503 without a decision.
+	// two returns the changes for two Headgates, and closed for two that answer 503 if there is no decision.
 	two    func(first, second string) []string
 	closed []string
 }
@@ -96,8 +96,8 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// open starts a proxy with the example's files, in which only the addresses are the
-// test's, and returns its own. changes are pairs of a text and its replacement.
+// open starts a proxy with the example's files, in which only the addresses are changed, and returns its address.
+// changes are pairs of a text and its replacement.
 func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) string {
 	t.Helper()
 	programs.Tool(t, p.name)
@@ -106,7 +106,7 @@ func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) 
 	if p.name == "nginx" {
 		listen = "listen " + own + ";"
 	}
-	inside := "127.0.0.1:" + strconv.Itoa(programs.FreePort(t)) // where HAProxy's script asks
+	inside := "127.0.0.1:" + strconv.Itoa(programs.FreePort(t)) // where HAProxy's script sends its requests
 	here := strings.NewReplacer(append(changes, "127.0.0.1:8003", inside, p.listen, listen, "127.0.0.1:8080", decider, "127.0.0.1:9000", upstream)...)
 	for _, name := range p.files {
 		text, err := os.ReadFile(examples + name)
@@ -128,7 +128,7 @@ func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) 
 	return ""
 }
 
-// answer is what the client sees.
+// answer is the response that the client gets.
 type answer struct {
 	status int
 	header http.Header
@@ -160,8 +160,8 @@ func send(t *testing.T, method, url string, headers ...string) answer {
 	return answer{got.StatusCode, got.Header, string(body)}
 }
 
-// TestProxiesShareALimit: a client that goes through nginx, HAProxy and Caddy in turns has
-// one limit, whatever it claims to be, and sees it in the headers.
+// TestProxiesShareALimit checks that a client that alternates between nginx, HAProxy and Caddy has one limit,
+// whatever headers it sends, and that it sees the limit in the response headers.
 func TestProxiesShareALimit(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprint(w, "upstream ", r.Method, " ", r.URL)
@@ -191,13 +191,13 @@ func TestProxiesShareALimit(t *testing.T) {
 			!strings.Contains(got.body, "quota-exceeded") || !strings.HasPrefix(got.header.Get("Ratelimit"), `"api";r=0;t=`) {
 			t.Errorf("%s, denied: %+v", all[i].name, got)
 		}
-		// Descriptions that only clients send are removed, not believed.
+		// Headers that only clients send are removed, not trusted.
 		got = send(t, http.MethodGet, url+"/api/things", "X-Original-URL: http://x/free", "X-Original-URI: /free", "X-Forwarded-Uri: /free",
 			"X-Forwarded-Method: POST", "X-Original-Method: POST", "X-Forwarded-Host: elsewhere.example")
 		if got.status != http.StatusTooManyRequests {
 			t.Errorf("%s believed a client: %+v", all[i].name, got)
 		}
-		// A Host that a URL would read as the end of its path.
+		// A Host that would end the path if it were put into a URL.
 		for _, host := range []string{"a?", "a?b", "a#"} {
 			if got := send(t, http.MethodGet, url+"/api/things", "Host: "+host); strings.HasPrefix(got.body, "upstream") {
 				t.Errorf("%s passed a request for the host %s: %+v", all[i].name, host, got)
@@ -212,7 +212,7 @@ trusted_proxies: [127.0.0.0/8]
 routes: [{match: {path: "/keyed"}, key: [{header: X-Api-Key}], policies: [api]}, {match: {path: "/api/**"}, key: [client_ip], policies: [api]}]
 `
 
-// decider starts a Headgate by a policies file. stop ends it as a restart does.
+// decider starts a Headgate with a policies file. stop shuts it down like a restart.
 func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -239,7 +239,7 @@ func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	return own, stop
 }
 
-// TestThroughRestarts: two Headgates restart in turns, and no client of a proxy sees it.
+// TestThroughRestarts restarts two Headgates in turns; no client of a proxy may notice.
 func TestThroughRestarts(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { throughRestarts(t, &all[i]) })
@@ -251,7 +251,7 @@ func throughRestarts(t *testing.T, p *proxy) {
 	defer upstream.Close()
 	first, stop1 := decider(t, keyed, "127.0.0.1:0")
 	second, stop2 := decider(t, keyed, "127.0.0.1:0")
-	// A machine that is busy with other tests can take longer than the times of the example.
+	// A machine that is busy with other tests can take longer than the timeouts of the example.
 	patient := []string{"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 "}
 	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), slices.Concat(patient, p.two(first, second), p.closed)...)
 	ended := make(chan struct{})
@@ -288,8 +288,8 @@ func throughRestarts(t *testing.T, p *proxy) {
 	}
 }
 
-// TestWithoutADecision: each way in which there is no decision has its own answer, and none says that a
-// limit denies.
+// TestWithoutADecision checks that each way of getting no decision has its own answer, and that none looks like a
+// denial.
 func TestWithoutADecision(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { withoutADecision(t, &all[i]) })

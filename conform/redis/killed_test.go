@@ -25,18 +25,18 @@ var kills = flag.Int("kills", 12, "processes that are killed between a reserve a
 // callTask is the task of TestKilledBeforeItsCommit's processes.
 const callTask = "call"
 
-// termOfCalls is longer than a process takes from its reserve to its report on a busy machine.
+// termOfCalls is longer than a process takes between its reserve and its report on a busy machine.
 const termOfCalls = 3 * time.Second
 
-// callPolicies are the charges of a call: on a Cluster their keys are on several slots.
+// callPolicies are the charges of a call. On a Cluster their keys are on several slots.
 func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
 	tokens := l.Policy("tokens", headgate.FixedWindow(headgate.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge)
 	budget := l.Policy("budget", headgate.SlidingWindow(headgate.PerDay(1_000_000_000)))
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 
-// callAndWait is such a process: it settles some calls, reserves one more, may report on it, and waits for
-// its end. It prints what it has used of the first charge.
+// callAndWait is such a process: it settles some calls, reserves one more, may report on it, and waits to be killed.
+// It prints how much it has used of the first charge.
 func callAndWait(store *redisstore.Store) error {
 	ctx, l := context.Background(), headgate.New(headgate.WithStore(store))
 	total := int64(0)
@@ -67,8 +67,8 @@ func callAndWait(store *redisstore.Store) error {
 	return nil
 }
 
-// Processes are killed between a reserve and its commit. After the term the counters equal the ledger: what the others
-// committed, and what was reported.
+// Processes are killed between a reserve and its commit. After the term the counters equal the sum of the other
+// processes' commits and of all reports.
 func TestKilledBeforeItsCommit(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, _ testbed.Open) {
 		own := testbed.Prefix()
@@ -112,7 +112,7 @@ func endAll(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	ctx := context.Background()
 	for began := time.Now(); ; {
-		due, err := store.Due(ctx) // on a Cluster one of 30 parts of the slots
+		due, err := store.Due(ctx) // on a Cluster, one of 30 parts of the slots
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func endAll(t *testing.T, store *redisstore.Store) {
 	}
 }
 
-// killedBeforeItsCommit runs such a process until it has a reservation open, and returns what it has used.
+// killedBeforeItsCommit runs such a process until it has an open reservation, and returns how much it has used.
 func killedBeforeItsCommit(t *testing.T, client, url string) (used int64) {
 	c := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$")
 	c.Env = append(os.Environ(), askerURL+"="+url, askerClient+"="+client, askerTask+"="+callTask)

@@ -25,14 +25,14 @@ import (
 
 // The tasks of TestLeased's processes.
 const (
-	leaseTask    = "lease " // and the limit
+	leaseTask    = "lease " // followed by the limit
 	leaseLife    = 200 * time.Millisecond
-	leaseSettled = 4 * time.Second // until the processes know of one another
+	leaseSettled = 4 * time.Second // until the processes know of each other
 	leaseLasts   = 4 * time.Second
 )
 
-// spendLeases is such a process. It requests one hot key, at a rate of its own, and
-// writes the time of every pass to standard output at once, because it may be killed.
+// spendLeases is such a process. It requests one hot key at its own rate, and writes the time of every admitted
+// request to standard output at once, because it may be killed.
 func spendLeases(store *redisstore.Store, task string) error {
 	var perSecond int
 	if _, err := fmt.Sscanf(task, leaseTask+"%d", &perSecond); err != nil {
@@ -71,18 +71,17 @@ func spendLeases(store *redisstore.Store, task string) error {
 	return nil
 }
 
-// Four uneven processes on one Redis are stopped and continued at random, and one of them
-// is killed. No window admits more than its limit, and no span of a bucket more than the
-// stated bound.
+// Four processes with different rates on one Redis are stopped and continued at random, and one of them is killed. No
+// window admits more than its limit, and no span of a bucket more than the stated bound.
 func TestLeased(t *testing.T) {
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
 	for _, c := range []struct {
 		limit string
-		bound int // units in a second
+		bound int // units per second
 	}{
 		{"fixed-window 1000/1s align clock", 1000},
 		{"sliding-log 1000/1s", 1000},
-		// A burst, the refill of a second, and the refill of a life.
+		// A burst, the refill of a second, and the refill during a lease's life.
 		{"1000/s burst 1000", 2000 + 200},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -100,8 +99,8 @@ func TestLeased(t *testing.T) {
 			} else {
 				most = mostWithin(passed, time.Second.Microseconds())
 			}
-			// A process that is stopped between reading its clock and sending a request
-			// reports a wrong time for one pass; so does one at a window's edge.
+			// A process that is stopped between reading its clock and sending a request reports a wrong time for that
+			// request, and so does one at a window's edge.
 			if slack := pauses + 8; most > c.bound+slack {
 				t.Errorf("%d passed within a second, want %d at most, and %d that were stopped in between", most, c.bound, slack)
 			}
@@ -113,8 +112,8 @@ func TestLeased(t *testing.T) {
 	}
 }
 
-// leasedProcesses runs the processes and returns the sorted times of all passes, and how
-// often a process was stopped.
+// leasedProcesses runs the processes and returns the sorted times of all admitted requests, and how often a process
+// was stopped.
 func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -167,7 +166,7 @@ func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses in
 	return passed, pauses
 }
 
-// mostWithin returns how many of the times lie in a span of a length at most.
+// mostWithin returns the maximum number of times in a span of a length.
 func mostWithin(times []int64, span int64) (most int) {
 	sorted := slices.Clone(times)
 	slices.Sort(sorted)

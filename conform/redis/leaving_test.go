@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// afterAnswer is a store whose caller leaves when it has answered: the units are charged, and
-// the answer comes when the caller is gone.
+// afterAnswer is a store whose caller cancels right after the store's answer: the units are charged, and the answer
+// arrives when the caller is gone.
 type afterAnswer struct {
 	engine.Store
 
@@ -33,8 +33,8 @@ func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// TestCancelledWaitsOnRedis: a caller that leaves while its call is in flight, or while it waits
-// for its slot, gives back what it took, and nothing more.
+// TestCancelledWaitsOnRedis checks that a caller that cancels while its call is in flight, or while it waits for its
+// slot, returns the units it took, and nothing more.
 func TestCancelledWaitsOnRedis(t *testing.T) {
 	limiters, stores := twoProcesses(t, redistest.Redis)
 	for name, limit := range map[string]headgate.Limit{
@@ -71,8 +71,8 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 	}
 }
 
-// TestLeaversOfSlotsOnRedis: callers of Wait and clients of a middleware that leave their slots
-// leave no slot empty before those that stay.
+// TestLeaversOfSlotsOnRedis checks that callers of Wait and clients of a middleware that cancel leave no gap in front
+// of those that stay.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	p := limiters[0].Policy("slots", headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(99)))

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/conform/testbed"
 )
 
-// TestMain runs the tests. In a process that a test has started, it only sends a store the
-// operations of that test.
+// TestMain runs the tests. In a process that a test has started, it only sends the operations of that test to a
+// store.
 func TestMain(m *testing.M) {
 	if url := os.Getenv(askerURL); url != "" {
 		os.Exit(ask(url))

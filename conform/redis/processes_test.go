@@ -25,22 +25,22 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// askerURL names the store that a process of this test binary uses, askerClient its
-// client, askerTask its task: the index of a linear limit, or "25".
+// askerURL is the store of a process of this test binary, askerClient its client, and askerTask its task: the index
+// of a linear limit, or "25".
 const (
 	askerURL    = "HEADGATE_TEST_ASK"
 	askerClient = "HEADGATE_TEST_CLIENT"
 	askerTask   = "HEADGATE_TEST_TASK"
 )
 
-// asking is one recorded operation, as processes pass it on.
+// asking is one recorded operation, in the format exchanged between processes.
 type asking struct {
 	In           linearize.Asked
 	Out          linearize.Answered
 	Call, Return int64
 }
 
-// ask is the work of such a process: its answers go to standard output.
+// ask is the main function of such a process. Its answers go to standard output.
 func ask(url string) int {
 	opened, err := openAs(os.Getenv(askerClient))(context.Background(), url, redisstore.Config{})
 	if err != nil {
@@ -82,7 +82,7 @@ func ask(url string) int {
 	return 0
 }
 
-// openAs returns what opens the URLs of this package's deployments by a client.
+// openAs returns a function that opens the URLs of this package's deployments with a client.
 func openAs(client string) func(context.Context, string, redisstore.Config) (*redisstore.Store, error) {
 	if client == "goredis" {
 		return openByGoredis
@@ -137,7 +137,7 @@ func pass(store engine.Store, parallel int) (passed int) {
 	return passed
 }
 
-// processes runs several processes of this test binary at once on the store.
+// processes runs several processes of this test binary concurrently on the store.
 func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	t.Helper()
 	outputs := make([][]byte, n)
@@ -159,8 +159,7 @@ func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	return outputs
 }
 
-// linearOverProcesses finds one for the answers to four processes that know nothing of
-// one another.
+// linearOverProcesses finds a sequential order for the answers to four processes that don't communicate.
 func linearOverProcesses(t *testing.T, client string, d testbed.Deployment) {
 	t.Helper()
 	for i, limit := range linearize.Limits() {

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// borrowed repeats the cases with operations whose memory is overwritten after each call.
-// The memory store does so in every run.
+// borrowed repeats the cases with operations whose memory is overwritten after each call. For the memory store, every
+// run does this.
 var borrowed = flag.Bool("borrowed", false, "run the cases of a store also with borrowed memory")
 
 // TestStore runs all cases of a store and checks the keys after every call.
@@ -42,8 +42,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestLinearizable finds an order for the answers to 64 goroutines, with and without group
-// commit, and to four processes that know nothing of one another.
+// TestLinearizable finds a sequential order for the answers to 64 goroutines, with and without group commit, and to
+// four processes that don't communicate.
 func TestLinearizable(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
 		for _, limit := range linearize.Limits() {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestSettledAllowOnRedis: a charge of an allow that is marked is given back by its
-// reservation, once, to each of its limits.
+// TestSettledAllowOnRedis checks that the charge of a marked allow is returned by its reservation, once, to each of
+// its limits.
 func TestSettledAllowOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	ctx := context.Background()

@@ -21,7 +21,7 @@ func onBoth(t *testing.T, test func(t *testing.T, flavor redistest.Flavor)) {
 	}
 }
 
-// twoProcesses returns two limiters with a connection each to one server, and the stores.
+// twoProcesses returns two limiters with separate connections to one server, and the stores.
 func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.Limiter, stores [2]*redisstore.Store) {
 	t.Helper()
 	d, own := testbed.Standalone(t, flavor), testbed.Prefix()
@@ -32,8 +32,7 @@ func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.
 	return limiters, stores
 }
 
-// slot returns when the store admitted a caller, and fails the test if the caller returned
-// before that.
+// slot returns the time at which the store admitted a caller, and fails the test if the caller returned before that.
 func slot(t *testing.T, d headgate.Decision) time.Time {
 	t.Helper()
 	at := d.At.Add(d.Delay)
@@ -43,10 +42,9 @@ func slot(t *testing.T, d headgate.Decision) time.Time {
 	return at
 }
 
-// A thousand callers in two processes wait for one key: their slots are as far apart as the
-// rate says and not farther, and the scripts are called at most 1.2 times for each. That
-// the callers of a process pass in their order, TestWaitInOrder shows with a clock of its
-// own.
+// A thousand callers in two processes wait for one key. Their slots must be exactly as far apart as the rate says,
+// and there must be at most 1.2 script calls per caller. TestWaitInOrder checks, with its own clock, that the callers
+// of a process pass in order.
 func TestWaitOnRedis(t *testing.T) { onBoth(t, waitInTwoProcesses) }
 
 func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
@@ -90,8 +88,8 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	}
 }
 
-// Guava's own sequence, acquire 1, 10, 1, by callers of two processes: the cost of each
-// delays the next one. Then the rate doubles while a caller waits.
+// Guava's own sequence, acquire 1, 10, 1, by callers of two processes: the cost of each delays the next one. Then the
+// rate doubles while a caller waits.
 func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 
 func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
@@ -100,8 +98,8 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 		return limiters[process].Policy("guava", headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(1), headgate.NextPays()))
 	}
 	ctx := context.Background()
-	const unit = 50 * time.Millisecond            // at 20 a second
-	drained, err := policy(0, 20).Allow(ctx, "k") // Guava begins with nothing stored
+	const unit = 50 * time.Millisecond            // at 20 per second
+	drained, err := policy(0, 20).Allow(ctx, "k") // Guava starts with nothing stored
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +116,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 		if off := at.Sub(want); off < -time.Microsecond || off > time.Microsecond {
 			t.Errorf("request %d of %d units: its slot is %s off", i, s.units, off)
 		}
-		// A burst of 1 is what time earns at most.
+		// An idle key accumulates at most a burst of 1.
 		if earned := at.Add(-unit); earned.After(free) {
 			free = earned
 		}
@@ -144,7 +142,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	if off := slot(t, reserved).Sub(free); reserved.Delay > 0 && (off < -time.Microsecond || off > time.Microsecond) {
 		t.Errorf("the slot of the caller that had one is %s off", off)
 	}
-	// What was owed when that caller came, and its unit, is refilled twice as fast.
+	// The amount owed when that caller came, including its own unit, is refilled twice as fast.
 	want := reserved.At.Add((free.Sub(reserved.At) + unit) / 2)
 	if off := slot(t, second).Sub(want); second.Delay > 0 && (off < -2*time.Microsecond || off > 2*time.Microsecond) {
 		t.Errorf("the slot of a caller at twice the rate is %s off", off)

@@ -15,8 +15,7 @@ import (
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// SteppedClock starts one server whose clock [Server.Step] sets forward and back. Its
-// commands and scripts are the real ones.
+// SteppedClock starts one server whose clock [Server.Step] sets forward and back. Commands and scripts are real.
 func SteppedClock(t testing.TB, flavor Flavor, config ...string) *Server {
 	t.Helper()
 	Need(t, flavor)
@@ -38,7 +37,7 @@ func SteppedClock(t testing.TB, flavor Flavor, config ...string) *Server {
 	return s
 }
 
-// Step sets the server's clock to the real time and this much more, or less.
+// Step sets the server's clock to real time plus an offset, which may be negative.
 func (s *Server) Step(by time.Duration) {
 	s.t.Helper()
 	var offset [8]byte

@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// Nodes is a Cluster of three primaries and a replica of each.
+// Nodes is a Cluster of three primaries with a replica each.
 type Nodes struct {
 	t       testing.TB
 	Servers []*Server // the first three were made primaries
-	links   *links    // nil if the nodes cannot be cut off from each other
+	links   *links    // nil if the nodes cannot be partitioned
 }
 
 const slots = 16384
@@ -73,8 +73,8 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 	return c
 }
 
-// announced returns the first of these settings that the server has: a port at which other
-// nodes reach it.
+// announced returns the server's value of the first of these settings that it has: a port at which other nodes reach
+// it.
 func (s *Server) announced(names ...string) string {
 	for _, name := range names {
 		for i := 0; i < len(s.args); i += 2 {
@@ -157,8 +157,8 @@ func (s *Server) serves(slot int64) bool {
 	return false
 }
 
-// Migrate begins to move a key's slot to another primary. The keys stay where they are:
-// MoveKeys moves them, and Settle ends the move.
+// Migrate begins to move a key's slot to another primary. The keys stay in place: MoveKeys moves them, and Settle
+// ends the move.
 func (c *Nodes) Migrate(key string) *Move {
 	c.t.Helper()
 	slot, from := c.Of(key)
@@ -173,14 +173,14 @@ func (c *Nodes) Migrate(key string) *Move {
 	return m
 }
 
-// Move is the move of a slot that has begun.
+// Move is a slot move that has begun.
 type Move struct {
 	nodes    *Nodes
 	slot     int64
 	From, To *Server
 }
 
-// MoveKeys moves this many of the slot's keys.
+// MoveKeys moves a number of the slot's keys.
 func (m *Move) MoveKeys(most int) {
 	m.nodes.t.Helper()
 	keys := m.From.MustDo("cluster", "getkeysinslot", m.slot, most).([]any)
@@ -202,8 +202,7 @@ func (m *Move) Settle() {
 	}
 }
 
-// KillPrimaryOf kills the primary of a key, and waits until its replica serves
-// the slots.
+// KillPrimaryOf kills the primary of a key, and waits until its replica serves the slots.
 func (c *Nodes) KillPrimaryOf(key string) (killed *Server) {
 	c.t.Helper()
 	slot, killed := c.Of(key)

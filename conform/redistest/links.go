@@ -10,20 +10,19 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// links are the connections between the nodes of a Cluster. Nodes reach each other, on the
-// bus and for replication, through listeners of this process. A node connects from an
-// address of its own on the loopback network, so a listener knows which node it is; clients
-// have another address, and are never cut off.
+// links are the connections between the nodes of a Cluster. Nodes connect to each other, for the bus and for
+// replication, through listeners of this process. Each node connects from its own loopback address, so that a
+// listener can identify it. Clients use another address, and are never cut off.
 type links struct {
 	t     testing.TB
 	mu    sync.Mutex
-	apart map[int]bool // nodes that reach no other, and that no other reaches
+	apart map[int]bool // nodes that are cut off from all other nodes
 	open  map[*link]bool
 	doors []net.Listener
 	works sync.WaitGroup
 }
 
-// link is one connection between two nodes, or from a client.
+// link is a connection between two nodes, or from a client.
 type link struct {
 	from, to     int // from is -1 for a client
 	inner, outer net.Conn
@@ -32,7 +31,7 @@ type link struct {
 // source returns the address from which a node connects.
 func source(node int) string { return "127.0.1." + strconv.Itoa(node+1) }
 
-// nodeOf returns the node that connects from an address, -1 if it is none.
+// nodeOf returns the node that connects from an address, or -1.
 func nodeOf(address net.Addr) int {
 	tcp, ok := address.(*net.TCPAddr)
 	if ip := tcp.IP.To4(); ok && ip != nil && ip[2] == 1 {
@@ -64,7 +63,7 @@ func (l *links) listen(node, port int) (announced int) {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
-				return // it was closed
+				return // the listener was closed
 			}
 			l.works.Go(func() { l.forward(conn, node, port) })
 		}
@@ -73,8 +72,8 @@ func (l *links) listen(node, port int) (announced int) {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// forward copies the bytes of a connection to a node, and back, until one side ends or the
-// nodes are cut off from each other.
+// forward copies the bytes of a connection to a node, and back, until one side closes it or the nodes are cut off
+// from each other.
 func (l *links) forward(outer net.Conn, to, port int) {
 	defer outer.Close()
 	inner, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
@@ -102,7 +101,7 @@ func (c *link) close() {
 	_ = c.outer.Close()
 }
 
-// add keeps an open link, unless its nodes are cut off from each other.
+// add records an open link, unless its nodes are cut off from each other.
 func (l *links) add(c *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,10 +118,10 @@ func (l *links) remove(c *link) {
 	delete(l.open, c)
 }
 
-// severed reports whether a partition is between the two ends.
+// severed reports whether the two ends are partitioned.
 func (l *links) severed(c *link) bool { return c.from >= 0 && l.apart[c.from] != l.apart[c.to] }
 
-// cut closes the links that the function names.
+// cut closes the links for which the function returns true.
 func (l *links) cut(which func(*link) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +132,7 @@ func (l *links) cut(which func(*link) bool) {
 	}
 }
 
-// part cuts some nodes off from the others. Without nodes it heals the Cluster.
+// part cuts nodes off from the others. Without nodes it heals the Cluster.
 func (l *links) part(nodes ...int) {
 	l.mu.Lock()
 	clear(l.apart)
@@ -144,14 +143,13 @@ func (l *links) part(nodes ...int) {
 	l.cut(l.severed)
 }
 
-// PartibleCluster starts a Cluster whose nodes can be cut off from each other, while clients
-// reach all of them.
+// PartibleCluster starts a Cluster that can be partitioned, while clients reach all nodes.
 func PartibleCluster(t testing.TB, flavor Flavor) *Nodes {
 	t.Helper()
 	return newCluster(t, flavor, newLinks(t))
 }
 
-// Part cuts a node off from all others, in both directions, and Heal ends that.
+// Part cuts a node off from all others, in both directions. Heal ends that.
 func (c *Nodes) Part(s *Server) {
 	for i, each := range c.Servers {
 		if each == s {
@@ -160,7 +158,7 @@ func (c *Nodes) Part(s *Server) {
 	}
 }
 
-// Heal joins the parts of the Cluster again, and waits until all nodes agree.
+// Heal reconnects the Cluster, and waits until all nodes agree.
 func (c *Nodes) Heal() {
 	c.t.Helper()
 	c.links.part()

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Replicated starts a primary and one replica of it, which has its data.
+// Replicated starts a primary and a replica that is in sync.
 func Replicated(t testing.TB, flavor Flavor, config ...string) (primary, replica *Server) {
 	t.Helper()
 	primary = Standalone(t, flavor, config...)
 	return primary, ReplicaOf(t, primary, config...)
 }
 
-// ReplicaOf starts one more replica of a server, and waits until it has its data.
+// ReplicaOf starts another replica of a server, and waits until it is in sync.
 func ReplicaOf(t testing.TB, primary *Server, config ...string) (replica *Server) {
 	t.Helper()
 	replica = Standalone(t, primary.flavor, append(config, "replicaof 127.0.0.1 "+fmt.Sprint(primary.Port))...)
@@ -28,9 +28,9 @@ func (s *Server) follows() bool {
 	return err == nil && strings.Contains(fmt.Sprint(info), "master_link_status:up")
 }
 
-// Sentinels is a primary with two replicas, watched by three Sentinels.
+// Sentinels is a primary with two replicas, monitored by three Sentinels.
 type Sentinels struct {
-	// MasterName is what the Sentinels call the primary.
+	// MasterName is the Sentinels' name for the primary.
 	MasterName string
 	servers    []*Server
 	sentinels  []*Server
@@ -109,8 +109,7 @@ func (s *Sentinels) Primary() *Server {
 	return nil
 }
 
-// KillPrimary kills the primary, and waits until another server is primary and the
-// Sentinels report it.
+// KillPrimary kills the primary, and waits until another server is primary and the Sentinels report it.
 func (s *Sentinels) KillPrimary() {
 	old := s.Primary()
 	old.Kill()

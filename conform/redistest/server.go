@@ -1,6 +1,5 @@
-// Package redistest starts real Redis and Valkey servers on loopback for tests,
-// and stops them when the test ends: one server, a primary with replicas,
-// Sentinels, a Cluster, one with TLS.
+// Package redistest starts real Redis and Valkey servers on loopback for tests, and stops them when the test ends:
+// single servers, a primary with replicas, Sentinels, a Cluster, and a server with TLS.
 package redistest
 
 import (
@@ -31,11 +30,10 @@ const (
 	Valkey Flavor = "valkey"
 )
 
-// patience is the longest time that this package waits for anything.
+// patience is the maximum time that this package waits for anything.
 const patience = 30 * time.Second
 
-// Need skips the test if the flavor's server is not installed, or fails it: see
-// [programs.Tool].
+// Need skips the test if the flavor's server is not installed, or fails it: see [programs.Tool].
 func Need(t testing.TB, flavor Flavor) {
 	t.Helper()
 	programs.Tool(t, string(flavor)+"-server")
@@ -45,25 +43,24 @@ func Need(t testing.TB, flavor Flavor) {
 type Server struct {
 	t      testing.TB
 	flavor Flavor
-	// Port is the server's port on 127.0.0.1, Unix its socket.
+	// Port is the server's port on 127.0.0.1, and Unix its socket.
 	Port int
 	Unix string
 	dir  string
 	args []string
-	env  []string // beside that of the test
+	env  []string // in addition to the test's
 	run  *exec.Cmd
 	done chan struct{}
-	// admin sends it commands; files is set if the connection needs TLS.
+	// admin sends commands to it. files is set if the connection needs TLS.
 	admin *redis.Client
 	files *tlstest.Files
-	steps string // the file with the offset of its clock; "" if that cannot be stepped
+	steps string // the file with the offset of its clock, or "" if it cannot be stepped
 }
 
-// serial makes the servers' directories different.
+// serial makes the servers' directories unique.
 var serial atomic.Int64
 
-// Standalone starts one server. Each config is a line of its configuration,
-// such as "maxmemory 2mb".
+// Standalone starts one server. Each config is a line of its configuration, such as "maxmemory 2mb".
 func Standalone(t testing.TB, flavor Flavor, config ...string) *Server {
 	t.Helper()
 	Need(t, flavor)
@@ -93,8 +90,8 @@ func prepare(t testing.TB, flavor Flavor, config ...string) *Server {
 	return s
 }
 
-// Start starts a stopped server with the data on its disk, and waits until it answers, as
-// a server that still loads its data does too.
+// Start starts a stopped server with the data on its disk, and waits until it answers. A server that is still loading
+// its data counts as answering.
 func (s *Server) Start() {
 	s.t.Helper()
 	var lines strings.Builder
@@ -129,7 +126,7 @@ func (s *Server) launch(file string, more ...string) {
 	s.run = exec.CommandContext(context.Background(), string(s.flavor)+"-server", append([]string{file}, more...)...)
 	s.run.Stdout, s.run.Stderr, s.run.Dir = log, log, s.dir
 	s.run.Env = append(os.Environ(), s.env...)
-	// The server dies with the test, however the test ends.
+	// The server dies with the test process, however it ends.
 	s.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.run.Start(); err != nil {
 		s.t.Fatal(err)
@@ -173,14 +170,14 @@ func (s *Server) wait(what string, ready func() bool) {
 // Addr returns the server's address.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
 
-// Do sends the server a command.
+// Do sends a command to the server.
 func (s *Server) Do(args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return s.admin.Do(ctx, args...).Result()
 }
 
-// MustDo sends the server a command that must succeed.
+// MustDo sends a command that must succeed.
 func (s *Server) MustDo(args ...any) any {
 	s.t.Helper()
 	answer, err := s.Do(args...)
@@ -196,13 +193,13 @@ func (s *Server) Text(args ...any) string {
 	return fmt.Sprint(s.MustDo(args...))
 }
 
-// Kill ends it at once, as a machine's death does.
+// Kill kills it, like a machine failure.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
-// Stop ends it in good order.
+// Stop shuts it down gracefully.
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
-// Wipe removes the data of a stopped server from its disk.
+// Wipe deletes the data of a stopped server from disk.
 func (s *Server) Wipe() {
 	s.t.Helper()
 	if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
@@ -210,13 +207,13 @@ func (s *Server) Wipe() {
 	}
 }
 
-// Keep copies the data of a running server that has appendonly, for Restore.
+// Keep copies the data of a running server with appendonly, for Restore.
 func (s *Server) Keep() {
 	s.t.Helper()
 	s.copyData("appendonlydir", "kept")
 }
 
-// Restore replaces the data of a stopped server by those that were kept.
+// Restore replaces the data of a stopped server by the copy.
 func (s *Server) Restore() {
 	s.t.Helper()
 	s.Wipe()
@@ -252,8 +249,7 @@ func (s *Server) end(signal syscall.Signal) {
 	s.done = nil
 }
 
-// Pause stops it from doing anything, as a machine that hangs; Resume lets it
-// go on.
+// Pause suspends it, like a machine that hangs. Resume continues it.
 func (s *Server) Pause() { _ = s.run.Process.Signal(syscall.SIGSTOP) }
 
 // Resume ends a Pause.

@@ -11,20 +11,19 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// account is the units that all versions of one limit have let through, and those that
-// the rules allow.
+// account is the units that all versions of one limit have admitted, and the units that the rules allow.
 type account struct {
 	limits  []headgate.Limit
 	version int // of the next request
 	admits  []admit
-	own     []int64 // each version's own last charge, 0 if the state was empty since
-	spent   int64   // in all
-	kept    int64   // the longest window that was charged under since the state was empty
+	own     []int64 // each version's last charge, 0 if the state has been empty since
+	spent   int64   // in total
+	kept    int64   // the longest window charged since the state was empty
 	ends    int64   // when the state is empty, unless charged
 }
 
-// admit is units that passed, and the instant at which the rules count them: if the clock
-// is behind the state, the state's instant.
+// admit is admitted units and the instant at which the rules count them: the state's instant if the clock is behind
+// it.
 type admit struct{ at, units int64 }
 
 func newAccount(limits []headgate.Limit) *account {
@@ -35,7 +34,7 @@ func (a *account) cost(r *rand.Rand) int64 {
 	return 1 + r.Int64N(1+a.limits[a.version].Numbers().Count/2)
 }
 
-// check records an answer, and compares the units that passed with the bounds.
+// check records an answer, and checks the admitted units against the bounds.
 func (a *account) check(now, cost int64, result *engine.Result) error {
 	if result.Err != nil {
 		return result.Err
@@ -62,7 +61,7 @@ func (a *account) check(now, cost int64, result *engine.Result) error {
 	return nil
 }
 
-// charge records units that passed.
+// charge records admitted units.
 func (a *account) charge(at, cost int64) {
 	a.admits, a.spent = append(a.admits, admit{at, cost}), a.spent+cost
 	n := a.limits[a.version].Numbers()
@@ -77,8 +76,8 @@ func (a *account) charge(at, cost int64) {
 	a.ends += a.kept
 }
 
-// last returns the state's instant: that of the last charge or, for windows, the start of
-// its segment or window. That start is earlier, so the clock is behind by less.
+// last returns the state's instant: that of the last charge or, for windows, the start of its segment or window. That
+// start is earlier, so the clock is less far behind.
 func (a *account) last() int64 {
 	if len(a.admits) == 0 {
 		return math.MinInt64
@@ -96,8 +95,8 @@ func (a *account) last() int64 {
 	}
 }
 
-// spans compares every span that ends now with the largest capacity and the fastest
-// refill among the versions, or with the largest limit in the shortest window.
+// spans compares every span that ends now with the largest capacity and the fastest refill of all versions, or with
+// the largest limit in the shortest window.
 func (a *account) spans(now int64) error {
 	sum, capacity, span := int64(0), int64(0), int64(math.MaxInt64)
 	for _, l := range a.limits {
@@ -124,8 +123,7 @@ func (a *account) spans(now int64) error {
 	return nil
 }
 
-// safe returns a limit's capacity, and the span in which it never lets more units through
-// than that (section 5).
+// safe returns a limit's capacity, and the span in which it never admits more than that (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
 	case n.Algorithm.Refills():
@@ -146,8 +144,7 @@ func (a *account) refilled(us int64) (units int64) {
 	return units
 }
 
-// ownLimit checks that, since the version's own last charge, its own limit holds over the
-// units of all versions.
+// ownLimit checks that since the version's own last charge, its limit holds for the units of all versions.
 func (a *account) ownLimit(now, cost int64) error {
 	n := a.limits[a.version].Numbers()
 	if n.Algorithm != algo.SlidingWindow && n.Algorithm != algo.SlidingLog || a.own[a.version] == 0 {
@@ -166,9 +163,8 @@ func (a *account) ownLimit(now, cost int64) error {
 	return nil
 }
 
-// waits checks that no caller waits longer than the version's own numbers need for the
-// units that all versions have spent, and for the clock to reach the state's instant
-// again.
+// waits checks that no caller waits longer than its version's numbers require for the units that all versions have
+// spent, plus the time until the clock reaches the state's instant again.
 func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	if d.RetryAfter == headgate.Never {
 		return nil
@@ -182,7 +178,7 @@ func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 			price = 3 // of a cold unit
 		}
 		longest = (price*(a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
-		if a.refilled(1) > 1 { // several units come at once
+		if a.refilled(1) > 1 { // several units arrive at once
 			longest += n.Period
 		}
 	case n.Algorithm == algo.SlidingWindow:

@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Interleavings is the number for each algorithm in memory, and a tenth of it on Redis:
-// `make test-full` sets 10^5.
+// Interleavings is how many interleavings to run for each algorithm in memory; on Redis it is a tenth. `make
+// test-full` sets it to 10^5.
 var Interleavings = flag.Int("interleavings", 4_000, "random interleavings of versions an algorithm")
 
 // subjects is how many interleavings share a clock and one call.
@@ -37,7 +37,7 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
 	}
 }
 
-// interleave runs some interleavings side by side.
+// interleave runs some interleavings in parallel on one clock.
 func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []headgate.Limit) {
 	t.Helper()
 	least := int64(12) // buckets that take longer to fill than the clock goes back
@@ -78,9 +78,8 @@ func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *
 	clock.Advance(3 * time.Hour) // the remaining units no longer count
 }
 
-// raised checks that raising a limit helps at once: a larger version of the same rate
-// leaves at least as many units as the smaller one, plus the difference of their
-// capacities.
+// raised checks that raising a limit helps at once: a larger version with the same rate leaves at least as many units
+// as the smaller one, plus the difference of their capacities.
 func raised(t *testing.T, store engine.Store, space string, accounts []*account, r *rand.Rand) {
 	t.Helper()
 	i := r.IntN(subjects)
@@ -108,7 +107,7 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 	}
 }
 
-// Draws draw two or three limits of one counter.
+// Draws draw two or three limits with the same counter.
 var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []headgate.Limit{
 	"token-bucket": func(r *rand.Rand, least int64) []headgate.Limit {
 		return ofOne(r, func() headgate.Limit {
@@ -162,7 +161,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []headgate
 	},
 })
 
-// everyAlgorithm adds plain limits of the algorithms that draws has none of.
+// everyAlgorithm adds plain limits of the algorithms that have no draws.
 func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []headgate.Limit) map[string]func(r *rand.Rand, least int64) []headgate.Limit {
 	for a := range storetest.Examples() {
 		if draws[a.String()] == nil && !a.Holds() {

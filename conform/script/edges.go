@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// edgeStep draws a step at an instant, or with a cost, at which answers change.
+// edgeStep draws a step whose time or cost is at a point where answers change.
 func (g *generator) edgeStep() model.Step {
 	g.edges++
 	if g.rand.IntN(2) == 0 {
@@ -17,8 +17,7 @@ func (g *generator) edgeStep() model.Step {
 	return g.unitStep()
 }
 
-// instantStep goes to an edge in time, ± 1 µs; after a denial mostly with the denied
-// cost.
+// instantStep moves to an edge in time, ± 1 µs; after a denial mostly with the denied cost.
 func (g *generator) instantStep() (model.Step, bool) {
 	var reachable []int64
 	for _, at := range g.instant {
@@ -41,8 +40,7 @@ func (g *generator) instantStep() (model.Step, bool) {
 	return s, true
 }
 
-// unitStep draws a cost of the remaining units, of the capacity, or of the capacity under
-// other numbers, ± 1 unit.
+// unitStep draws a cost of the remaining units, of the capacity, or of the capacity under other numbers, ± 1 unit.
 func (g *generator) unitStep() model.Step {
 	s := model.Step{AtUS: g.now, Set: g.set(), Op: g.op()}
 	edge := capacity(g.limit(s.Set))
@@ -58,8 +56,7 @@ func (g *generator) unitStep() model.Step {
 	return s
 }
 
-// learn records the instants that an answer contains, and those at which the limits' own
-// segments and windows begin.
+// learn records the instants in an answer, and those at which the limits' segments and windows begin.
 func (g *generator) learn(s model.Step) {
 	g.instant = g.instant[:0]
 	if us := s.Want.RetryAfterUS; us != nil {
@@ -83,9 +80,9 @@ func (g *generator) note(us int64) {
 	}
 }
 
-// The functions below go by the fields that a limit has: one with a burst is taken for a
-// token bucket or a pacer, which refills unit by unit. They say where edges are likely, so
-// a limit that refills otherwise has fewer steps at its edges.
+// The functions below judge by the fields of a limit: with a burst, it counts as a token bucket or a pacer, which
+// refills unit by unit. They only predict where edges are likely, so a limit that refills differently has fewer steps
+// at its edges.
 
 // capacity is the largest cost that can pass.
 func capacity(l model.Limit) int64 {
@@ -100,7 +97,7 @@ func capacity(l model.Limit) int64 {
 	return l.Limit
 }
 
-// span is a limit's length: the full refill, or the longest window.
+// span is a limit's time scale: a full refill, or the longest window.
 func span(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0:
@@ -128,11 +125,11 @@ func memory(l model.Limit) int64 {
 	return span(l)
 }
 
-// longestAhead is the longest delay that a reserve of a script accepts.
+// longestAhead is the longest delay that a reserve in a script accepts.
 func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
 
-// lasts is the longest time for which a script's states of a limit can matter: with what
-// is reserved ahead, and with what the next request pays.
+// lasts is the longest time for which a limit's state can matter in a script, including units reserved ahead and
+// costs paid by the next request.
 func lasts(l model.Limit, opts Options) int64 {
 	us := memory(l)
 	if opts.Reserve {
@@ -144,7 +141,7 @@ func lasts(l model.Limit, opts Options) int64 {
 	return us
 }
 
-// refill is the time in which this many units of a limit are refilled, at most 2^60 µs.
+// refill is the time in which a number of units is refilled, at most 2^60 µs.
 func refill(l model.Limit, units int64) int64 {
 	hi, lo := bits.Mul64(uint64(units), uint64(l.PeriodUS))
 	if hi > 0 && hi*16 >= uint64(l.Count) {
@@ -154,7 +151,7 @@ func refill(l model.Limit, units int64) int64 {
 	return max(1, int64(min(us, 1<<60)))
 }
 
-// grain is the shortest time in which a state changes: one unit's refill, or one segment.
+// grain is the shortest time in which a state changes: the refill of one unit, or one segment.
 func grain(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0:

@@ -7,9 +7,8 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// GenerateLeases makes one case of a concurrency limit: a few holders, most
-// steps at an expiry ± 1 µs or at capacity ± 1 unit. Under Extras the holders'
-// lease times differ.
+// GenerateLeases makes one case of a concurrency limit with a few holders. Most steps are at an expiry ± 1 µs or at
+// capacity ± 1 unit. With Extras the holders' lease times differ.
 func GenerateLeases(r *rand.Rand, steps int, opts Options) model.LeaseCase {
 	var c model.LeaseCase
 	for range 1 + 2*r.IntN(2) {

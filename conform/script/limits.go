@@ -32,14 +32,14 @@ var (
 	calendarUnits = []string{"1m", "1h", "1d", "1w", "1mo", "1y"}
 )
 
-// drawing is how limits of an algorithm are drawn. Each algorithm's file registers its own.
+// drawing configures how to draw limits of an algorithm. Each file registers its own.
 type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
-	// onGrid gives a limit the grid of another; nil if limits have none.
+	// onGrid gives a limit the grid of another one. It is nil if limits have no grid.
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
 	// keys are those of the limits of a case, which count in one counter; nil if each key has its own.
 	keys []string
-	// beside: limits of the algorithm stand beside others only.
+	// beside means that limits of the algorithm occur only together with others.
 	beside bool
 }
 
@@ -50,8 +50,7 @@ func register(algorithm string, d drawing) bool {
 	return true
 }
 
-// randomSets draws the sets of limits of a case. Under Changes there are three,
-// alike in algorithms and names.
+// randomSets draws the sets of limits of a case. With Changes there are three, with the same algorithms and names.
 func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	algorithms := together(r, algorithm, opts)
 	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
@@ -107,10 +106,9 @@ func together(r *rand.Rand, algorithm string, opts Options) []string {
 	return algorithms
 }
 
-// changed keeps some of the old numbers, so that each also changes alone. It mostly keeps
-// the grid, because a limit on another grid is another counter. If the clock goes back it
-// always keeps the grid: a store may drop an expired counter while it adds another, and
-// the clock then shows that.
+// changed keeps some of the old numbers, so that each number also changes alone. It mostly keeps the grid, because a
+// limit on another grid is another counter. If the clock goes back it always keeps the grid: a store may drop an
+// expired counter while it adds another one, and setting the clock back would reveal that.
 func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	if opts.ClockSteps || r.IntN(4) > 0 {
 		l = onGrid(r, old, l, opts)
@@ -134,8 +132,7 @@ func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	return half
 }
 
-// onGrid draws limits like l on the grid of another limit. If it finds none, it returns
-// the other limit.
+// onGrid draws limits like l on the grid of another limit. If it finds none, it returns the other limit.
 func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 	for range 20 {
 		if keep := drawings[of.Algorithm].onGrid; keep != nil {
@@ -159,8 +156,8 @@ func randomLimit(r *rand.Rand, algorithm string, opts Options) model.Limit {
 	}
 }
 
-// accepted is slightly stricter than the model, so that no reading of 100 years, and
-// neither of a queue's two bounds, is exceeded.
+// accepted is slightly stricter than the model, so that the limit is valid under either definition of 100 years, and
+// under both bounds of a queue.
 func accepted(l model.Limit) bool {
 	return l.Check() == nil && (l.Burst == 0 || memory(l) <= 100*year)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// A permit is only reserved, beside other limits: see leases.go for its own verbs.
+// A permit within a list is only reserved: see leases.go for its own verbs.
 var _ = register(model.Concurrency, drawing{
 	draw: func(r *rand.Rand, l *model.Limit, _ Options) {
 		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 5, 20}), pick(r, []int64{ms, sec, 60 * sec})
@@ -15,12 +15,12 @@ var _ = register(model.Concurrency, drawing{
 	beside: true,
 })
 
-// listKeys stand behind the case's key in the keys that limits of a list have of their own. All are on one
-// slot of a Cluster: on several the mode is split, which is not decided in one step (storetest and
-// conform/llm check what it promises).
+// listKeys are suffixes of the case's key, for the limits of a list that have their own keys. All are on one slot of
+// a Cluster, because with several slots the mode is split, and the decision is not made in one step (storetest and
+// conform/llm test that).
 var listKeys = []string{"{list}", "{list}a", "{list}b"}
 
-// chooses makes choices of the limits of a set, of which none counts denials. Permits are of no choice.
+// chooses makes the limits of a set choices. Limits that count denials and permits are left out.
 func chooses(r *rand.Rand, set []model.Limit) {
 	for i := range set {
 		l := &set[i]
@@ -31,7 +31,7 @@ func chooses(r *rand.Rand, set []model.Limit) {
 	}
 }
 
-// first keeps to the verbs that limits with choices have.
+// first avoids the verbs that limits with choices don't have.
 func (g *generator) first(s *model.Step) {
 	switch s.Op {
 	case model.AtMost, model.Count:
@@ -41,7 +41,7 @@ func (g *generator) first(s *model.Step) {
 	}
 }
 
-// list gives the limits of a step costs of their own. A permit is only reserved and peeked at.
+// list gives each limit of a step its own cost. A permit is only reserved and peeked at.
 func (g *generator) list(s *model.Step) {
 	limits := g.made.LimitSets[s.Set]
 	permit := slices.ContainsFunc(limits, func(l model.Limit) bool { return l.Algorithm == model.Concurrency })
@@ -63,6 +63,6 @@ func (g *generator) list(s *model.Step) {
 		}
 	}
 	if s.Op == model.Reserve && !slices.ContainsFunc(s.Costs, func(n int64) bool { return n > 0 }) {
-		s.Costs[0] = 1 // nothing to reserve is an error
+		s.Costs[0] = 1 // reserving nothing is an error
 	}
 }

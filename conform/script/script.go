@@ -1,6 +1,6 @@
-// Package script makes random sequences of operations with the model's answers, for
-// differential tests. Half of the steps are at an edge, within 1 µs or 1 unit of the
-// point where an answer changes, because limiters are wrong there.
+// Package script makes random sequences of operations with the model's answers, for differential tests. Half of the
+// steps are at an edge, within 1 µs or 1 unit of the point where an answer changes, because that is where limiters
+// are wrong.
 package script
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// Options say what changes in addition to the time.
+// Options select additional kinds of changes.
 type Options struct {
-	ClockSteps bool // the store's clock also goes back, a little and a lot
+	ClockSteps bool // the store's clock also goes back, a little or a lot
 	Changes    bool // the numbers change between calls
-	All        bool // two or three limits at once
+	All        bool // two or three limits in one request
 	Big        bool // numbers up to 2^48−1 units and 100 years
 	Extras     bool // debt, counted denials and calendar windows
 	Reserve    bool // units are reserved and settled
-	First      bool // the first of several limits that has room pays
-	Lists      bool // limits have keys and costs of their own, and some are of concurrency
+	First      bool // among several limits, the first one with room pays
+	Lists      bool // limits have their own keys and costs, and some are concurrency limits
 }
 
-// Algorithms lists the algorithms that [Generate] makes scripts for.
+// Algorithms lists the algorithms that [Generate] supports.
 var Algorithms []string
 
 func init() {
@@ -34,8 +34,8 @@ func init() {
 	}
 }
 
-// Generate makes one case with the given number of steps. With All, the algorithm is that
-// of the first limit, and the others are any. Equal seeds make equal cases.
+// Generate makes one case with a number of steps. With All, algorithm is the first limit's, and the others are
+// random. Equal seeds make equal cases.
 func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Case {
 	g := newGenerator(r, algorithm, opts)
 	for range steps {
@@ -44,8 +44,7 @@ func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Cas
 	return g.made
 }
 
-// Scripts stay within 2^53 µs, which a double holds exactly, up to the reset of the last
-// step.
+// Scripts stay within 2^53 µs, which a double represents exactly, up to the reset of the last step.
 const (
 	startUS    = 1_700_000_000_000_000
 	earliestUS = startUS / 2
@@ -59,10 +58,10 @@ type generator struct {
 	made    model.Case
 	now     int64
 	latest  int64
-	instant []int64 // where answers change, from the last answers
+	instant []int64 // where answers change, taken from the last answers
 	last    model.Step
-	edges   int // how many steps were put at an edge
-	// reserved has the reservations that have not ended, by the step, from 1.
+	edges   int // number of steps at an edge
+	// reserved has the open reservations by step, from 1.
 	reserved map[int]*model.Reservation
 }
 
@@ -78,7 +77,7 @@ func newGenerator(r *rand.Rand, algorithm string, opts Options) *generator {
 	return g
 }
 
-// step draws one step, gets the model's answer, and records the edges in that answer.
+// step draws one step, gets the model's answer, and records the edges in it.
 func (g *generator) step() {
 	var s model.Step
 	if g.rand.IntN(100) < 55 {
@@ -88,7 +87,7 @@ func (g *generator) step() {
 	}
 	g.reserve(&s)
 	if s.Op != model.Take && s.Op != model.Peek && s.Op != model.Settle {
-		s.N = max(s.N, 1) // a cost of 0 is of interest only there
+		s.N = max(s.N, 1) // a cost of 0 is interesting only there
 	}
 	if g.opts.Lists {
 		g.list(&s)
@@ -102,11 +101,11 @@ func (g *generator) step() {
 	g.learn(s)
 }
 
-// answer sets the model's answer to a step.
+// answer gets the model's answer to a step.
 func (g *generator) answer(s *model.Step) {
 	for n, r := range g.reserved {
 		if s.AtUS >= r.EndsUS() && n != s.Of && !r.Open() {
-			delete(g.reserved, n) // stores may forget from now on that it was settled
+			delete(g.reserved, n) // from now on, stores may forget that it was settled
 		}
 	}
 	limits := g.made.LimitSets[s.Set]
@@ -130,8 +129,8 @@ func (g *generator) answer(s *model.Step) {
 	}
 }
 
-// reserve draws whether a take reserves, or settles an earlier reservation, in which case
-// the limits are those of the reservation.
+// reserve decides whether a take reserves, or settles an earlier reservation. If it settles, the limits are those of
+// the reservation.
 func (g *generator) reserve(s *model.Step) {
 	if !g.opts.Reserve || s.Op != model.Take || g.rand.IntN(3) == 0 {
 		return
@@ -156,7 +155,7 @@ func (g *generator) reserve(s *model.Step) {
 	}
 }
 
-// plainStep moves the time by an amount of the limit's own size.
+// plainStep advances the time by an amount on the limit's time scale.
 func (g *generator) plainStep() model.Step {
 	s := model.Step{Set: g.set(), Op: g.op()}
 	s.AtUS = g.later(g.pause(s.Set))
@@ -170,7 +169,7 @@ func (g *generator) plainStep() model.Step {
 	return s
 }
 
-// counts draws whether a fixed window alone counts instead of taking.
+// counts decides whether a single fixed window counts instead of taking.
 func (g *generator) counts(set int) bool {
 	limits := g.made.LimitSets[set]
 	return len(limits) == 1 && limits[0].Algorithm == model.FixedWindow && g.rand.IntN(4) == 0
@@ -192,7 +191,7 @@ func (g *generator) op() string {
 	return model.Reset
 }
 
-// units draws a cost: mostly small, sometimes a good part of the capacity.
+// units draws a cost: mostly small, sometimes a large part of the capacity.
 func (g *generator) units(set int) int64 {
 	most := capacity(g.limit(set))
 	switch g.rand.IntN(12) {
@@ -227,7 +226,7 @@ func (g *generator) pause(set int) int64 {
 	return g.rand.Int64N(1 + grain(l))
 }
 
-// later returns an instant that much later, but within the range of scripts.
+// later returns a later instant, clamped to the range of scripts.
 func (g *generator) later(us int64) int64 {
 	if room := max(0, g.latest-g.now); us > room {
 		us = g.rand.Int64N(1 + room/16)
@@ -235,7 +234,7 @@ func (g *generator) later(us int64) int64 {
 	return g.now + us
 }
 
-// earlier sets the clock back: a little, within a period, or by several.
+// earlier sets the clock back: a little, within a period, or by several periods.
 func (g *generator) earlier(set int) int64 {
 	l := g.limit(set)
 	var back int64

@@ -23,7 +23,7 @@ func drawSliding(r *rand.Rand, l *model.Limit, opts Options) {
 	l.SegmentUS = pick(r, []int64{ms, 100 * ms, sec})
 	k, limit, scale := int64(0), int64(0), int64(1)
 	if opts.Big && r.IntN(2) == 0 {
-		scale = model.MaxUnits / 30 // of three windows of up to 9 units more each
+		scale = model.MaxUnits / 30 // three windows can add up to 9 units each
 	}
 	for range 2 + r.IntN(2) {
 		k, limit = k+1+r.Int64N(20), limit+1+r.Int64N(9)

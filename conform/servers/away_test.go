@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// logbook is a log that is read while the server writes it.
+// logbook is a log that can be read while the server writes to it.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -47,7 +47,7 @@ func (l *logbook) lines(with string) (found []string) {
 	return found
 }
 
-// web is a server in this process, reached over HTTP.
+// web is a server in this process, used over HTTP.
 type web struct {
 	t      *testing.T
 	url    string
@@ -61,7 +61,7 @@ func openWeb(t *testing.T, c daemon.Config) *web {
 	t.Helper()
 	w := &web{t: t, log: new(logbook), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}
 	c.RESP, c.HTTP, c.Version, c.Logger = daemon.Off, "127.0.0.1:0", "v1.2.3", slog.New(slog.NewTextHandler(w.log, nil))
-	c.Deadline = cmp.Or(c.Deadline, 2*time.Second) // a busy machine is no outage
+	c.Deadline = cmp.Or(c.Deadline, 2*time.Second) // a busy machine must not look like an outage
 	d, err := daemon.New(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func openWeb(t *testing.T, c daemon.Config) *web {
 	return w
 }
 
-// status returns a path's status and body; a POST where there is a body to send.
+// status returns the status and body for a path. With a body it sends a POST.
 func (w *web) status(path, send string) (int, string) {
 	w.t.Helper()
 	method := http.MethodGet
@@ -102,7 +102,7 @@ func (w *web) status(path, send string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// want sends a take, which must have the status.
+// want sends a take, and checks the status.
 func (w *web) want(status int, take string) {
 	w.t.Helper()
 	if got, body := w.status("/v1/take", take); got != status {
@@ -122,8 +122,8 @@ func (w *web) until(want int, path, send string) {
 	w.t.Fatalf("%s: %d for 10 s, want %d", path, got, want)
 }
 
-// The start is one log line that hides the password. An outage is one line when Redis
-// stops answering and one when it answers again, whatever fails in between.
+// The start is one log line that hides the password. An outage logs one line when Redis stops answering and one when
+// it answers again, whatever fails in between.
 func TestServerLogsOutages(t *testing.T) {
 	t.Parallel()
 	const take = `{"key":"k","limit":"1000000/s"}`
@@ -145,7 +145,7 @@ func TestServerLogsOutages(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		time.Sleep(time.Second) // more than what makes two outages one
+		time.Sleep(time.Second) // longer than the gap within which two outages count as one
 		s.Start()
 		w.until(http.StatusOK, "/v1/take", take)
 		time.Sleep(time.Second)
@@ -160,7 +160,7 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 }
 
-// A server's deadline is its own: that of the store's URL and options has no effect.
+// The deadline is the server's own: those of the store's URL and options have no effect.
 func TestServerKeepsItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -181,8 +181,8 @@ func TestServerKeepsItsDeadline(t *testing.T) {
 	}
 }
 
-// With --ready-needs-store readiness follows Redis while any policy's failure mode is deny,
-// also if Redis hangs, and leaves no key behind.
+// With --ready-needs-store, readiness follows Redis while any policy's failure mode is deny, even if Redis hangs, and
+// the check leaves no key behind.
 func TestServerReadiness(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -192,7 +192,7 @@ func TestServerReadiness(t *testing.T) {
 		t.Errorf("keys after a check: %v", keys)
 	}
 	s.Pause()
-	time.Sleep(20 * time.Millisecond) // longer than a check's result is valid
+	time.Sleep(20 * time.Millisecond) // longer than a check's result is cached
 	start := time.Now()
 	code, body := w.status("/readyz", "")
 	if code != http.StatusServiceUnavailable || time.Since(start) > 10*time.Second || !strings.Contains(body, `"detail":"not ready: the store could not decide: `) {
@@ -205,7 +205,7 @@ func TestServerReadiness(t *testing.T) {
 	}
 	s.Resume()
 	w.until(http.StatusOK, "/readyz", "")
-	time.Sleep(time.Second) // more than what makes two outages one
+	time.Sleep(time.Second) // longer than the gap within which two outages count as one
 	s.Kill()
 	w.until(http.StatusServiceUnavailable, "/readyz", "")
 	if code, _ := w.status("/healthz", ""); code != http.StatusOK {
@@ -218,8 +218,8 @@ func TestServerReadiness(t *testing.T) {
 	}
 }
 
-// A server decides by its failure modes while Redis is away, and is ready: so one policy with
-// failure deny takes no other policy away. That holds for HTTP, gRPC and the gateway.
+// While Redis is down, a server decides by its failure modes and is ready, so that one policy with failure deny does
+// not make other policies unavailable. This applies to HTTP, gRPC and the gateway.
 func TestServerReadyWithoutStore(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -259,7 +259,7 @@ routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed], upstr
 	if code, body := gateway.status("/closed", ""); code != http.StatusServiceUnavailable {
 		t.Errorf("a route with failure deny: %d %s, want 503", code, body)
 	}
-	time.Sleep(20 * time.Millisecond) // longer than a check's result is valid
+	time.Sleep(20 * time.Millisecond) // longer than a check's result is cached
 	for _, c := range []struct {
 		name, path string
 		w          *web
@@ -287,7 +287,7 @@ func serveWeb(t *testing.T, s *redistest.Server, flags ...string) *web {
 	return &web{t: t, url: "http://" + address, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
-// health returns what the health service of gRPC says.
+// health returns the status from the gRPC health service.
 func health(t *testing.T, address string) healthpb.HealthCheckResponse_ServingStatus {
 	t.Helper()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))

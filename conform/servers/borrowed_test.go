@@ -13,9 +13,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 42: keys of a RESP connection lie in its read buffer. Of 20 000 keys that one
-// connection uses for the first time none is denied, whatever denials --max-stale has
-// kept of others.
+// Known bug 42: keys of a RESP connection are slices of its read buffer. Of 20 000 keys that one connection uses for
+// the first time, none is denied because of denials that --max-stale cached for other keys.
 func TestBorrowedOverRESP(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
@@ -25,7 +24,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 	defer here.Close()
 	other := serve(t, d.User.In(d.URL)).Conn()
 	defer other.Close()
-	// ask charges the one unit in two seconds that a key has; 0 means that it passed.
+	// ask charges the one unit in two seconds that a key has. It returns 0 if the request passed.
 	type asked interface {
 		Do(ctx context.Context, args ...any) *redis.Cmd
 	}
@@ -41,7 +40,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 	key := func(n int) string { return fmt.Sprintf("hot-%06d", n) }
 	for n := range hot {
 		ask(here, key(n))
-		ask(here, key(n)) // kept
+		ask(here, key(n)) // cached
 	}
 	time.Sleep(2 * time.Second)
 	began := time.Now()
@@ -49,7 +48,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 		ask(other, key(n))
 	}
 	for n := range hot {
-		if ask(here, key(n)) != 0 { // denied again, and kept again
+		if ask(here, key(n)) != 0 { // denied again, and cached again
 			continue
 		}
 		if took := time.Since(began); took < 2*time.Second {

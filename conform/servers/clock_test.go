@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// A change ends by the clock of Redis.
+// A change expires by the clock of Redis.
 func TestChangeExpiresByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

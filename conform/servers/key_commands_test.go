@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// What users of CL.THROTTLE do to keys works on fields: TTL, EXISTS, DEL.
+// Commands that users of CL.THROTTLE run on keys also work with hash fields: TTL, EXISTS, DEL.
 func TestKeyCommandsOnHashes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

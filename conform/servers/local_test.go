@@ -16,8 +16,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// localPolicies have limits that recover in a second and in an hour, and one whose failure
-// mode is deny.
+// localPolicies have limits that recover in a second and in an hour, and one with failure mode deny.
 const localPolicies = `
 policies:
   hour: {algorithm: fixed-window, limit: 40, window: 1h}
@@ -26,7 +25,7 @@ policies:
   jobs: {algorithm: concurrency, limit: 5, lease: 4s}
 `
 
-// answer is what a server says of a take.
+// answer is a server's answer to a take.
 type answer struct {
 	Allowed      bool   `json:"allowed"`
 	Mode         string `json:"mode"`
@@ -43,8 +42,7 @@ func taken(w *web, name string) (a answer) {
 	return a
 }
 
-// drain takes from the servers in turn until each has denied, and returns how many units
-// passed in fallback.
+// drain takes from the servers in turn until each has denied, and returns how many units passed in fallback.
 func drain(servers []*web, name string, bound int64) (passed int) {
 	for denied := 0; denied < len(servers); {
 		denied = 0
@@ -84,9 +82,8 @@ func acquired(w *web) (ids []string) {
 	return ids
 }
 
-// Two servers share what was left when Redis died; what they let through stays within the
-// limit. Redis comes back empty: a limit that recovers in a second is exact again soon, and
-// one of an hour is still limited by the shares.
+// Two servers share the units that were left when Redis died, and stay within the limit together. Redis comes back
+// empty: a limit that recovers in a second is soon exact again, and one of an hour is still limited by the shares.
 func TestServersShareInAnOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -101,7 +98,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 			StoreOptions: open.Options{Fallback: &fallback.Config{}},
 		}))
 	}
-	time.Sleep(4500 * time.Millisecond) // beats, in which each hears of the other, and the length of a lease
+	time.Sleep(4500 * time.Millisecond) // several beats, in which each learns of the other, plus the life of a lease
 	for range 8 {
 		for _, w := range servers {
 			if a := taken(w, "hour"); !a.Allowed || a.Mode != "exact" {
@@ -110,7 +107,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 		}
 	}
 	s.Kill()
-	// The shares were empty when the servers started: of an hour they have nothing yet.
+	// The shares were empty when the servers started; with an hourly limit nothing has refilled yet.
 	if passed := drain(servers, "hour", 80); passed > 1 {
 		t.Errorf("%d units of an hour passed seconds after the start", passed)
 	}
@@ -138,7 +135,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 			t.Errorf("release of a permit of the outage: %d %s", code, body)
 		}
 	}
-	for _, w := range servers { // the loss is looked for beside the requests
+	for _, w := range servers { // the check for losses runs alongside the requests
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			if _, body := w.status("/v1/peek", `{"policy":"hour","key":"k"}`); strings.Contains(body, `"mode":"fallback"`) {
 				break
@@ -154,8 +151,8 @@ func TestServersShareInAnOutage(t *testing.T) {
 	}
 }
 
-// A Redis that comes back with an older snapshot has forgotten charges: no verb takes its
-// word, whatever the failure mode (known bug 57: 40 of 40 passed again, marked exact).
+// A Redis that comes back with an older snapshot has lost charges. No verb trusts it, whatever the failure mode
+// (known bug 57: 40 of 40 passed again, marked exact).
 func TestOlderSnapshotIsDoubted(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -169,7 +166,7 @@ func TestOlderSnapshotIsDoubted(t *testing.T) {
 	})
 	time.Sleep(1500 * time.Millisecond)
 	s.MustDo("save")
-	time.Sleep(3 * time.Second) // beats, which count the markers up
+	time.Sleep(3 * time.Second) // several beats, which increment the markers
 	for _, name := range []string{"hour", "strict"} {
 		for range 40 {
 			if a := taken(w, name); !a.Allowed || a.Mode != "exact" {

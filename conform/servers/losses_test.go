@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// A FLUSHALL is a line in the log, and so is the end of what it caused: the mode is fallback
-// between them, and exact again afterwards.
+// A FLUSHALL logs one line, and so does the end of its effects. Between them the mode is fallback, and afterwards it
+// is exact again.
 func TestServerLogsALoss(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -32,7 +32,7 @@ func TestServerLogsALoss(t *testing.T) {
 	if a := taken(w, "second"); a.Mode != "exact" {
 		t.Errorf("before: %+v", a)
 	}
-	time.Sleep(1500 * time.Millisecond) // the values that show a loss are there after a beat
+	time.Sleep(1500 * time.Millisecond) // the values that reveal a loss are written within one beat
 	s.MustDo("flushall")
 	logs(`level=ERROR msg="the store has lost its data`)
 	if a := taken(w, "second"); a.Mode != "fallback" {

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// One master of a Cluster hangs: its keys are answered by shares, and those of the others are
-// exact all the while (known bug 61).
+// When one master of a Cluster hangs, its keys are decided by shares, while the keys of the others stay exact
+// (known bug 61).
 func TestOneMasterHangs(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.Cluster(t, redistest.Redis, "cluster-require-full-coverage no", "cluster-replica-no-failover yes")
@@ -58,7 +58,7 @@ func TestOneMasterHangs(t *testing.T) {
 	}
 	hung.Pause()
 	for range 20 {
-		mode(here[0]) // until its lane is away
+		mode(here[0]) // until its lane counts as down
 	}
 	for i := range 40 {
 		if got := mode(here[0]); got != "fallback" {

@@ -62,8 +62,8 @@ func (w *web) admin(method, path, body string) string {
 	return string(text)
 }
 
-// TestOperatorSeesAnOutage: Redis is killed and started. The operator sees it in two lines
-// and in the metrics, the shadow's count goes on, and explain answers also meanwhile.
+// TestOperatorSeesAnOutage kills and restarts Redis. The operator sees the outage in two log lines and in the
+// metrics. Meanwhile the shadow continues to count, and explain continues to answer.
 func TestOperatorSeesAnOutage(t *testing.T) {
 	t.Parallel()
 	const both, failsOpen, hot = `{"policy":"both","key":"k"}`, `{"policy":"open","key":"k"}`, `{"policy":"hot","key":"k"}`
@@ -82,7 +82,7 @@ func TestOperatorSeesAnOutage(t *testing.T) {
 	}
 	w.want(http.StatusOK, failsOpen)
 	w.want(http.StatusTooManyRequests, failsOpen)
-	// Units are prefetched once the server knows how many there are of it.
+	// Units are prefetched once the server knows how many servers there are.
 	got := w.scrape()
 	for end := time.Now().Add(20 * time.Second); got[`headgate_prefetch_operations_total{result="spent"}`] == 0 && time.Now().Before(end); got = w.scrape() {
 		w.want(http.StatusOK, hot)

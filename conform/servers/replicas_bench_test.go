@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// BenchmarkReplicas measures what waiting for replicas costs: decisions a second and the
-// median latency, with the same callers, of no replica, one and two, in turns.
+// BenchmarkReplicas measures the cost of waiting for replicas: decisions per second and median latency with the same
+// callers, for no replica, one and two, in turns.
 func BenchmarkReplicas(b *testing.B) {
 	primary := redistest.Standalone(b, redistest.Redis)
 	for range 2 {

@@ -26,7 +26,7 @@ import (
 type replicated struct {
 	testbed.Deployment
 	replicas func() []*redistest.Server
-	count    int // of each primary
+	count    int // per primary
 }
 
 func replicatedOf(t *testing.T) map[string]func() replicated {
@@ -50,7 +50,7 @@ func replicatedOf(t *testing.T) map[string]func() replicated {
 	}
 }
 
-// stopped runs what happens while no replica does anything.
+// stopped runs a function while all replicas are paused.
 func (r *replicated) stopped(during func()) {
 	replicas := r.replicas()
 	for _, s := range replicas {
@@ -64,9 +64,9 @@ func (r *replicated) stopped(during func()) {
 	during()
 }
 
-// A charge is answered as allowed when the replicas have it. If they do not answer, it is an
-// error within the stated time, and the unit stays charged: on each deployment, and with each
-// client on one of them. Both are tried on a Cluster by TestReplicasWhileASlotMoves.
+// A charge is answered as allowed once the replicas have it. If they do not answer, it is an error within the stated
+// time, and the unit stays charged. This is tested on each deployment, and with each client on one of them;
+// TestReplicasWhileASlotMoves tests both clients on a Cluster.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	for name, start := range replicatedOf(t) {
@@ -77,7 +77,7 @@ func TestReplicas(t *testing.T) {
 			t.Run(name+"/"+client.Name, func(t *testing.T) {
 				t.Parallel()
 				r := start()
-				r.Deployment = testbed.Guard(t, r.Deployment) // WAIT needs a right of its own
+				r.Deployment = testbed.Guard(t, r.Deployment) // WAIT requires its own right
 				store := client.Open(t, r.Deployment, redisstore.Config{})
 				limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(r.count, 2*time.Second))
 				defer limiter.Close()
@@ -122,8 +122,8 @@ func isAllowed(t *testing.T, p *headgate.Policy, remaining int64) {
 	}
 }
 
-// The wait ends before the caller's deadline, and its answer says that the unit is charged. A
-// caller that names more replicas than there are has the same.
+// The wait for replicas ends before the caller's deadline, and the answer says that the unit is charged. The same
+// happens if a caller requires more replicas than exist.
 func TestReplicasWithinTheDeadline(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()
@@ -139,7 +139,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 			t.Errorf("%s: %d errors are counted", client.Name, n)
 		}
 	}
-	// A connection of a program's own, with the four methods of a Conn.
+	// A program's own connection, with the four methods of a Conn.
 	store, err := redisstore.New(struct{ redisstore.Conn }{testbed.ConnOf(t, r.Goredis())}, redisstore.Config{Prefix: testbed.Prefix()})
 	if err != nil {
 		t.Fatal(err)
@@ -158,8 +158,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 	}
 }
 
-// Operations that wait for no replica do not stand behind those that do, with group commit
-// in front and on the connections.
+// Operations that wait for no replica are not queued after those that do, with group commit and on the connections.
 func TestReplicasDelayNoOther(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()
@@ -188,7 +187,7 @@ func TestReplicasDelayNoOther(t *testing.T) {
 			}
 			took = max(took, time.Since(sent))
 		}
-		if took > 4*time.Second { // behind one of them it would take five
+		if took > 4*time.Second { // if it were queued after one of them, it would take five
 			t.Errorf("another request took %s", took)
 		}
 		for range callers {
@@ -199,8 +198,8 @@ func TestReplicasDelayNoOther(t *testing.T) {
 	})
 }
 
-// On a Cluster, limits on several slots are charged on all of them also if the replicas of one
-// do not answer: a request that passes by its failure mode has paid.
+// On a Cluster, limits on several slots are charged on all of them even if the replicas of one don't answer: a
+// request that passes by its failure mode has been charged.
 func TestReplicasOnSeveralSlots(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["cluster"]()
@@ -226,8 +225,8 @@ func TestReplicasOnSeveralSlots(t *testing.T) {
 	}
 }
 
-// While a slot moves, a charge is made once. Its replicas are not known at first, and are
-// again when the move has ended.
+// While a slot moves, a charge is made once. The number of its replicas is unknown at first, and known again when the
+// move has ended.
 func TestReplicasWhileASlotMoves(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)
@@ -268,9 +267,8 @@ func TestReplicasWhileASlotMoves(t *testing.T) {
 	}
 }
 
-// A policy with replicas answers by its failure mode while they do not confirm: an error that
-// says what was charged, the share's answer, or an allowed one. The unit is charged in any
-// case.
+// A policy with replicas is answered by its failure mode while they don't confirm: an error that says what was
+// charged, the share's answer, or an allowed one. The unit is charged in any case.
 func TestServerWaitsForReplicas(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()

@@ -23,8 +23,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The verify command shows a user that a Redis decides exactly: all exact answers, on
-// every deployment, with no key left behind.
+// The verify command shows users that a Redis gives exact decisions: all answers are exact, on every deployment, and
+// no key is left behind.
 func TestVerifyCommand(t *testing.T) {
 	t.Parallel()
 	headgate := programs.Headgate(t)
@@ -44,7 +44,7 @@ func TestVerifyCommand(t *testing.T) {
 	})
 }
 
-// serve starts `headgate serve` on a store and returns a client of its RESP.
+// serve starts `headgate serve` on a store and returns a RESP client for it.
 func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	t.Helper()
 	client, stop := serveBuild(t, programs.Headgate(t), url, flags...)
@@ -52,7 +52,7 @@ func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	return client
 }
 
-// serveBuild is serve of a build of the command. stop stops the server.
+// serveBuild is serve for a given build of the command. stop stops the server.
 func serveBuild(t *testing.T, headgate, url string, flags ...string) (client *redis.Client, stop func()) {
 	t.Helper()
 	flags = append([]string{"serve", "--store", url, "--deadline", "5s", "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s"}, flags...)
@@ -115,8 +115,7 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// With --max-stale a denial is repeated after another client has reset the key, and no
-// longer than that time.
+// With --max-stale a denial is repeated after another client has reset the key, but no longer than that time.
 func TestServerRepeats(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -143,8 +142,8 @@ func TestServerRepeats(t *testing.T) {
 	}
 }
 
-// A policy with mode: leased is answered from the servers' prefetched units, says so, and
-// admits no more than its limit.
+// A policy with mode: leased is answered from the servers' prefetched units, reports that mode, and admits no more
+// than its limit.
 func TestServerLeases(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -162,7 +161,7 @@ func TestServerLeases(t *testing.T) {
 		n, _ := strconv.ParseInt(number, 10, 64)
 		return n
 	}
-	time.Sleep(5 * time.Second) // until the servers know of one another
+	time.Sleep(5 * time.Second) // until the servers know of each other
 	passed, asked := 0, calls()
 	for i := range 3000 {
 		var reply []any
@@ -196,8 +195,7 @@ func TestServerLeases(t *testing.T) {
 	t.Logf("%d passed, the first 500 or so by %d calls of Redis", passed, asked)
 }
 
-// With failure mode deny the server says so while Redis does not answer. It decides again
-// when Redis answers.
+// With failure mode deny the server reports that Redis does not answer. It decides again when Redis answers.
 func TestServerOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -207,7 +205,7 @@ func TestServerOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Kill()
-	for range 3 { // the error must not show the address of Redis
+	for range 3 { // the error must not contain the address of Redis
 		err := client.Do(ctx, "CL.THROTTLE", "k", 24, 25, 3600, 1).Err()
 		if err == nil || !strings.HasPrefix(err.Error(), "UNAVAILABLE the store could not decide: ") || strings.Contains(err.Error(), "127.0.0.1") {
 			t.Errorf("without Redis: %v", err)

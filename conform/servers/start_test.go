@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A server that starts while its Redis is dead or hangs decides by its share at once, and by
-// the Redis when it is there.
+// A server that starts while its Redis is dead or hangs decides by its share at once, and by Redis when it is
+// available.
 func TestServerStartsWithoutStore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestServerStartsWithoutStore(t *testing.T) {
 	})
 }
 
-// throttle asks a new key of a burst of 10, and returns the first three integers.
+// throttle takes from a new key with a burst of 10, and returns the first three integers.
 func throttle(t *testing.T, client *redis.Client) string {
 	t.Helper()
 	key := fmt.Sprint("k", time.Now().UnixNano())
@@ -68,7 +68,7 @@ func throttle(t *testing.T, client *redis.Client) string {
 	return fmt.Sprint(words[:3])
 }
 
-// comesTo waits until throttle answers this.
+// comesTo waits until throttle returns a value.
 func comesTo(t *testing.T, client *redis.Client, want string) {
 	t.Helper()
 	got := ""
@@ -80,7 +80,7 @@ func comesTo(t *testing.T, client *redis.Client, want string) {
 	t.Errorf("for a minute: %s, want %s", got, want)
 }
 
-// A server does not start with a store that answers and cannot be used.
+// A server does not start with a store that answers but cannot be used.
 func TestServerRefusesStoreThatAnswers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -99,8 +99,8 @@ func TestServerRefusesStoreThatAnswers(t *testing.T) {
 	}
 }
 
-// A store that was opened while its server was away decides nothing before it has seen that
-// the data are in its layout, and refuses if they are not.
+// A store that was opened while its server was down decides nothing before it has checked that the data has its
+// layout, and fails if it has not.
 func TestLateStoreOfAnotherLayout(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")

@@ -12,14 +12,14 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// builds are two servers on one Redis.
+// builds are two servers on one Redis, of different builds.
 type builds struct {
 	*testing.T
 
 	old, current *redis.Client
 }
 
-// ask sends the words of a command to a server.
+// ask sends a command to a server.
 func (b builds) ask(to *redis.Client, words string) []any {
 	b.Helper()
 	var args []any
@@ -49,8 +49,8 @@ func (b builds) first(to *redis.Client, words string, want ...int64) []any {
 	return reply
 }
 
-// Two builds settle reservations of each other, and count the permits of each other. What lists of this build
-// charge, hold and exceed, the earlier one reads and keeps.
+// Two builds settle each other's reservations, and count each other's permits. The earlier build reads and preserves
+// what lists of this build charge, hold and exceed.
 func TestHoldsOfTwoBuilds(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)
@@ -96,7 +96,7 @@ func (b builds) permits() {
 	b.first(b.old, "ACQUIRE permits k 50", 0, 100, 0)
 }
 
-// beyond lets lists of this build use more of every limit than it has.
+// beyond makes lists of this build use more of every limit than it has.
 func (b builds) beyond() {
 	b.Helper()
 	for _, name := range slices.Sorted(maps.Keys(upgraded)) {

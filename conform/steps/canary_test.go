@@ -43,9 +43,8 @@ func canaries() []canary {
 	}
 }
 
-// TestCanaries sends a request each second for an hour: to the old version alone, to the
-// new one alone, and to both in turns on one key. The table is in
-// docs/reference/changing-limits.md.
+// TestCanaries sends a request per second for an hour: to the old version alone, to the new one alone, and to both in
+// turns with one key. The table is in docs/reference/changing-limits.md.
 func TestCanaries(t *testing.T) {
 	var table strings.Builder
 	for _, c := range canaries() {
@@ -68,7 +67,7 @@ func TestCanaries(t *testing.T) {
 
 type answers struct{ denied int }
 
-// anHour sends a request each second to two versions in turns.
+// anHour sends a request per second to two versions in turns.
 func anHour(t *testing.T, first, second headgate.Limit) (a, b answers) {
 	t.Helper()
 	clock := headgatetest.NewClock()

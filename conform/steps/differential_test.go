@@ -16,10 +16,9 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// TestDifferential sends the same random scripts through the memory store and the
-// big-integer model, which share no code, and compares every field of every step. Clock
-// steps and several limits are not combined here: a store may drop an expired state while
-// it adds another, and a clock set back by the test then shows that.
+// TestDifferential sends the same random scripts through the memory store and the big-integer model, which share no
+// code, and compares every field of every step. It does not combine clock steps with several limits: a store may drop
+// an expired state while it adds another one, and setting the clock back would reveal that.
 func TestDifferential(t *testing.T) {
 	for _, algorithm := range script.Algorithms {
 		for name, options := range differential.Kinds {
@@ -50,7 +49,7 @@ func TestSharesDifferential(t *testing.T) {
 	}
 }
 
-// TestEveryAlgorithmIsTried names the suites that an algorithm is missing from.
+// TestEveryAlgorithmIsTried reports the suites that lack an algorithm.
 func TestEveryAlgorithmIsTried(t *testing.T) {
 	tried := map[string]func(algo.Algorithm) bool{
 		"storetest.Examples": func(a algo.Algorithm) bool { _, ok := storetest.Examples()[a]; return ok },
@@ -62,7 +61,7 @@ func TestEveryAlgorithmIsTried(t *testing.T) {
 	}
 	for _, a := range algo.Algorithms() {
 		if a == algo.Concurrency || a == algo.DenyAll || a == algo.Unlimited {
-			continue // they have suites of their own
+			continue // they have their own suites
 		}
 		for _, name := range slices.Sorted(maps.Keys(tried)) {
 			if !tried[name](a) {

@@ -9,10 +9,9 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLeasesDifferential sends random scripts of a concurrency limit through the memory
-// store and the model. A holder acquires the same units each time, the clock goes forward
-// and the numbers do not change. What an acquire of other units means, and whether a peek
-// shortens permits that end too late, is each side's own choice.
+// TestLeasesDifferential sends random scripts of a concurrency limit through the memory store and the model. A holder
+// acquires the same units each time, the clock goes forward and the numbers do not change. The two sides may differ
+// in what an acquire of other units does, and in whether a peek shortens permits that end too late.
 func TestLeasesDifferential(t *testing.T) {
 	for i := range max(1, *differential.Steps/differential.CaseSteps) {
 		differLeases(t, *differential.Seed+uint64(i))
@@ -30,8 +29,7 @@ func differLeases(t *testing.T, seed uint64) {
 	differential.RunLeases(t, store, clock, seed)
 }
 
-// FuzzSteps lets the fuzzer choose the script: whatever it is, the store and
-// the model agree.
+// FuzzSteps lets the fuzzer choose the script. The store and the model must agree on any script.
 func FuzzSteps(f *testing.F) {
 	for i := range uint64(10) {
 		f.Add(i, byte(i), byte(i*7))

@@ -39,14 +39,14 @@ func (m *machine) peek(cost int64) (bool, algo.Outcome) {
 	return algo.Peek(steps, m.instant()), steps[0].Outcome
 }
 
-// bound is how many units a limit lets through in any half-open span.
+// bound is how many units a limit allows in any half-open span.
 type bound struct {
 	limit headgate.Limit
 	span  time.Duration
 	most  int64
 }
 
-// bounds are those of the README's table.
+// bounds are those in the README's table.
 func bounds() []bound {
 	perSecond := headgate.PerSecond(7)
 	list := []bound{
@@ -76,8 +76,8 @@ func bounds() []bound {
 	return list
 }
 
-// On random traces no span admits more than is promised, and a denied request passes
-// after exactly its wait and not one µs earlier.
+// On random traces no span admits more than promised, and a denied request passes after exactly its wait and not one
+// µs earlier.
 func TestBounds(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -111,7 +111,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkSpan sums the span that ends now.
+// checkSpan adds up the span that ends now.
 func checkSpan(t *rapid.T, b bound, trace func(func(at, units int64) bool)) {
 	t.Helper()
 	last := int64(0)
@@ -145,9 +145,8 @@ func checkWait(t *rapid.T, m *machine, cost int64, o algo.Outcome) {
 	}
 }
 
-// A request of n units equals n requests of one unit at one instant, denials change
-// nothing, and a give never exceeds the capacity. Two machines take the two ways and must
-// always answer the same.
+// A request of n units equals n requests of one unit at the same instant, denials change nothing, and a give never
+// exceeds the capacity. Two machines do it both ways and must always give the same answers.
 func TestTogether(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -159,7 +158,7 @@ func TestTogether(t *testing.T) {
 				n := rapid.Int64Range(1, 8).Draw(t, "n")
 				allowed, o := whole.take(n)
 				if !allowed {
-					continue // only one machine got this request: its denial must not show
+					continue // only one machine got this request; its denial must have no effect
 				}
 				for range n {
 					ok, each := parts.take(1)

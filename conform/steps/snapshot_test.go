@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// TestRestoredDifferential: random scripts of every algorithm beside the model, on a store
-// that is saved and restored between calls. The clock is not set back: a state that has
-// expired is not saved, and a clock before its expiry then shows that.
+// TestRestoredDifferential runs random scripts of every algorithm on the model and on a store that is saved and
+// restored between calls. The clock is not set back: expired states are not saved, and a clock before their expiry
+// would reveal that.
 func TestRestoredDifferential(t *testing.T) {
 	for _, algorithm := range script.Algorithms {
 		for name, options := range differential.Kinds {

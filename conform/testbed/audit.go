@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// padding is how much longer than they count the tests' scripts keep keys, because
-// virtual time and real expiry would otherwise conflict.
+// padding is added to the lifetime of keys in the tests' scripts, because virtual time and real expiry would
+// otherwise conflict.
 const padding = time.Hour
 
 // audited is a store whose keys are checked after every call.
@@ -26,17 +26,17 @@ type audited struct {
 	busy chan struct{}
 }
 
-// Unwrap returns the store behind the audit.
+// Unwrap returns the audited store.
 func (a *audited) Unwrap() engine.Store { return a.Store }
 
-// Audit wraps a store. After every call each key has a TTL that is not too short (rule
-// 9), and operations that only read have written nothing (rule 6).
+// Audit wraps a store. It checks that after every call each key has a TTL that is long enough (rule 9), and that
+// operations that only read have written nothing (rule 6).
 func Audit(t *testing.T, store engine.Store, prefix string, holders []*redistest.Server) engine.Store {
 	t.Helper()
 	return &audited{Store: store, t: t, prefix: prefix, holders: holders, busy: make(chan struct{}, 1)}
 }
 
-// seen is what a check has found at a key.
+// seen is the state of a key as found by a check.
 type seen struct {
 	dump string
 	ttl  int64
@@ -88,10 +88,9 @@ func readsOnly(op *engine.Op) bool {
 	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0
 }
 
-// counts returns how long the state that a call left counts, under the call's own numbers
-// and under any others: the longer of the call's answer and the store's expiry of the
-// key. It runs before the keys are checked: units that a parallel call charges in between
-// only make keys live longer.
+// counts returns how long the state left by a call counts, under the call's own numbers and any others: the maximum
+// of the call's answer and the store's expiry of the key. It runs before the keys are checked; units that a parallel
+// call charges in between only make keys live longer.
 func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
 	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
 		return 0
@@ -105,13 +104,13 @@ func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Resul
 // checkTTL compares the TTL of a written key with how long its state counts.
 func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	least := int64((counts + time.Millisecond - 1) / time.Millisecond)
-	const slack = 5_000 // ms: between the write and the check
+	const slack = 5_000 // ms between the write and the check
 	if counts > 0 && now.ttl < least+padding.Milliseconds()-slack {
 		a.t.Errorf("%q was written, expires in %d ms and counts for %d ms (and the padding)", key, now.ttl, least)
 	}
 }
 
-// checkLeases checks that a holder is in both states of a concurrency limit, or in none.
+// checkLeases checks that a holder is in both states of a concurrency limit, or in neither.
 func (a *audited) checkLeases(keys map[string]seen) {
 	for key := range keys {
 		units, ok := strings.CutPrefix(key, a.prefix)
@@ -139,7 +138,7 @@ for _, key in ipairs(redis.call('keys', ARGV[1])) do
 end
 return out`
 
-// look returns all keys with the prefix, wherever they are.
+// look returns all keys with the prefix, on all nodes.
 func (a *audited) look() map[string]seen {
 	a.t.Helper()
 	found := map[string]seen{}
@@ -160,7 +159,7 @@ func (a *audited) look() map[string]seen {
 	return found
 }
 
-// Close checks that nothing was written outside the prefix of any test.
+// Close checks that nothing was written outside of the tests' prefixes.
 func (a *audited) Close() error {
 	for _, s := range a.holders {
 		keys, ok := s.MustDo("keys", "*").([]any)

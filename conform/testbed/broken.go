@@ -42,7 +42,7 @@ func Strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	strangeOpen(t, s, store)
 }
 
-// strangeOpen: settlements of reservations whose bytes are not ours are errors, and an id without bytes
+// strangeOpen checks that settling a reservation whose bytes are not ours is an error, and that an id without bytes
 // is dropped.
 func strangeOpen(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
@@ -116,7 +116,7 @@ func heals(t *testing.T, store engine.Store, name string, limit headgate.Limit) 
 	store.Do(context.Background(), []engine.Op{{Kind: engine.OpReset, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 }
 
-// doOne charges or acquires one unit, as the limit's algorithm requires.
+// doOne charges or acquires one unit, depending on the limit's algorithm.
 func doOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
 	op := engine.Op{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 	if limit.Algorithm().String() == "concurrency" {

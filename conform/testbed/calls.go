@@ -15,7 +15,7 @@ import (
 // Hourly is a limit that refills nothing during a test.
 var Hourly = headgate.TokenBucket(headgate.PerHour(100))
 
-// Take charges a key one unit.
+// Take charges one unit to a key.
 func Take(store engine.Store, key string, limit headgate.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -33,8 +33,7 @@ func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	}
 }
 
-// Recovers waits until a key is decided again, and checks that the failed calls before
-// charged nothing.
+// Recovers waits until a key is decided again, and checks that the failed calls before charged nothing.
 func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -48,8 +47,7 @@ func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Error("the store did not work again")
 }
 
-// RecoversFrom waits for a decision, and checks that no call was charged twice: at most
-// 100 were sent.
+// RecoversFrom waits for a decision, and checks that no call was charged twice; at most 100 were sent.
 func RecoversFrom(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -60,8 +58,7 @@ func RecoversFrom(t *testing.T, store *redisstore.Store) {
 	t.Error("the store did not work again")
 }
 
-// Together puts group commit in front of a store, with so few calls in flight that most
-// operations share one.
+// Together wraps a store in group commit, with so few calls in flight that most operations share one.
 func Together(t testing.TB, store engine.Store) engine.Store {
 	t.Helper()
 	layer, err := batch.New(store, batch.Config{InFlight: 2})

@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Deployment is Redis as a program may find it: its address, for either client, and the
-// servers that hold keys.
+// Deployment is a Redis deployment as seen by a program: its address, for either client, and the servers that hold
+// keys.
 type Deployment struct {
 	URL     string
 	Goredis func() redis.UniversalClient
@@ -27,7 +27,7 @@ type Deployment struct {
 	hashes  int
 	Holders func() []*redistest.Server
 	all     []*redistest.Server
-	User    *User // the user that stores connect as; nil is the default user
+	User    *User // the user that stores connect as; nil means the default user
 }
 
 // deployments are the deployments on which all tests must pass.
@@ -44,7 +44,7 @@ var deployments = []struct {
 	}},
 	{"sentinel", sentinel},
 	{"hashed", func(t *testing.T) Deployment {
-		d := Standalone(t, Flavor(redistest.Valkey)) // the Cluster of the next one is of Redis
+		d := Standalone(t, Flavor(redistest.Valkey)) // the next deployment's Cluster runs Redis
 		d.hashes = 3
 		return d
 	}},
@@ -56,24 +56,23 @@ var deployments = []struct {
 	{"valkey", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Valkey)) }},
 }
 
-// chosen has the deployments that [Everywhere] tries. By default they are those of `make
-// test`: one server, a Cluster with shards, and Valkey with states in hashes.
+// chosen has the deployments that [Everywhere] uses. The default is those of `make test`: one server, a Cluster with
+// shards, and Valkey with states in hashes.
 var chosen = flag.String("deployments", "redis,sharded,hashed", "the deployments of Redis to try, between commas; all tries every one")
 
-// flavor has all deployments run one kind of server.
+// flavor makes all deployments run one kind of server.
 var flavor = flag.String("flavor", "", "redis or valkey: all deployments run this server")
 
-// Flavor returns the server that -flavor names, by default the usual one.
+// Flavor returns the server that -flavor selects, or else the default.
 func Flavor(usual redistest.Flavor) redistest.Flavor { return cmp.Or(redistest.Flavor(*flavor), usual) }
 
-// EveryClient has each of them tried with every client. Without it the clients take turns.
+// EveryClient makes tests run each deployment with every client. Without it the clients alternate.
 var EveryClient = flag.Bool("every-client", false, "try every deployment of Redis with every client")
 
-// Open opens a store on the deployment that a test runs on, with the client that it tries.
+// Open opens a store on the deployment of a test, with the test's client.
 type Open = func(t testing.TB, c redisstore.Config) *redisstore.Store
 
-// Everywhere runs a test on the chosen deployments. Stores connect as a user that has the
-// documented rights and no others.
+// Everywhere runs a test on the chosen deployments. Stores connect as a user with exactly the documented rights.
 func Everywhere(t *testing.T, test func(t *testing.T, d Deployment, client string, open Open)) {
 	t.Helper()
 	names := strings.Split(*chosen, ",")
@@ -85,7 +84,7 @@ func Everywhere(t *testing.T, test func(t *testing.T, d Deployment, client strin
 		turn++
 		own := turn % len(Adapters)
 		t.Run(kind.name, func(t *testing.T) {
-			t.Parallel() // they wait for servers most of the time
+			t.Parallel() // they spend most of the time waiting for servers
 			d := Guard(t, kind.start(t))
 			for m, adapter := range Adapters {
 				if m != own && !*EveryClient {
@@ -202,10 +201,10 @@ func OpenGoredis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 	return store
 }
 
-// Prefix returns a prefix that no other test has.
+// Prefix returns a prefix that no other test uses.
 func Prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
 
-// At is one server, with a user and password if it needs them ("user:pw@").
+// At returns the deployment of one server, with a user and password if it needs them ("user:pw@").
 func At(address, user string) Deployment {
 	url := "redis://" + user + address
 	return Deployment{URL: url, Goredis: func() redis.UniversalClient {
@@ -218,7 +217,7 @@ func At(address, user string) Deployment {
 	}}
 }
 
-// EachClient runs a test with either client.
+// EachClient runs a test with each client.
 func EachClient(t *testing.T, test func(t *testing.T, open func(testing.TB, Deployment, redisstore.Config) *redisstore.Store)) {
 	t.Helper()
 	for _, adapter := range Adapters {

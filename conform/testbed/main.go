@@ -11,12 +11,12 @@ import (
 // Main runs the tests of a package. A goroutine that outlives them is a failure.
 func Main(m *testing.M) {
 	redis.SetLogger(silence{})
-	// rueidis closes the connections of nodes that left a Cluster five seconds later, in
-	// a goroutine that cannot be ended before.
+	// rueidis closes the connections of nodes that left a Cluster five seconds later, in a goroutine that cannot be
+	// stopped earlier.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
-// silence is a logger for clients whose servers the tests kill.
+// silence is a logger for clients whose servers are killed on purpose.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}

@@ -11,12 +11,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Keys bounds the keys of a memory store in tests that open thousands of stores. With the default it has a
-// thousand shards, and to make their locks takes the race detector longer than a test.
+// Keys limits the keys of a memory store in tests that open thousands of stores. The default has a thousand shards,
+// and creating their locks under the race detector takes longer than a test.
 const Keys = 1 << 14
 
-// restored is a memory store that is saved and restored again and again: callers must not
-// notice.
+// restored is a memory store that is saved and restored repeatedly. Callers must not notice.
 type restored struct {
 	t   *testing.T
 	now func() time.Time
@@ -41,7 +40,7 @@ func NewRestored(t *testing.T, now func() time.Time) engine.Store {
 	return r
 }
 
-// restoreEvery is how many calls lie between two restores.
+// restoreEvery is the number of calls between two restores.
 const restoreEvery = 3
 
 // Do implements [engine.Store].
@@ -68,7 +67,7 @@ func (r *restored) restore() {
 	r.store = next
 }
 
-// Unwrap returns the store as it was restored last.
+// Unwrap returns the current store, as last restored.
 func (r *restored) Unwrap() engine.Store {
 	r.mu.Lock()
 	defer r.mu.Unlock()

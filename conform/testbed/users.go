@@ -12,22 +12,21 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The user that stores connect as, with the rights that [redisstore.Store.Permissions]
-// names and no others.
+// The user that stores connect as, with exactly the rights that [redisstore.Store.Permissions] lists.
 const (
 	UserName = "app"
 	UserWord = "pw"
 )
 
-// User gives the rights on a deployment's servers.
+// User manages the user's rights on a deployment's servers.
 type User struct {
 	servers []*redistest.Server
 	mu      sync.Mutex
 	given   map[string]bool // prefixes
 }
 
-// Guard returns the deployment for stores that connect as that user. When the test ends,
-// it reads the commands that the servers refused from their logs: known bug 46.
+// Guard returns the deployment for stores that connect as that user. When the test ends, it checks the servers' ACL
+// logs for commands that they refused: known bug 46.
 func Guard(t *testing.T, d Deployment) Deployment {
 	t.Helper()
 	d.User = &User{servers: d.all, given: map[string]bool{}}
@@ -63,10 +62,10 @@ func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	return all
 }
 
-// hashRights are what stores need besides where states are fields of hashes.
+// hashRights are the additional rights for states in hashes.
 const hashRights = " +hscan +pttl +hlen"
 
-// Permit lets stores with a prefix use it.
+// Permit grants the rights for a prefix.
 func (u *User) Permit(t testing.TB, prefix string) {
 	t.Helper()
 	if u == nil {

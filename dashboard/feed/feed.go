@@ -1,5 +1,5 @@
-// Package feed tells the page what happens: one second after the other, read once for all
-// clients, as server-sent events.
+// Package feed streams the counts of each second to the page as server-sent events. They are read once for all
+// clients.
 //
 //	feed.go    the seconds, and the streams that follow them
 //	stream.go  one client
@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// MaxStreams is how many streams are served at once. One more is refused.
+	// MaxStreams is the number of concurrent streams. Another one is refused.
 	MaxStreams = 16
-	// remembered is how many seconds a new stream is told of.
+	// remembered is the number of past seconds sent to a new stream.
 	remembered = 300
 	// interval is how often the counters are read.
 	interval = time.Second
 )
 
-// Config sets up a feed. Its functions are called by one goroutine.
+// Config configures a feed. Its functions are called by one goroutine.
 type Config struct {
-	// Read returns what has happened since it was last called.
+	// Read returns the changes since the previous call.
 	Read func(now time.Time) adminapi.Second
-	// Stand returns the snapshot of a second: the second, and how the program stands. It is
-	// called while a stream follows.
+	// Stand returns the snapshot for a second: the second, and the program's state. It is called only while a stream
+	// follows.
 	Stand func(s *adminapi.Second, now time.Time) *adminapi.Snapshot
 }
 
-// Feed reads once a second what the server has decided, however many streams there are. It
-// keeps the last five minutes.
+// Feed reads the server's counters once a second, regardless of the number of streams. It keeps the last five
+// minutes.
 type Feed struct {
 	config Config
 	end    chan struct{}
@@ -44,9 +44,9 @@ type Feed struct {
 	streams map[*stream]struct{}
 }
 
-// stream is one client that follows.
+// stream is one client that follows the feed.
 type stream struct {
-	// next has the latest snapshot, as JSON. A client that is slow misses some.
+	// next has the latest snapshot, as JSON. A slow client misses some.
 	next chan []byte
 }
 
@@ -81,7 +81,7 @@ func (f *Feed) run() {
 	}
 }
 
-// tick reads one second. Without streams only the history is kept.
+// tick reads one second. Without streams it only keeps the history.
 func (f *Feed) tick(now time.Time) {
 	s := f.config.Read(now)
 	f.mu.Lock()
@@ -96,7 +96,7 @@ func (f *Feed) tick(now time.Time) {
 	}
 	text, err := json.Marshal(f.config.Stand(&s, now))
 	if err != nil {
-		return // nothing of a snapshot can fail
+		return // encoding a snapshot cannot fail
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,8 +109,8 @@ func (f *Feed) tick(now time.Time) {
 	}
 }
 
-// follow begins a stream, and returns the seconds so far; ok is false if there are too many
-// streams, or the feed is closed.
+// follow starts a stream, and returns the seconds so far; ok is false if there are too many streams, or the feed is
+// closed.
 func (f *Feed) follow() (s *stream, seconds []adminapi.Second, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

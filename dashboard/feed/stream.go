@@ -11,16 +11,15 @@ import (
 const (
 	// writeTimeout is how long a client may take to read one event.
 	writeTimeout = 10 * time.Second
-	// checkEvery is how often a client is asked whether it may still follow.
+	// checkEvery is how often the client's permission is checked again.
 	checkEvery = 5 * time.Second
-	// MaxSnapshots is how many snapshots a client can ask for by number.
+	// MaxSnapshots is the largest number of snapshots that a client can request.
 	MaxSnapshots = 1000
 )
 
-// Serve streams the seconds so far, and then a snapshot each second, until the client
-// leaves, valid returns false, or the feed is closed. With n above 0 it ends after so many
-// snapshots. It returns false, and has written nothing, if there are [MaxStreams] streams
-// or the feed is closed.
+// Serve streams the seconds so far, and then a snapshot each second, until the client leaves, valid returns false, or
+// the feed is closed. With n above 0 it ends after n snapshots. It returns false, and has written nothing, if there
+// are [MaxStreams] streams or the feed is closed.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func() bool) bool {
 	s, seconds, ok := f.follow()
 	if !ok {
@@ -29,10 +28,10 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func()
 	defer f.leave(s)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes on each event at once
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must forward each event at once
 	out := &writer{w: w, control: http.NewResponseController(w)}
-	// The bounds of other calls would end the stream; each event has its own.
-	_ = out.control.SetReadDeadline(time.Time{}) // a recorder has none
+	// The server's usual deadlines would end the stream; each event has its own.
+	_ = out.control.SetReadDeadline(time.Time{}) // not supported by a recorder
 	history, err := json.Marshal(adminapi.PastSeconds{Seconds: seconds})
 	if err != nil || !out.write("history", history) {
 		return true
@@ -75,7 +74,7 @@ type writer struct {
 func (e *writer) write(name string, data []byte) bool {
 	e.buffer = append(e.buffer[:0], "event: "+name+"\ndata: "...)
 	e.buffer = append(append(e.buffer, data...), "\n\n"...)
-	_ = e.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a recorder has none
+	_ = e.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not supported by a recorder
 	if _, err := e.w.Write(e.buffer); err != nil {
 		return false
 	}

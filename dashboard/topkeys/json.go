@@ -44,7 +44,7 @@ func (e *Event) JSON(policy string) adminapi.Decided {
 	return d
 }
 
-// TimelineJSON returns the last decisions on a key, by the keys that it is counted as, under some policies.
+// TimelineJSON returns the last decisions on a key, which is counted under several keys, under some policies.
 func (t *Tracker) TimelineJSON(policies []string, keys ...string) adminapi.Timeline {
 	answer := adminapi.Timeline{Decisions: []adminapi.Decided{}}
 	for _, policy := range policies {

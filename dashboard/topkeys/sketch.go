@@ -2,25 +2,24 @@ package topkeys
 
 import "slices"
 
-// Subject is a policy and a key of it.
+// Subject is a key of a policy.
 type Subject struct{ Policy, Key string }
 
-// sketch counts the subjects with the highest counts, by the Space-Saving algorithm
-// (Metwally, Agrawal and El Abbadi, 2005): a new subject takes the place of the one with
-// the lowest count, and its count. So a count can be too high, by what was taken over, and
-// never too low; a subject that is not in the sketch was counted at most as often as the
-// lowest one.
+// sketch counts the most frequent subjects with the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, 2005): a
+// new subject replaces the one with the lowest count, and takes over its count. So a count can be too high, by the
+// part taken over, but never too low. A subject that is not in the sketch was counted at most as often as the lowest
+// one.
 type sketch struct {
 	entries map[Subject]*entry
-	heap    []*entry // the lowest count first
+	heap    []*entry // lowest count first
 	most    int
 }
 
 type entry struct {
 	of    Subject
 	count int64
-	over  int64 // how much of count was taken over
-	place int   // in the heap
+	over  int64 // the part of count that was taken over
+	place int   // index in the heap
 }
 
 func newSketch(most int) *sketch {
@@ -82,7 +81,7 @@ func (s *sketch) swap(a, b *entry) {
 	s.heap[a.place], s.heap[b.place] = a, b
 }
 
-// absent returns how often a subject that is not in the sketch can have been counted.
+// absent returns the largest possible count of a subject that is not in the sketch.
 func (s *sketch) absent() int64 {
 	if len(s.heap) < s.most {
 		return 0
@@ -90,8 +89,8 @@ func (s *sketch) absent() int64 {
 	return s.heap[0].count
 }
 
-// segment is what is kept of a span of time that has ended: the highest counts, and how
-// often any other subject can have been counted.
+// segment is the result for a past span of time: the highest counts, and the largest possible count of any other
+// subject.
 type segment struct {
 	top    []entry
 	absent int64

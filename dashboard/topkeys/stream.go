@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// maxSamples is how many events a second are counted one by one. Of more, a random
-	// share is counted, each for several.
+	// maxSamples is the number of events per second that are counted one by one. Above that, a random sample is
+	// counted, with each event weighted.
 	maxSamples = 5_000
-	// maxStride is how many events one sample stands for at most.
+	// maxStride is the largest number of events that one sample represents.
 	maxStride = 1 << 12
-	// tuneEvery is how often the share is chosen anew.
+	// tuneEvery is how often the sampling rate is adjusted.
 	tuneEvery = 100 * time.Millisecond
 )
 
@@ -21,12 +21,12 @@ const (
 type stream struct {
 	seen atomic.Int64 // events
 	next atomic.Int64 // the event to count next
-	_    [48]byte     // what follows changes seldom
+	_    [48]byte     // the fields below rarely change
 
 	mu           sync.Mutex
-	stride       int64 // how many events a sample stands for
+	stride       int64 // number of events that a sample represents
 	tuned        time.Time
-	tunedAt      int64 // seen then
+	tunedAt      int64 // value of seen then
 	widest       int64 // the largest stride of the last hour
 	widened      time.Time
 	minute, hour window
@@ -36,8 +36,8 @@ func newStream() *stream {
 	return &stream{stride: 1, widest: 1, minute: newWindow(10 * time.Second), hour: newWindow(10 * time.Minute)}
 }
 
-// add counts n events at an instant. of is called with one that stands for several, and
-// returns its subject, and false if it does not count.
+// add counts n events at an instant. It calls of for each sampled event, which returns the event's subject, or false
+// if it does not count.
 func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	end := s.seen.Add(int64(n))
 	if s.next.Load() >= end {
@@ -48,21 +48,21 @@ func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject
 	s.tune(now, end)
 	s.minute.turn(now)
 	s.hour.turn(now)
-	// Another call can have passed over events before this one.
+	// Another call can have skipped events before this one.
 	next := max(s.next.Load(), end-int64(n))
 	for next < end {
 		if subject, ok := of(int(next-end+int64(n)), s.stride); ok && subject.valid() {
 			s.minute.live.add(subject, s.stride)
 			s.hour.live.add(subject, s.stride)
 		}
-		// From 1 to twice the stride less 1: the stride on average, and no pattern of
-		// the requests can keep a key from being counted.
+		// From 1 to twice the stride less 1: the stride on average, so that no pattern of requests can keep a key
+		// from being counted.
 		next += 1 + rand.Int64N(2*s.stride-1)
 	}
 	s.next.Store(next)
 }
 
-// tune chooses the stride by the rate of events.
+// tune adjusts the stride to the rate of events.
 func (s *stream) tune(now time.Time, seen int64) {
 	elapsed := now.Sub(s.tuned)
 	if elapsed < tuneEvery {

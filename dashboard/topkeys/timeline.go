@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	// timelines is how many subjects have a timeline. One more takes the place of the one
-	// that was not seen for the longest time.
+	// timelines is the number of subjects with a timeline. Another one replaces the least recently seen.
 	timelines = 2048
-	// MaxEvents is how many decisions of a subject are kept.
+	// MaxEvents is the number of decisions kept for a subject.
 	MaxEvents = 32
 )
 
@@ -24,23 +23,23 @@ type Event struct {
 	// Failed is true if the decision is not known, or the request was invalid.
 	Failed                 bool
 	Cost, Limit, Remaining int64
-	// RetryAfter is that of a denied request; headgate.Never for one that never passes.
+	// RetryAfter is set for a denied request; headgate.Never if it can never pass.
 	RetryAfter time.Duration
 	// From is the name of the front end.
 	From string
-	// Counts is how many requests this one stands for.
+	// Counts is the number of requests that this event represents.
 	Counts int64
 }
 
-// timeline is the last events of the subjects that were seen last. It holds at most
-// timelines × MaxEvents events, 8 MiB with their keys.
+// timeline has the last events of recently seen subjects. It holds at most timelines × MaxEvents events, 8 MiB with
+// their keys.
 type timeline struct {
 	mu   sync.Mutex
 	all  map[Subject]*list.Element // of *ring
-	seen *list.List                // the latest first
+	seen *list.List                // most recent first
 }
 
-// ring is the last events of one subject. It grows to MaxEvents.
+// ring has the last events of one subject. It grows to MaxEvents.
 type ring struct {
 	of     Subject
 	events []Event
@@ -82,9 +81,8 @@ func (t *timeline) add(of Subject, e *Event) {
 	r.next = (r.next + 1) % MaxEvents
 }
 
-// Timeline returns the last decisions on the requests of a key under a policy, the latest
-// first. Requests that were allowed and those that were denied are sampled apart, so that
-// many of one kind do not hide the other.
+// Timeline returns the last decisions on the requests of a key under a policy, latest first. Allowed and denied
+// requests are sampled separately, so that many of one kind do not hide the other.
 func (t *Tracker) Timeline(policy, key string) (events []Event) {
 	t.timeline.mu.Lock()
 	defer t.timeline.mu.Unlock()

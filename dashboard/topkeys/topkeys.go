@@ -1,9 +1,8 @@
-// Package topkeys finds the keys with the most requests, those with the most refusals, and
-// those that a shadow would newly deny or allow, over the last minute and hour, in bounded
-// memory: at most 24 MiB, however many keys there are. Each count has bounds. Of the keys
-// that were seen last it keeps the last decisions, in 8 MiB more.
+// Package topkeys finds the keys with the most requests, those with the most denials, and those that a shadow would
+// newly deny or allow, over the last minute and hour, in bounded memory: at most 24 MiB, regardless of the number of
+// keys. Each count has bounds. It also keeps the last decisions of recently seen keys, in 8 MiB more.
 //
-//	topkeys.go  what is counted, and the report
+//	topkeys.go  the tracker, and the report
 //	stream.go   how many of the events are counted
 //	window.go   the last minute and hour as spans of time
 //	sketch.go   the highest counts of one span
@@ -21,19 +20,18 @@ import (
 )
 
 const (
-	// capacity is how many subjects are counted in one span of time, and keep how many
-	// of them are kept when it has ended.
+	// capacity is the number of subjects counted in one span of time, and keep the number kept when it has ended.
 	capacity = 1024
 	keep     = 256
-	// MaxReport is how many subjects a report has at most.
+	// MaxReport is the largest number of subjects in a report.
 	MaxReport = 1000
 )
 
-// Events are what is counted of a key.
+// Events is the kind of events counted for a key.
 type Events uint8
 
-// The events. Newly denied and newly allowed are requests whose answer would be another
-// one with a shadow of their policy in force.
+// The kinds of events. Newly denied and newly allowed are requests whose answer would change with a shadow of their
+// policy in force.
 const (
 	Requests Events = iota
 	Refusals
@@ -42,7 +40,7 @@ const (
 	kinds
 )
 
-// Words are the words for the events, by their numbers.
+// Words are the names of the kinds.
 var Words = [...]string{Requests: "requests", Refusals: "refusals", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
 
 func (e Events) String() string { return Words[e] }
@@ -53,7 +51,7 @@ type Tracker struct {
 	timeline *timeline
 }
 
-// New returns a tracker that has counted nothing.
+// New returns an empty tracker.
 func New() *Tracker {
 	t := &Tracker{timeline: newTimeline()}
 	for i := range t.streams {
@@ -66,47 +64,47 @@ func (s Subject) clone() Subject {
 	return Subject{Policy: s.Policy, Key: strings.Clone(s.Key)}
 }
 
-// valid reports whether the key is one that a request can be counted under. Requests with longer keys
-// are answered with an error, and keeping such keys would take unbounded memory.
+// valid reports whether requests can be counted under the key. Requests with longer keys are errors, and keeping such
+// keys would take unbounded memory.
 func (s Subject) valid() bool { return len(s.Key) <= engine.MaxKeyBytes }
 
-// Add counts n events at an instant. of is called with the index of one that stands for
-// several, and returns its subject, and false if it does not count. Subjects may be in
-// memory that the caller uses again. Keys of more than [engine.MaxKeyBytes] are not counted.
+// Add counts n events at an instant. It calls of with the index of each sampled event, which returns the event's
+// subject, or false if it does not count. Subjects may be in memory that the caller reuses. Keys of more than
+// [engine.MaxKeyBytes] are not counted.
 func (t *Tracker) Add(events Events, n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	t.streams[events].add(n, now, of)
 }
 
-// Record keeps a decision for the timeline of a subject.
+// Record adds a decision to the timeline of a subject.
 func (t *Tracker) Record(of Subject, e *Event) { t.timeline.add(of, e) }
 
-// Query selects what a report is about.
+// Query selects the content of a report.
 type Query struct {
-	// Of is what is counted.
+	// Of is the kind of events.
 	Of Events
-	// Hour counts those of the last hour instead of the last minute.
+	// Hour selects the last hour instead of the last minute.
 	Hour bool
-	// Now counts those of the last 10 to 20 s instead of the last minute: a key that has
-	// just become busy is soon among the first.
+	// Now selects the last 10 to 20 s instead of the last minute, so that a key that has just become busy soon ranks
+	// high.
 	Now bool
-	// Policy is the name of the only policy that counts; "" is all.
+	// Policy restricts the report to one policy; "" means all.
 	Policy string
-	// Most is how many subjects the report has, up to [MaxReport].
+	// Most is the number of subjects in the report, up to [MaxReport].
 	Most int
 }
 
 // Report is the subjects with the highest counts.
 type Report struct {
-	// Span is the time that was counted: up to a minute, an hour or 20 s, and at least five
-	// sixths of that, or half of 20 s, unless the server started later.
+	// Span is the time covered by the counts: up to a minute, an hour or 20 s, and at least five sixths of that, or
+	// half of 20 s, unless the server started later.
 	Span time.Duration
 	Top  []Count
-	// Sampled is true if there were so many events that a share of them was counted.
+	// Sampled is true if only a sample of the events was counted.
 	Sampled bool
 }
 
-// Count is how often a subject was counted: at least Least and at most Most times. If the
-// report is sampled, the bounds hold with a probability of more than 99.999 %.
+// Count is how often a subject was counted: at least Least and at most Most times. If the report is sampled, the
+// bounds hold with a probability of more than 99.999 %.
 type Count struct {
 	Subject
 

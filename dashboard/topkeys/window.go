@@ -2,16 +2,16 @@ package topkeys
 
 import "time"
 
-// segments is how many spans a window has: the current one, and those that have ended.
+// segments is the number of spans in a window: the current one, and past ones.
 const segments = 6
 
 // window counts the subjects of the last spans of time.
 type window struct {
 	length time.Duration // of one span
 	began  time.Time     // of the current span
-	first  time.Time     // when the window began to count
+	first  time.Time     // when the window started to count
 	live   *sketch
-	ended  [segments - 1]segment // the latest first
+	ended  [segments - 1]segment // latest first
 }
 
 func newWindow(length time.Duration) window {
@@ -36,8 +36,7 @@ func (w *window) turn(now time.Time) {
 	}
 }
 
-// span returns the time that the last spans of the window cover at an instant, the current
-// one included.
+// span returns the time that the last spans of the window cover at an instant, including the current one.
 func (w *window) span(now time.Time, last int) time.Duration {
 	begin := w.began.Add(-time.Duration(last-1) * w.length)
 	if w.first.After(begin) {
@@ -46,11 +45,10 @@ func (w *window) span(now time.Time, last int) time.Duration {
 	return now.Sub(begin)
 }
 
-// bounds are what is known of a count.
+// bounds are the bounds on a count.
 type bounds struct{ count, least, most int64 }
 
-// sum adds up the last spans, the current one included. most is complete for a subject that
-// some span has.
+// sum adds up the last spans, including the current one. most is complete for subjects in at least one span.
 func (w *window) sum(last int) map[Subject]*bounds {
 	all := map[Subject]*bounds{}
 	live := segment{absent: w.live.absent(), top: make([]entry, 0, len(w.live.heap))}

@@ -1,8 +1,7 @@
 package algo
 
-// algorithm is everything that differs between algorithms. Each algorithm's file fills in
-// one, and the table algorithms has them all. A property that is false and a function that
-// is nil are what the algorithm does without.
+// algorithm has everything that differs between algorithms. Each algorithm's file fills in one, and the table
+// algorithms has them all. An algorithm without a property or function leaves it false or nil.
 type algorithm struct {
 	// name is the name in configuration files and in store keys; aliases are further names
 	// in configuration files.
@@ -18,47 +17,44 @@ type algorithm struct {
 
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
-	// penalize counts a denied cost, for the field count_denied. unshare gives the state
-	// its own lists, so that penalize can be tried.
+	// penalize counts a denied cost, for the field count_denied. unshare gives the state its own lists, so that
+	// penalize can be tried.
 	penalize func(s *State, l *Limit, t Instant, cost int64)
 	unshare  func(s *State)
-	// delay returns how long an admitted caller must wait before it goes on.
+	// delay returns how long an admitted caller must wait.
 	delay func(s *State, l *Limit, cost int64) int64
-	// lends reports whether a reservation may be charged before its units are there.
+	// lends reports whether a reservation may be charged before its units have refilled.
 	lends func(s *State, l *Limit) bool
 	// longestDelay bounds the delay of a reservation that accepts longest.
 	longestDelay func(l *Limit, longest int64) int64
-	// spare returns how many units a settlement can charge beyond a reservation: as many as would
-	// pass now if the capacity were twice as large, a bucket's debt and a pacer's queue included.
+	// spare returns how many units a settlement can charge beyond a reservation: as many as would pass now if the
+	// capacity were twice as large, including a bucket's debt and a pacer's queue.
 	spare func(s *State, l *Limit, t Instant) int64
-	// hold charges a reservation whose units its holder has until the settlement, which releases them:
-	// by default it is charged as a request is, and settled by what was used.
+	// hold charges a reservation whose units are held until the settlement releases them. By default it is charged
+	// like a request, and settled with the used units.
 	hold    func(s *State, l *Limit, t Instant, holder string, units int64)
 	release func(s *State, holder string)
 	// giveHeld returns n units of a reservation: by default a give by handle.
 	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held)
-	// mostCharged returns the most units that an untouched limit admits at once: by default
-	// the capacity.
+	// mostCharged returns the most units that a full limit admits at once: by default the capacity.
 	mostCharged func(l *Limit) int64
 	// sharesBound returns by how many units shares among n processes can exceed the limit:
 	// by default twice the most that can be charged.
 	sharesBound func(l *Limit, n int64) int64
-	// cover returns a limit that admits no less, wherever the state of this one is: by
-	// default the limit itself, if it has units to count.
+	// cover returns a limit that admits at least as much in any state of this one: by default the limit itself, if it
+	// has units to count.
 	cover func(l *Limit) (cover Limit, ok bool)
-	// windowLeft returns how long units charged at an instant stay in one window or segment,
-	// whose time to reset is known: by default for ever.
+	// windowLeft returns how long units charged at an instant stay in one window or segment, whose time to reset is
+	// known: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
-	// waitByReset returns how long no n units pass, if the time to reset alone says so: by
-	// default 0.
+	// waitByReset returns how long no n units pass, if that follows from the time to reset: by default 0.
 	waitByReset func(l *Limit, n, reset int64) int64
 }
 
-// arithmetic is what every algorithm does with a state under a limit.
+// arithmetic is the operations of an algorithm on a state under a limit.
 type arithmetic interface {
-	// behind returns how far the clock is behind the state's instant (rule 8): the decision
-	// is made as of that instant. far is set if that is too long to wait for, and the state
-	// moves to now instead.
+	// behind returns how far the clock is behind the state's instant (rule 8): the decision is made as of that
+	// instant. far is set if that is too long to wait for; the state then moves to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
 	// pull moves the state to now, on copies of its lists.
 	pull(l *Limit, t Instant)
@@ -70,46 +66,44 @@ type arithmetic interface {
 	wait(l *Limit, t Instant, cost int64) (wait int64, window int)
 	// room returns how many units would pass now.
 	room(l *Limit, t Instant) int64
-	// charge spends the cost, which wait has allowed. It returns how long after the instant
-	// the units count.
+	// charge spends the cost, which wait has allowed. It returns how long after the instant the units count.
 	charge(l *Limit, t Instant, cost, ahead int64) (after int64)
-	// give returns n units to the limit: those of the charge with the handle taken or, for 0,
-	// the oldest. Units that were never spent cannot come back.
+	// give returns n units to the limit: of the charge with the handle taken or, for 0, the oldest. Units that were
+	// never spent are not given back.
 	give(l *Limit, t Instant, n, taken int64)
-	// report fills in the outcome's limit, remaining and reset: those of the window that
-	// denies or, if none does, of the window with the least left.
+	// report fills in the outcome's limit, remaining and reset: of the window that denies or, if none does, of the
+	// window with the fewest remaining units.
 	report(l *Limit, t Instant, o *Outcome)
-	// ttl returns the time until the state equals no state: 0 if it already does.
+	// ttl returns the time until the state equals no state, or 0 if it already does.
 	ttl(l *Limit, t Instant) int64
 	append(to []byte) []byte
 	decode(d *decoder)
 }
 
-// properties are what layers, stores and front ends need to know. An entry that sets one
-// says why.
+// properties are used by layers, stores and front ends. Entries that set one give the reason.
 type properties struct {
-	// allowsAll and deniesAll: every request has the same answer, and no state is kept.
+	// allowsAll and deniesAll: every request has the same answer, and there is no state.
 	allowsAll, deniesAll bool
-	// refills: the limit has one rate and a burst, and refills all the time.
+	// refills: the limit has one rate and a burst, and refills continuously.
 	refills bool
 	// oneByOne: units refill one by one, the period divided by the count apart, and not
 	// several at once.
 	oneByOne bool
-	// burstIsCount: the burst is by default the count of the rate, and not 1.
+	// burstIsCount: the default burst is the count of the rate instead of 1.
 	burstIsCount bool
 	// inWords: a state is two words, as words.go writes it.
 	inWords bool
 	// holds: units are held by permits until they are released.
 	holds bool
-	// delays: the limit does not keep a reservation from waiting for its units.
+	// delays: the limit does not prevent a reservation from waiting for its units.
 	delays bool
-	// repeatable: once one unit was denied, none passes before the wait is over unless
-	// units are given back. So the denial can be repeated without the store.
+	// repeatable: once one unit was denied, none passes before the wait is over unless units are given back, so the
+	// denial can be repeated without the store.
 	repeatable bool
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable bool
-	// keepsTimes: each unit is kept with its own time. So any span has at most the units of
-	// the limit, units can be entered at a later time, and all windows have one newest unit.
+	// keepsTimes: each unit is stored with its own time. So any span has at most the units of the limit, units can be
+	// entered at a later time, and all windows have the same newest unit.
 	keepsTimes bool
 	// divides: all keys of a name space count in one counter, which divides its units among them.
 	divides bool

@@ -2,15 +2,15 @@ package algo
 
 import "time"
 
-// Anchor is the start of one calendar window, by the clock of the limit's time zone: the others start on the
-// same weekday, day of the month or of the year, and at the same time. A month without the day, such as
-// April for the 31st, starts on its last day. The zero value is no anchor.
+// Anchor is the start of one calendar window, by the clock of the limit's time zone. The others start at the same
+// time, on the same weekday, day of the month or day of the year. A month without the day, such as April for the
+// 31st, starts on its last day. The zero value is no anchor.
 type Anchor struct {
 	Year                     int16
 	Month, Day, Hour, Minute uint8
 }
 
-// calendarAnchor is that of a limit without an anchor: the first of January, a Monday, at midnight.
+// calendarAnchor is used for a limit without an anchor: January 1, a Monday, at midnight.
 var calendarAnchor = Anchor{Year: 2001, Month: 1, Day: 1}
 
 const (
@@ -18,7 +18,7 @@ const (
 	anchorTime = "2006-01-02T15:04"
 )
 
-// ParseAnchor reads a date of the years 1 to 9999, or a date with a time, such as 2026-01-31T17:30.
+// ParseAnchor parses a date of the years 1 to 9999, or a date with a time, such as 2026-01-31T17:30.
 func ParseAnchor(text string) (a Anchor, ok bool) {
 	layout := anchorDate
 	if len(text) > len(anchorDate) {
@@ -31,7 +31,7 @@ func ParseAnchor(text string) (a Anchor, ok bool) {
 	return Anchor{int16(t.Year()), uint8(t.Month()), uint8(t.Day()), uint8(t.Hour()), uint8(t.Minute())}, true
 }
 
-// String returns the text that ParseAnchor reads, "" for no anchor.
+// String returns the text in the form that ParseAnchor reads, or "".
 func (a Anchor) String() string {
 	if a == (Anchor{}) {
 		return ""
@@ -43,12 +43,12 @@ func (a Anchor) String() string {
 	return a.clock().Format(layout)
 }
 
-// clock returns what the clock shows at the anchor, as if in UTC.
+// clock returns the anchor's date and time as if in UTC.
 func (a Anchor) clock() time.Time {
 	return time.Date(int(a.Year), time.Month(a.Month), int(a.Day), int(a.Hour), int(a.Minute), 0, 0, time.UTC)
 }
 
-// start returns when the window starts that is n units after the one which starts on, or near, t's date.
+// start returns the start of the window n units after the one that starts on or near t's date.
 func (a Anchor) start(unit Unit, t time.Time, n int) int64 {
 	year, month, day := t.Date()
 	switch unit {
@@ -70,11 +70,10 @@ func (a Anchor) dayOf(year int, month time.Month) (y int, m time.Month, day int)
 	return last.Year(), last.Month(), min(int(a.Day), last.Day())
 }
 
-// shows returns the instant at which a zone's clock shows the anchor's time on a date: the first of two if
-// the clock is set back over it, and the moment of the change if the clock skips it. (time.Date promises
-// neither.)
+// shows returns the instant at which a zone's clock shows the anchor's time on a date: the first of two if the clock
+// is set back over it, and the moment of the change if the clock skips it. (time.Date guarantees neither.)
 func (a Anchor) shows(zone *time.Location, year int, month time.Month, day int) int64 {
-	const farther = 36 * time.Hour // than any zone's offset from UTC plus a change of it
+	const farther = 36 * time.Hour // more than any zone's offset from UTC plus a clock change
 	utc := time.Date(year, month, day, int(a.Hour), int(a.Minute), 0, 0, time.UTC)
 	before := utc.Add(-farther).In(zone)
 	for _, side := range [...]time.Time{before, utc.Add(farther).In(zone)} {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// BenchmarkAllow decides one request after another on one state, of which about half
-// pass: what the call through the table of algorithms costs.
+// BenchmarkAllow decides requests one after another on one state; about half of them pass. It shows the cost of a
+// call through the table of algorithms.
 func BenchmarkAllow(b *testing.B) {
 	for _, text := range []string{
 		"100/s", "pacer 100/s max_queue 10", "fixed-window 100/1s", "sliding-window 100/1s segments 10",
@@ -35,7 +35,7 @@ func BenchmarkAllow(b *testing.B) {
 	}
 }
 
-// BenchmarkQuick decides as stores do on states of two words.
+// BenchmarkQuick decides like stores do for states of two words.
 func BenchmarkQuick(b *testing.B) {
 	for _, text := range []string{"100/s", "fixed-window 100/1s"} {
 		b.Run(text, func(b *testing.B) {

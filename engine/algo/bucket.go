@@ -1,6 +1,6 @@
 package algo
 
-// tokenBucket is also GCRA and the leaky bucket as a meter: they are the same arithmetic.
+// tokenBucket also implements GCRA and the leaky bucket as a meter, whose arithmetic is the same.
 var tokenBucket = algorithm{
 	name:    "token-bucket",
 	aliases: []string{"gcra", "leaky-bucket", "funnel"},
@@ -8,16 +8,16 @@ var tokenBucket = algorithm{
 	properties: properties{
 		refills:      true,
 		oneByOne:     true,
-		inWords:      true, // what is missing, and the instant
+		inWords:      true, // the missing amount, and the instant
 		burstIsCount: true, // as users of token buckets expect
 		delays:       true, // it lends
-		repeatable:   true, // tokens come with time alone
+		repeatable:   true, // tokens come only with time
 		prefetchable: true, // all tokens are alike
 	},
 	on:     onBucket,
 	shares: bucketShares,
-	// A faster rate of another version ends with the charge, and with it the delay that
-	// this rate promised.
+	// If another version has a faster rate, its rate ends with the charge, and with it the delay that this rate
+	// promised.
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
@@ -27,9 +27,8 @@ var tokenBucket = algorithm{
 
 func onBucket(s *State) arithmetic { return &s.bucket }
 
-// StoredBucket returns the state of a token bucket or a pacer from what a store keeps of
-// it: the instant of its last change, what is missing in whole tokens and in parts of
-// 1/period token, and the numbers under which it was written.
+// StoredBucket returns the state of a token bucket or a pacer from its stored form: the instant of its last change,
+// the missing amount in whole tokens and in parts of 1/period token, and the numbers under which it was written.
 func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 	missing := product(whole, period).plus(uint128{lo: uint64(part)})
 	return State{algorithm: a, bucket: Bucket{Missing: missing, Count: count, Period: period, At: at}}
@@ -37,11 +36,9 @@ func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 
 // Bucket is the state of a token bucket or a pacer.
 //
-// It keeps what is missing from a full bucket, in units of 1/Period token. One
-// microsecond then refills exactly Count of these units, and no fraction is lost. Missing
-// may exceed the capacity: by the queue of a pacer, by debt, or by what another version
-// of the limit has spent. Count and Period are the rate under which the state was
-// written.
+// It stores the amount missing from a full bucket, in units of 1/Period token. One microsecond then refills exactly
+// Count of these units, without rounding. Missing may exceed the capacity: by the queue of a pacer, by debt, or by
+// spending under another version of the limit. Count and Period are the rate under which the state was written.
 type Bucket struct {
 	Missing uint128
 	Count   int64
@@ -49,13 +46,11 @@ type Bucket struct {
 	At      int64
 }
 
-// full returns B·P: the amount in a full bucket of the limit's capacity, in the bucket's
-// unit.
+// full returns B·P: the amount in a full bucket of the limit's capacity, in the bucket's unit.
 func (b *Bucket) full(l *Limit) uint128 { return product(l.Burst, b.Period) }
 
-// deepest returns the largest amount that may be missing after a charge: a full bucket
-// plus the longest queue or the largest debt. Where the next request pays, it is the
-// largest amount that may be missing before a charge.
+// deepest returns the largest amount that may be missing after a charge: a full bucket plus the longest queue or the
+// largest debt. With next_pays, it is the largest amount that may be missing before a charge.
 func (b *Bucket) deepest(l *Limit) uint128 {
 	full := b.full(l)
 	switch {
@@ -68,12 +63,11 @@ func (b *Bucket) deepest(l *Limit) uint128 {
 	}
 }
 
-// fresh returns an untouched bucket at the limit's own rate.
+// fresh returns a full bucket at the limit's own rate.
 func fresh(l *Limit, now int64) Bucket { return Bucket{Count: l.Count, Period: l.Period, At: now} }
 
-// Depth returns the largest amount that can be missing from a bucket or pacer, debt or
-// queue included, as whole tokens and parts of 1/Period token. Stores that decide without
-// this package use it.
+// Depth returns the largest amount that can be missing from a bucket or pacer, including debt or queue, as whole
+// tokens and parts of 1/Period token. Stores that decide without this package use it.
 func (l *Limit) Depth() (whole, part int64) {
 	b := fresh(l, 0)
 	return b.deepest(l).over(l.Period)
@@ -89,9 +83,8 @@ func (b *Bucket) slower(l *Limit) bool {
 // under reports whether the state was written under the limit's rate.
 func (b *Bucket) under(l *Limit) bool { return b.Count == l.Count && b.Period == l.Period }
 
-// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if
-// that is longer than a refill, at the rate in force, of the capacity and of all that is
-// missing.
+// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if that is longer than a
+// refill, at the effective rate, of the capacity and of the missing amount.
 func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	us = b.At - t.Now
 	if us <= 0 || b.absent() {
@@ -104,8 +97,8 @@ func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 
 func (b *Bucket) pull(_ *Limit, t Instant) { b.At = t.Now }
 
-// settle refills the bucket up to the instant, at the rate in force: the faster of the
-// rate under which it was written and the limit's own (rule 10).
+// settle refills the bucket up to the instant at the effective rate: the faster of the rate under which it was
+// written and the limit's own (rule 10).
 func (b *Bucket) settle(l *Limit, t Instant) {
 	if b.absent() {
 		*b = fresh(l, t.Now)
@@ -127,17 +120,16 @@ func (b *Bucket) convertIfSlower(l *Limit) {
 	}
 }
 
-// convert expresses what is missing in the limit's own rate and rounds it up, against the
-// caller (rule 10). It converts whole tokens and the fraction separately, because
-// Missing·P′ may exceed 128 bits.
+// convert expresses the missing amount in the limit's own rate and rounds it up, against the caller (rule 10). It
+// converts whole tokens and the fraction separately, because Missing·P′ may exceed 128 bits.
 func (b *Bucket) convert(l *Limit) {
 	tokens, fraction := b.Missing.over(b.Period)
 	b.Missing = product(tokens, l.Period).plus(uint128{lo: uint64(product(fraction, l.Period).ceilOver(b.Period))})
 	b.Count, b.Period = l.Count, l.Period
 }
 
-// depthUnits returns what can be missing from a bucket as whole units, rounded up. Where the
-// next request pays that is the burst, because no cost above it adds up with others.
+// depthUnits returns the largest missing amount in whole units, rounded up. With next_pays that is the burst, because
+// no cost above it adds up with others.
 func (l *Limit) depthUnits() int64 {
 	if l.NextPays {
 		return l.Burst
@@ -149,8 +141,8 @@ func (l *Limit) depthUnits() int64 {
 	return min(units, mostDepth)
 }
 
-// LongestRefill returns how long a limit with a burst takes to refill it, with its debt or
-// queue, in µs. Where the next request pays it is the burst alone.
+// LongestRefill returns how long a limit with a burst takes to refill it, including its debt or queue, in µs. With
+// next_pays it is only the burst.
 func (l *Limit) LongestRefill() int64 {
 	b := fresh(l, 0)
 	if l.NextPays {
@@ -159,21 +151,20 @@ func (l *Limit) LongestRefill() int64 {
 	return b.deepest(l).ceilOver(l.Count)
 }
 
-// mostDepth bounds what depthUnits returns for a pacer with a long wait at a fast rate, so that
-// bounds of several depths do not overflow.
+// mostDepth bounds depthUnits for a pacer with a long wait at a fast rate, so that sums of several depths do not
+// overflow.
 const mostDepth = 1 << 60
 
 // century is 36525 days in µs.
 const century = 36525 * 24 * 3600 * 1_000_000
 
-// Most returns the largest cost of a limit whose next request pays: it refills within 100
-// years, and stores count it exactly.
+// Most returns the largest cost of a limit with next_pays: it refills within 100 years, and stores count it exactly.
 func (l *Limit) Most() int64 {
 	units, _ := product(century, l.Count).over(l.Period)
 	return min(units, 1<<51)
 }
 
-// price returns the amount that must be there for a cost to pass.
+// price returns the amount that must be available for a cost to pass.
 func (b *Bucket) price(l *Limit, cost int64) uint128 {
 	if l.NextPays {
 		return uint128{}
@@ -181,7 +172,7 @@ func (b *Bucket) price(l *Limit, cost int64) uint128 {
 	return product(cost, b.Period)
 }
 
-// HasDebt reports whether Queue is a debt, and not the queue of a pacer.
+// HasDebt reports whether Queue is a debt, not the queue of a pacer.
 func (l *Limit) HasDebt() bool { return l.Algorithm != Pacer && l.Queue > 0 }
 
 func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
@@ -191,7 +182,7 @@ func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) 
 	}
 	over := b.Missing.plus(price).minus(depth)
 	if l.HasDebt() && !l.NextPays {
-		// A bucket in debt lets nothing pass until it holds something: a > 0.
+		// A bucket in debt admits nothing until it is above zero: a > 0.
 		if positive := b.Missing.plus(uint128{lo: 1}).minus(b.full(l)); over.less(positive) {
 			over = positive
 		}
@@ -213,7 +204,7 @@ func (b *Bucket) room(l *Limit, _ Instant) int64 {
 	return units
 }
 
-// charge spends the cost at the limit's own rate, and the bucket then keeps that rate.
+// charge spends the cost at the limit's own rate, which the bucket then keeps.
 func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 	if !b.under(l) {
 		b.convert(l)
@@ -222,7 +213,7 @@ func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-// give returns units. The bucket keeps the rate in force.
+// give returns units. The bucket keeps the effective rate.
 func (b *Bucket) give(l *Limit, t Instant, n, _ int64) {
 	b.Missing = b.Missing.minus(product(n, b.Period))
 }

@@ -1,7 +1,7 @@
 package algo
 
-// longestLoan bounds the delay of a token bucket: no bucket has more than MaxUnits units
-// reserved ahead, as many as a pacer's queue may hold.
+// longestLoan bounds the delay of a token bucket: at most MaxUnits units are reserved ahead, as many as a pacer's
+// queue may hold.
 func (l *Limit) longestLoan(longest int64) int64 {
 	if l.NextPays {
 		longest = min(longest, century/2) // its cost comes on top
@@ -10,8 +10,7 @@ func (l *Limit) longestLoan(longest int64) int64 {
 	return min(longest, span)
 }
 
-// spare returns how many units can be charged beyond a reservation: those that a debt or a queue has
-// room for, and one capacity.
+// spare returns how many units can be charged beyond a reservation: the room of a debt or a queue, and one capacity.
 func (b *Bucket) spare(l *Limit) int64 {
 	depth := b.deepest(l).plus(b.full(l))
 	if l.NextPays {
@@ -21,10 +20,9 @@ func (b *Bucket) spare(l *Limit) int64 {
 	return units
 }
 
-// giveHeld returns n units of a reservation: no more than are still missing of the charge
-// if older charges refill first, and no more than leaves the slots of later callers where
-// they are. The units that wait in slots behind the reservation are not given back,
-// because their callers have their slots already.
+// giveHeld returns n units of a reservation: at most the part of the charge that is still missing if older charges
+// refill first, and only as much as leaves the slots of later callers unchanged. Units in slots after the reservation
+// are not given back, because their callers already have their slots.
 func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held) {
 	left := h.Ends - now // the time in which the rest of the charge refills
 	if left <= 0 {
@@ -34,7 +32,7 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held) {
 	if !b.under(l) {
 		part, _ = product(part, b.Period).over(l.Period)
 	}
-	// At a rate that another version has made faster, it may have refilled since then.
+	// If another version has made the rate faster, it may have refilled since then.
 	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count))
 	if all := product(n, b.Period); all.less(back) {
 		back = all
@@ -45,12 +43,12 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held) {
 	b.Missing = b.Missing.minus(back)
 }
 
-// behindReservation returns the amount that waits in slots behind a reservation whose
-// charge refills within left µs. It counts in whole µs, rounded up.
+// behindReservation returns the amount waiting in slots after a reservation whose charge refills within left µs. It
+// counts in whole µs, rounded up.
 func (b *Bucket) behindReservation(l *Limit, left int64) uint128 {
 	waiting := b.Missing.minus(b.full(l))
 	if !b.under(l) {
-		return waiting // the rate has changed: any of it may be behind
+		return waiting // the rate has changed, so all of it may be later
 	}
 	later := b.Missing.ceilOver(b.Count) - left
 	if later <= 0 {

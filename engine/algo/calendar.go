@@ -2,7 +2,7 @@ package algo
 
 import "time"
 
-// Unit is the calendar unit that one calendar window spans.
+// Unit is the length of a calendar window.
 type Unit uint8
 
 // The calendar units. Minutes and hours are spans of real time that start when the zone's
@@ -19,8 +19,8 @@ const (
 	Year
 )
 
-// CalendarWindow returns the window [start, end) of the unit that contains now, in
-// microseconds since 1970. The zero anchor is none.
+// CalendarWindow returns the window [start, end) of the unit that contains now, in microseconds since 1970. The zero
+// anchor means no anchor.
 func CalendarWindow(unit Unit, zone *time.Location, anchor Anchor, now int64) (start, end int64) {
 	if unit == Minute || unit == Hour {
 		return spanWindow(unit, zone, now)
@@ -32,15 +32,15 @@ func CalendarWindow(unit Unit, zone *time.Location, anchor Anchor, now int64) (s
 	for start = anchor.start(unit, t, n); now < start; n-- {
 		start = anchor.start(unit, t, n-1)
 	}
-	// Where the clock is set back across midnight, yesterday's date shows again after today's window
-	// has begun: today's window goes on.
+	// If the clock is set back across midnight, yesterday's date shows again after today's window has begun; today's
+	// window then continues.
 	for end = anchor.start(unit, t, n+1); now >= end; n++ {
 		start, end = end, anchor.start(unit, t, n+2)
 	}
 	return start, end
 }
 
-// calendarWindow is CalendarWindow of a limit.
+// calendarWindow is CalendarWindow for a limit.
 func (l *Limit) calendarWindow(now int64) (start, end int64) {
 	return CalendarWindow(l.Unit, l.Zone, l.Anchor, now)
 }
@@ -52,8 +52,8 @@ func (l *Limit) NextWindows(now int64) (start, end, next int64) {
 	return start, end, next
 }
 
-// LongestWindow returns the length in µs of the longest window that a limit can have: of a
-// calendar's day 25 hours, because clocks are set back.
+// LongestWindow returns the length in µs of the longest window that a limit can have: for a calendar day 25 hours,
+// because clocks are set back.
 func (l *Limit) LongestWindow() int64 {
 	length := l.Longest()
 	const day = 24 * time.Hour

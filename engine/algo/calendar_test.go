@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// zones returns every IANA zone, one for each set of equal ones.
+// zones returns every IANA zone, but only one of each group of equal zones.
 func zones(t *testing.T) (found []*time.Location) {
 	t.Helper()
 	file, err := zip.OpenReader(filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip")) //nolint:staticcheck // the Go that runs the tests
@@ -50,8 +50,7 @@ func zones(t *testing.T) (found []*time.Location) {
 	return found
 }
 
-// changes returns the instants from 1970 to 2040 at which a zone's clock changes, and
-// some between.
+// changes returns the instants from 1970 to 2040 at which a zone's clock changes, and some in between.
 func changes(zone *time.Location) (found []int64) {
 	offset := func(at int64) int {
 		_, seconds := time.Unix(at, 0).In(zone).Zone()
@@ -79,9 +78,9 @@ func changes(zone *time.Location) (found []int64) {
 	return found
 }
 
-// In every zone, around every change of its clock, the windows of each unit follow one
-// another without gap and overlap, and all instants of a window have the same window. A
-// window of an hour or a minute is at least that long, and shorter than twice that.
+// In every zone, around every change of its clock, the windows of each unit are contiguous without overlap, and all
+// instants of a window map to that window. A window of an hour or a minute is at least that long, and less than twice
+// as long.
 func TestCalendarWindowsTileTheTimeLine(t *testing.T) {
 	lengths := map[algo.Unit]time.Duration{
 		algo.Minute: time.Minute, algo.Hour: time.Hour, algo.Day: 24 * time.Hour, algo.Week: 7 * 24 * time.Hour,
@@ -100,7 +99,7 @@ func TestCalendarWindowsTileTheTimeLine(t *testing.T) {
 	}
 }
 
-// TestAnchors: windows start on the anchor's day, or on the last day of a shorter month, at its time.
+// TestAnchors checks that windows start on the anchor's day and time, or on the last day of a shorter month.
 func TestAnchors(t *testing.T) {
 	paris, err := time.LoadLocation("Europe/Paris")
 	if err != nil {

@@ -1,9 +1,9 @@
 package algo
 
-// Pass decides a request whose waits are known: whether all of its steps have room. Steps of
-// choices 1, 2, … take part one choice after another. Of them the first that has room beside the
-// steps of choice 0 is charged, and the steps of the others are set aside, as if they had no cost.
-// Of a denied request only the choice with the shortest wait is not set aside.
+// Pass decides a request whose waits are known, by whether all of its steps have room. Steps of choices 1, 2, … are
+// alternatives: the first choice that has room, together with the steps of choice 0, is charged, and the steps of the
+// others are set aside, as if they had no cost. In a denied request all choices except the one with the shortest wait
+// are set aside.
 func Pass(steps []Step) (allowed bool) {
 	last := uint8(0)
 	allowed = true
@@ -25,7 +25,7 @@ func Pass(steps []Step) (allowed bool) {
 	return shortest == 0
 }
 
-// Choose sets the steps of all choices but one aside.
+// Choose sets aside the steps of all choices except one.
 func Choose(steps []Step, choice uint8, allowed bool) {
 	for i := range steps {
 		s := &steps[i]
@@ -35,8 +35,8 @@ func Choose(steps []Step, choice uint8, allowed bool) {
 	}
 }
 
-// waitOf returns the longest wait of a choice's steps and those of choice 0; ok is false if no
-// step is of the choice.
+// waitOf returns the longest wait among the steps of a choice and of choice 0; ok is false if no step belongs to the
+// choice.
 func waitOf(steps []Step, choice uint8) (wait int64, ok bool) {
 	for i := range steps {
 		if s := &steps[i]; s.Choice == 0 || s.Choice == choice {

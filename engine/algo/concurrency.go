@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// concurrency bounds the units held at the same time. Its verbs are in hold.go: units are
-// held by an id, so nothing is charged or given without one.
+// concurrency bounds the units held at the same time. Its verbs are in hold.go: units are held by an id, so nothing
+// is charged or given without one.
 var concurrency = algorithm{
 	name:       "concurrency",
 	fields:     []string{"lease", "name"},
-	properties: properties{holds: true}, // a unit comes back when its holder says so, or is gone
+	properties: properties{holds: true}, // a unit comes back when its holder releases it or is gone
 	on:         func(s *State) arithmetic { return &s.permits },
 	shares: func(l *Limit, n int64) []Share {
 		own := *l
@@ -22,10 +22,10 @@ var concurrency = algorithm{
 		return []Share{{Limit: own, Own: true, Scale: 1}}
 	},
 	hold: func(s *State, l *Limit, t Instant, holder string, units int64) {
-		s.permits.acquire(l, t, strings.Clone(holder), units) // the state keeps it
+		s.permits.acquire(l, t, strings.Clone(holder), units) // the state retains it
 	},
 	release: func(s *State, holder string) { s.permits.release(holder) },
-	// Each process gives out its share of the permits, and the store can have given out all.
+	// Each process gives out its share of the permits, while the store may have given out all.
 	sharesBound: func(l *Limit, _ int64) int64 { return l.Count },
 }
 
@@ -53,8 +53,7 @@ type Permits struct {
 	latest int64
 }
 
-// lease is one permit. It keeps its own length, so that another version of the limit does
-// not shorten it.
+// lease is one permit. It stores its own length, so that another version of the limit does not shorten it.
 type lease struct {
 	expires int64
 	length  int64
@@ -72,13 +71,13 @@ func (s *Permits) clone() *Permits {
 	return c
 }
 
-// behind reports whether the clock is behind the start of a permit. Such a permit lasts
-// no longer than its own length from now (rule 8).
+// behind reports whether the clock is behind the start of a permit. Such a permit lasts at most its own length from
+// now (rule 8).
 func (s *Permits) behind(_ *Limit, t Instant) (us int64, far bool) {
 	return 0, s != nil && len(s.list) > 0 && t.Now < s.latest
 }
 
-// pulled returns the permits as they stand after the clock was set back.
+// pulled returns the permits after the clock was set back.
 func (s *Permits) pulled(t Instant) *Permits {
 	c := s.clone()
 	for i := range c.list {
@@ -135,7 +134,7 @@ func (s *Permits) units(id string) int64 {
 	return 0
 }
 
-// waitBeside returns how long until the cost fits beside the units of all other holders.
+// waitBeside returns how long until the cost fits in addition to the units of all other holders.
 func (s *Permits) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > l.Count {
 		return Never
@@ -162,7 +161,7 @@ func (s *Permits) acquire(l *Limit, t Instant, id string, cost int64) {
 	s.latest = t.Now
 }
 
-// renew extends the holder's permit; false means that it is lost.
+// renew extends the holder's permit. It returns false if the permit is lost.
 func (s *Permits) renew(l *Limit, t Instant, id string) bool {
 	i := s.find(id)
 	if i < 0 {
@@ -172,7 +171,7 @@ func (s *Permits) renew(l *Limit, t Instant, id string) bool {
 	return true
 }
 
-// release removes the holder's permit; false means that the id held none.
+// release removes the holder's permit. It returns false if the id held none.
 func (s *Permits) release(id string) bool {
 	i := s.find(id)
 	if i < 0 {

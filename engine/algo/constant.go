@@ -1,7 +1,7 @@
 package algo
 
-// Limits with the same answer to every request keep no state. Nor does None, the algorithm
-// of a limit that was not built: it denies.
+// Limits with the same answer to every request have no state. Neither has None, the algorithm of an invalid limit,
+// which denies.
 var (
 	none = algorithm{name: "none", on: onDenied, shares: ownShare}
 

@@ -1,20 +1,20 @@
 // Package algo has the arithmetic of every limit: pure steps from (state, limit, now,
 // cost) to (state, outcome).
 //
-// Nothing here reads a clock, takes a lock or does I/O, and no float takes part.
-// Instants and spans are whole microseconds; counts are whole units. The same steps exist
-// as Lua inside Redis. Tests compare both with a model that uses big integers.
+// Nothing here reads a clock, takes a lock, does I/O or uses floats. Instants and spans are whole microseconds;
+// counts are whole units. The same steps exist as Lua inside Redis. Tests compare both with a model that uses big
+// integers.
 //
 // The files and what they contain:
 //
-//	algorithm.go    what an algorithm is: properties and functions
-//	table.go        the algorithms, and what is asked of them
+//	algorithm.go    the properties and functions of an algorithm
+//	table.go        the algorithms, and queries of their properties
 //	limit.go        the numbers of one limit
-//	state.go        what a store keeps for one limit of one key; words.go its short form
+//	state.go        the stored state of one limit of one key; words.go its short form
 //	steps.go        one request against one or several limits, all or nothing
 //	reserve.go      a request that waits for its units, and its settlement
-//	quick.go        what most decisions are, on a state in two words
-//	share.go        what one of several processes enforces by itself
+//	quick.go        the most common decisions, on a state of two words
+//	share.go        the share of a limit that one of several processes enforces
 //	bucket.go       token bucket, GCRA, leaky bucket; bucket_held.go its reservations
 //	pacer.go        pacer: a bucket with a queue
 //	fixed.go        fixed window; calendar.go and calendar_span.go its calendar
@@ -25,8 +25,7 @@
 //	constant.go     deny and unlimited
 //	uint128.go      amounts beyond 64 bits
 //
-// "rule N" and "known bug N" in comments stand in docs/design/rules.md and
-// docs/design/known-bugs.md.
+// "rule N" and "known bug N" in comments refer to docs/design/rules.md and docs/design/known-bugs.md.
 //
 // Use this package to write a store. To limit requests, use the root package.
 package algo

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Append writes the state, for [DecodeState]. The form is for snapshots of a store: equal
-// states have equal bytes, and a state that nothing is stored of has one byte.
+// Append appends the state's encoding, for [DecodeState]. It is used in snapshots of a store. Equal states have equal
+// bytes, and an empty state has one byte.
 func (s *State) Append(to []byte) []byte {
 	return s.algorithm.entry().on(s).append(append(to, byte(s.algorithm)))
 }
@@ -42,11 +42,10 @@ func (s *Permits) append(to []byte) []byte {
 	return to
 }
 
-// errEncoding is the error of bytes that no state has.
+// errEncoding is the error for bytes that are not a valid state.
 var errEncoding = errors.New("algo: these bytes are no state")
 
-// DecodeState reads what Append has written, all of it. Bytes that no state has are an
-// error.
+// DecodeState decodes bytes from Append. Invalid or extra bytes are an error.
 func DecodeState(from []byte) (State, error) {
 	if len(from) == 0 {
 		return State{}, errEncoding
@@ -64,7 +63,7 @@ func DecodeState(from []byte) (State, error) {
 	return s, nil
 }
 
-// decoder reads numbers until one is wrong. After that it returns 0.
+// decoder reads numbers until one is invalid. After that it returns 0.
 type decoder struct {
 	rest   []byte
 	failed bool
@@ -75,8 +74,8 @@ func (d *decoder) integer() int64 {
 	return int64(d.read(uint64(n), size))
 }
 
-// read goes on by a number's bytes. A number in more bytes than it needs is wrong: equal
-// states have equal bytes.
+// read consumes a number's bytes. A number in more bytes than needed is invalid, because equal states have equal
+// bytes.
 func (d *decoder) read(n uint64, size int) uint64 {
 	if d.failed || size <= 0 || size > 1 && d.rest[size-1] == 0 {
 		d.failed = true
@@ -86,7 +85,7 @@ func (d *decoder) read(n uint64, size int) uint64 {
 	return n
 }
 
-// natural reads a number that is 0 or more, positive one that is more.
+// natural reads a number of 0 or more, positive one above 0.
 func (d *decoder) natural() int64 {
 	n := d.integer()
 	d.failed = d.failed || n < 0
@@ -105,7 +104,7 @@ func (d *decoder) uint128() uint128 {
 	return uint128{hi: hi, lo: word()}
 }
 
-// count reads how many items follow, each of at least some bytes.
+// count reads the number of items that follow, each of at least leastBytes bytes.
 func (d *decoder) count(leastBytes int) int64 {
 	n := d.natural()
 	if n > int64(len(d.rest)/leastBytes) {
@@ -117,8 +116,8 @@ func (d *decoder) count(leastBytes int) int64 {
 	return n
 }
 
-// history reads items whose places ascend, and whose totals do not fall. The first total can
-// be below 0, where totals have started again from 0.
+// history reads items with ascending places and totals that do not fall. The first total can be below 0 if totals
+// have restarted from 0.
 func (d *decoder) history() (h history) {
 	h.gone = d.natural()
 	n := d.count(2)

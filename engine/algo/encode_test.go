@@ -35,7 +35,7 @@ func written() (limits []headgate.Limit, states []algo.State) {
 	return limits, states
 }
 
-// TestStatesAreReadBack: as they were written, and cut off nowhere.
+// TestStatesAreReadBack checks that states are decoded as they were encoded, and not when cut off anywhere.
 func TestStatesAreReadBack(t *testing.T) {
 	limits, states := written()
 	for i := range states {
@@ -59,7 +59,7 @@ func TestStatesAreReadBack(t *testing.T) {
 	}
 }
 
-// FuzzDecodeState: bytes that are read are the bytes of what was read, and a decision on it
+// FuzzDecodeState checks that bytes that can be decoded encode to the same bytes, and that a decision on the result
 // does not panic.
 func FuzzDecodeState(f *testing.F) {
 	limits, states := written()

@@ -8,7 +8,7 @@ var fixedWindow = algorithm{
 		inWords:      true, // the count and the end
 		repeatable:   true, // until the window ends its count only grows
 		prefetchable: true, // all units of a window are alike
-		countsHits:   true, // the count can go on beyond the limit
+		countsHits:   true, // the count can exceed the limit
 	},
 	on: func(s *State) arithmetic { return &s.fixed },
 	shares: func(l *Limit, n int64) []Share {
@@ -16,7 +16,7 @@ var fixedWindow = algorithm{
 		share.Window = l.LongestWindow()
 		return []Share{share}
 	},
-	// A count cannot be moved to windows that begin elsewhere.
+	// A count cannot be moved to windows with other starts.
 	grid:        (*Limit).windowGrid,
 	cover:       (*Limit).anyWindow,
 	penalize:    func(s *State, l *Limit, t Instant, cost int64) { s.fixed.penalize(l, t, cost) },
@@ -25,21 +25,20 @@ var fixedWindow = algorithm{
 	waitByReset: func(_ *Limit, _, reset int64) int64 { return reset }, // nothing leaves the window earlier
 }
 
-// StoredFixed returns the state of a fixed window from what a store keeps of it.
+// StoredFixed returns the state of a fixed window from its stored form.
 func StoredFixed(count, end int64) State {
 	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
 }
 
-// Fixed is the state of a fixed window: the units counted, and the instant at which the
-// window ends. A count of 0 means no state. The end cannot mean it, because the last
-// window before 1970 ends at 0.
+// Fixed is the state of a fixed window: the units counted, and the instant at which the window ends. A count of 0
+// means no state. The end cannot have that meaning, because the last window before 1970 ends at 0.
 type Fixed struct {
 	Count int64
 	End   int64
 }
 
-// anyWindow is a log of what two windows can have: when a window began is not known, and a
-// span of its length can be in two of them.
+// anyWindow is a log with the units of two windows: the start of a window is not known, and a span of its length can
+// overlap two of them.
 func (l *Limit) anyWindow() (Limit, bool) {
 	if l.Align != AlignFirst {
 		return *l, true
@@ -79,10 +78,9 @@ func (l *Limit) opens(t Instant) (end int64) {
 
 func (f *Fixed) behind(l *Limit, t Instant) (us int64, far bool) { return 0, f.far(l, t) }
 
-// far reports whether the clock was set back by more than the window's length (rule 8).
-// If it is behind by less, callers wait for the window's end as usual. A calendar window
-// stores only its end, so it is far unless it is the window of now or the next one.
-// (Lengths alone are not enough: March would be far from February, which is shorter.)
+// far reports whether the clock was set back by more than the window's length (rule 8). If it is behind by less,
+// callers wait for the window's end as usual. A calendar window stores only its end, so it is far unless it is the
+// current window or the next one. (Lengths alone are not enough: March would be far from February, which is shorter.)
 func (f *Fixed) far(l *Limit, t Instant) bool {
 	left := f.End - l.clock(t)
 	if f.Count == 0 || left <= 0 {
@@ -121,7 +119,7 @@ func (f *Fixed) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 
 func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count) }
 
-// spare is the room of a limit twice as large, as far as the count goes.
+// spare is the room of a limit twice as large, within the range of the count.
 func (f *Fixed) spare(l *Limit) int64 { return max(0, min(2*l.Count, MaxUnits)-f.Count) }
 
 func (f *Fixed) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
@@ -132,8 +130,8 @@ func (f *Fixed) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return f.opensAfter(l, t)
 }
 
-// opensAfter returns how long until the window opens: after the clock was set back, it
-// can be the window after the one of now.
+// opensAfter returns how long until the window opens: after the clock was set back, it can be the window after the
+// current one.
 func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 	now := l.clock(t)
 	if l.Align != AlignCalendar {
@@ -149,7 +147,7 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 // this window. A window whose count is 0 equals no state: the next request opens another.
 func (f *Fixed) give(l *Limit, _ Instant, n, taken int64) {
 	if taken != 0 && !f.holds(l, taken) {
-		return // the handle is of another window
+		return // the handle belongs to another window
 	}
 	if f.Count = max(0, f.Count-n); f.Count == 0 {
 		*f = Fixed{}

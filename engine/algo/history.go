@@ -5,13 +5,12 @@ import (
 	"sort"
 )
 
-// history is the units spent, oldest first: the counts of a sliding window's segments, or
-// the entries of a log. Each item has the running total up to and including itself. So
-// the sum of any span takes two look-ups, and dropping the oldest items or units changes
-// no other item.
+// history is the spent units, oldest first: the counts of a sliding window's segments, or the entries of a log. Each
+// item has the running total up to and including itself, so that the sum of any span takes two lookups, and dropping
+// the oldest items or units changes no other item.
 type history struct {
-	// items[head:] are in use. Dropping moves head. The unused space is reclaimed when it
-	// is half of the slice, so that a call moves O(dropped) items.
+	// items[head:] are in use. Dropping moves head. The unused space is reclaimed when it is half of the slice, so
+	// that a call moves O(dropped) items.
 	items []item
 	head  int
 	// gone is the running total of the dropped units.
@@ -23,8 +22,7 @@ type item struct {
 	total int64
 }
 
-// rebaseAt is the running total above which totals start again from 0, long before they
-// would overflow.
+// rebaseAt is the running total above which totals restart from 0, long before they would overflow.
 const rebaseAt = 1 << 62
 
 func (h *history) clone() history {
@@ -72,8 +70,8 @@ func (h *history) last() (at int64, ok bool) {
 	return 0, false
 }
 
-// newestBeyond returns the place of the newest item that must leave before at most keep
-// units are left; ok is false if none must.
+// newestBeyond returns the place of the newest item that must leave before at most keep units are left; ok is false
+// if no item must leave.
 func (h *history) newestBeyond(keep int64) (at int64, ok bool) {
 	limit := h.total() - keep
 	if limit <= h.gone {
@@ -83,8 +81,8 @@ func (h *history) newestBeyond(keep int64) (at int64, ok bool) {
 	return live[sort.Search(len(live), func(i int) bool { return live[i].total >= limit })].at, true
 }
 
-// add puts n units at the newest place. A place before the newest item cannot occur:
-// settling first moves items from the future to now.
+// add adds n units at the newest place. A place before the newest item cannot occur, because settling first moves
+// items from the future to now.
 func (h *history) add(at, n int64) {
 	total := h.total() + n
 	if last := len(h.items) - 1; last >= h.head && h.items[last].at == at {

@@ -2,7 +2,7 @@ package algo
 
 import "testing"
 
-// Totals start again from 0 long before they would overflow.
+// Totals restart at 0 long before they would overflow.
 func TestTotalsRestartBeforeOverflow(t *testing.T) {
 	h := history{gone: rebaseAt}
 	h.add(1, 5)
@@ -14,7 +14,7 @@ func TestTotalsRestartBeforeOverflow(t *testing.T) {
 	}
 }
 
-// However long a history is in use, its items are at most twice those that count.
+// However long a history is used, it has at most twice as many items as still count.
 func TestHistoryReclaimsDroppedItems(t *testing.T) {
 	const kept = 10
 	var h history

@@ -1,9 +1,9 @@
 package algo
 
-// Acquire gives the id a permit of every step's cost, or of none. If the id already holds
-// exactly these units, its permit is renewed, so that a caller can repeat an acquire
-// whose answer was lost. If the id holds other units, its permit changes to the new units
-// if they fit beside those of the other holders; otherwise it stays as it was.
+// Acquire gives the id a permit of every step's cost, or none. If the id already holds exactly these units, its
+// permit is renewed, so that a caller can repeat an acquire whose answer was lost. If the id holds other units, its
+// permit changes to the new units if they fit in addition to those of the other holders; otherwise it does not
+// change.
 func Acquire(steps []Step, t Instant, id string) bool {
 	allowed, held := true, true
 	for i := range steps {
@@ -64,8 +64,8 @@ func Release(steps []Step, t Instant, id string) bool {
 	return held
 }
 
-// correct brings the state to now. If the clock was set back, the corrected state is
-// written whatever the cost, because a renewal and a release have none.
+// correct brings the state to now. If the clock was set back, it writes the corrected state regardless of the cost,
+// because a renewal and a release have none.
 func (s *Step) correct(t Instant) {
 	s.settle(t)
 	s.Write = s.moved != nil

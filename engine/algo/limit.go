@@ -6,15 +6,15 @@ import (
 	"unique"
 )
 
-// MaxUnits is the largest count, limit, burst, debt or queue of a limit, and how many units
-// a fixed window counts at most: 2^48 − 1, six bytes in a stored state. Sums of 32 such
-// numbers stay below 2^53, where the scripts of the Redis store are exact.
+// MaxUnits is the largest count, limit, burst, debt or queue of a limit, and the largest count of a fixed window:
+// 2^48 − 1, six bytes in a stored state. Sums of 32 such numbers stay below 2^53, where the scripts of the Redis
+// store are exact.
 const MaxUnits = 1<<48 - 1
 
-// Never is the wait of a cost that could not pass an untouched limit.
+// Never is the wait of a cost that cannot pass even when the limit is full.
 const Never int64 = math.MaxInt64
 
-// Variant says how a sliding window counts its oldest, partly expired segment.
+// Variant is how a sliding window counts its oldest, partly expired segment.
 type Variant uint8
 
 // The variants: Weighted counts the share of the oldest segment that is still in the
@@ -30,7 +30,7 @@ func (v Variant) String() string {
 	return [...]string{"weighted", "strict", "lenient"}[min(v, Lenient)]
 }
 
-// Align says where a fixed window starts.
+// Align is where a fixed window starts.
 type Align uint8
 
 // The alignments: at the first request, at a multiple of the period since 1970, or at the
@@ -58,17 +58,16 @@ type Limit struct {
 	// For concurrency, Count is the limit and Period the lease time.
 	Count  int64
 	Period int64
-	// Burst is B: how many units an idle bucket, pacer or warm-up lets through at once.
+	// Burst is B: the number of units that an idle bucket, pacer or warm-up admits at once.
 	Burst int64
-	// Queue is the longest queue of a pacer, or the largest debt of a bucket, in units. Of
-	// a bucket with NextPays it is what [Limit.Most] returns.
+	// Queue is the longest queue of a pacer, or the largest debt of a bucket, in units. For a bucket with NextPays it
+	// is [Limit.Most].
 	Queue int64
 	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64
 	// Weight is how many times the share of another key a key of a fair-share limit can have.
 	Weight int64
-	// WarmUp is how long a cold warm-up limit takes to be warm, in µs, if it is used at its
-	// full rate.
+	// WarmUp is how long a cold warm-up limit takes to become warm, in µs, if it is used at its full rate.
 	WarmUp int64
 	// Segment is the length in µs of a sliding window's segments.
 	Segment int64
@@ -82,10 +81,9 @@ type Limit struct {
 	Anchor Anchor
 }
 
-// Grid is the numbers of a limit that its units are counted on. They are part of the
-// counter's name: another grid is another counter, which starts empty, so no count is
-// ever converted from one grid to another. For algorithms without such numbers the Grid
-// is zero.
+// Grid is the numbers that a limit's units are counted on. They are part of the counter's name: another grid is
+// another counter, which starts empty, so counts are never converted from one grid to another. The Grid is zero for
+// algorithms without such numbers.
 type Grid struct {
 	// Count and Period are the rate of a pacer, a warm-up or a fair-share limit, divided by their greatest common divisor.
 	// Period alone is the length in µs of a fixed window or of a sliding window's
@@ -94,14 +92,14 @@ type Grid struct {
 	Period int64
 	// WarmUp is a warm-up's time in µs.
 	WarmUp int64
-	// Align, Unit, Zone and Anchor say where a fixed window begins.
+	// Align, Unit, Zone and Anchor determine where a fixed window begins.
 	Align  Align
 	Unit   Unit
 	Zone   *time.Location
 	Anchor Anchor
 }
 
-// Grid returns the numbers that the limit's units are counted on.
+// Grid returns the limit's grid.
 func (l *Limit) Grid() Grid {
 	if grid := l.Algorithm.entry().grid; grid != nil {
 		return grid(l)
@@ -109,9 +107,9 @@ func (l *Limit) Grid() Grid {
 	return Grid{}
 }
 
-// Capacity returns how many units an untouched limit lets through at once: the burst of a
-// limit that refills, otherwise the count; of several windows that of the first; 0 for a
-// limit without a rate. Of a limit that divides its units it is what one key can have of them.
+// Capacity returns the number of units that a full limit admits at once: the burst of a limit that refills, otherwise
+// the count (of the first window, if there are several), or 0 for a limit without a rate. For a limit that divides its
+// units it is the most that one key can have.
 func (l *Limit) Capacity() int64 {
 	switch {
 	case l.Algorithm.Divides():
@@ -123,7 +121,7 @@ func (l *Limit) Capacity() int64 {
 	}
 }
 
-// Largest returns the largest cost that an untouched limit lets pass without a delay or a debt.
+// Largest returns the largest cost that a full limit admits without a delay or a debt.
 func (l *Limit) Largest() int64 {
 	if l.Algorithm.Constant() {
 		return Never
@@ -134,8 +132,8 @@ func (l *Limit) Largest() int64 {
 	return l.leastRoom(func(w Window) int64 { return w.Limit })
 }
 
-// MostCharged returns the most units that an untouched limit admits at once, its debt or
-// queue included; of several windows that of the largest.
+// MostCharged returns the most units that a full limit admits at once, including its debt or queue; of several
+// windows, the largest one's.
 func (l *Limit) MostCharged() int64 {
 	if most := l.Algorithm.entry().mostCharged; most != nil {
 		return most(l)
@@ -143,9 +141,8 @@ func (l *Limit) MostCharged() int64 {
 	return l.Capacity()
 }
 
-// Prefetchable reports whether units can be charged before the requests that spend them.
-// Units of a limit with debt or with counted denials cannot, because only a request at the
-// store makes these.
+// Prefetchable reports whether units can be charged before the requests that spend them. It is false with debt or
+// counted denials, which only a request at the store can cause.
 func (l *Limit) Prefetchable() bool {
 	return traits[l.Algorithm].prefetchable && l.Queue == 0 && !l.CountDenied
 }
@@ -156,9 +153,8 @@ func (l *Limit) RepeatsDenials() bool {
 	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
 
-// WindowLeft returns how long units that are charged at an instant count in the window or
-// segment of that instant, in µs. Never means that time alone does not end it. reset is
-// [Outcome].Reset of the charge.
+// WindowLeft returns how long units charged at an instant count in the window or segment of that instant, in µs.
+// Never means that it does not end by time alone. reset is [Outcome].Reset of the charge.
 func (l *Limit) WindowLeft(at, reset int64) int64 {
 	if left := l.Algorithm.entry().windowLeft; left != nil {
 		return left(l, at, reset)
@@ -166,8 +162,7 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns how long no n units can pass, in µs, if that follows from
-// [Outcome].Reset alone; otherwise 0.
+// WaitByReset returns how long no n units can pass, in µs, if that follows from [Outcome].Reset alone, or 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {
 		return wait(l, n, reset)

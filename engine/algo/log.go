@@ -5,9 +5,9 @@ var slidingLog = algorithm{
 	name:   "sliding-log",
 	fields: []string{"windows", "count_denied", "name"},
 	properties: properties{
-		repeatable:   true, // units leave the window with time alone
+		repeatable:   true, // units leave the window only with time
 		prefetchable: true, // they are entered at the end of the time in which they can be spent
-		keepsTimes:   true, // so its answers are exact, and it costs memory by the unit
+		keepsTimes:   true, // so its answers are exact, and it costs memory per unit
 	},
 	on:       func(s *State) arithmetic { return &s.log },
 	shares:   windowShares,
@@ -54,21 +54,19 @@ func (s *logs) decode(d *decoder) {
 // their sum; this loses nothing, because they also leave together.
 type Log struct {
 	history
-	// Span is the longest window under which units were charged since the log was last
-	// empty. No entry counts for longer (rule 10).
+	// Span is the longest window under which units were charged since the log was last empty. No entry counts for
+	// longer (rule 10).
 	Span int64
-	// Ahead is how far after the clock entries may lie. Prefetched units are entered at
-	// the end of the time in which they can be spent, so that every span counts all units
-	// that can be spent in it.
+	// Ahead is how far in the future entries may be. Prefetched units are entered at the end of the time in which
+	// they can be spent, so that every span counts all units that can be spent in it.
 	Ahead int64
 }
 
-// MaxLogUnits is the most units that a log keeps. Beyond it, the oldest units are dropped
-// first.
+// MaxLogUnits is the largest number of units in a log. Beyond it, the oldest units are dropped first.
 const MaxLogUnits = 100_000
 
-// behind returns how far the clock is behind the last charge (rule 8). far is set if that
-// is more than the longest window.
+// behind returns how far the clock is behind the last charge (rule 8). far is set if that is more than the longest
+// window.
 func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	if g == nil {
 		return 0, false
@@ -81,8 +79,8 @@ func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(g.Span, l.Longest())
 }
 
-// pulled returns the log as it stands after the clock was set back far: no entry lies
-// farther ahead than units can be taken ahead.
+// pulled returns the log after the clock was set back far: no entry is farther in the future than units can be
+// prefetched.
 func (g *Log) pulled(t Instant) *Log {
 	c := &Log{history: g.clone(), Span: g.Span, Ahead: g.Ahead}
 	c.pull(t.Now + g.Ahead)
@@ -125,7 +123,7 @@ func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	g.Span = max(g.Span, l.Longest())
 	place, live := t.Now+ahead, g.live()
 	if len(live) == 0 || live[len(live)-1].at <= t.Now {
-		g.Ahead = 0 // the clock has passed the entries that lay ahead
+		g.Ahead = 0 // the clock has passed the future entries
 	} else {
 		place = max(place, live[len(live)-1].at)
 	}
@@ -145,9 +143,8 @@ func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 	g.giveFrom(g.oldest(t, l.Longest()), n)
 }
 
-// penalize enters a denied cost. The log keeps as many of the newest units as its largest
-// window holds, because all waits depend only on these, or as many as it had before if
-// that is more.
+// penalize enters a denied cost. The log keeps as many of the newest units as its largest window holds, because all
+// waits depend only on these, or as many as it had before if that is more.
 func (g *Log) penalize(l *Limit, t Instant, cost int64) {
 	had := g.since(g.oldest(t, g.Span))
 	g.charge(l, t, cost, 0)

@@ -7,7 +7,7 @@ import "unique"
 func (l *Limit) Lower(by func(capacity int64) int64) (least int64, grow bool) {
 	if l.Algorithm.Refills() {
 		l.Burst -= by(l.Burst)
-		if l.HasDebt() { // a debt would be of the units that are left
+		if l.HasDebt() { // a debt would use the units that are left for others
 			l.Queue = 0
 		}
 		return l.Burst, true

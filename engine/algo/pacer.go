@@ -2,21 +2,20 @@ package algo
 
 import "math/bits"
 
-// pacer is a bucket that delays requests instead of denying them, as far as its queue
-// goes.
+// pacer is a bucket that delays requests instead of denying them, up to the length of its queue.
 var pacer = algorithm{
 	name:   "pacer",
 	fields: []string{"burst", "max_wait", "max_queue", "next_pays", "name"},
 	properties: properties{
 		refills:  true,
 		oneByOne: true,
-		inWords:  true, // those of a bucket
+		inWords:  true, // same as a bucket
 		delays:   true, // its callers wait anyway
 		// Its denials are not repeated, because the queue moves on. Its units are not
 		// prefetched, because they have an order.
 	},
 	on: onBucket,
-	// A share keeps a queue of its own.
+	// A share has its own queue.
 	shares: func(l *Limit, n int64) []Share {
 		own := *l
 		own.Burst, own.Queue = max(1, l.Burst/n), l.Queue/n
@@ -24,7 +23,7 @@ var pacer = algorithm{
 		share.Own = true
 		return []Share{share}
 	},
-	// Versions of two rates would have two orders of slots, so the rate names the counter.
+	// Versions with different rates would have different orders of slots, so the rate is part of the counter's name.
 	grid:        (*Limit).rateGrid,
 	delay:       func(s *State, l *Limit, cost int64) int64 { return s.bucket.delay(l, cost) },
 	spare:       func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
@@ -36,7 +35,7 @@ var pacer = algorithm{
 
 func (l *Limit) rateGrid() Grid { return Grid{Count: l.Count, Period: l.Period} }
 
-// pacersBound is larger than that of other limits, because a share has a burst of 1 at least.
+// pacersBound is larger than other limits' bound, because a share has a burst of at least 1.
 func (l *Limit) pacersBound(n int64) int64 { return 2*l.depthUnits() + max(0, n-l.Burst) }
 
 // longestQueue returns the largest amount that may be missing beyond a full bucket. A
@@ -50,23 +49,22 @@ func (b *Bucket) longestQueue(l *Limit) uint128 {
 	return queue
 }
 
-// giveSlot gives back before the reservation's own slot. From then on the caller has gone.
+// giveSlot gives back only before the reservation's own slot, because after it the caller has gone.
 func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held) {
 	if t.Now < h.Slot {
 		s.bucket.giveHeld(l, t.Now, n, h)
 	}
 }
 
-// delay returns how long an admitted caller of a pacer must wait: the distance between
-// slots in time. After the clock was set back, delay does not add the time until the
-// clock reaches the bucket's instant again, as waits do, because MaxWait bounds it.
+// delay returns how long an admitted caller of a pacer must wait: the distance between slots in time. After the clock
+// was set back, it does not add the time until the clock reaches the bucket's instant again, as waits do, because
+// MaxWait bounds it.
 func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	late := b.Missing.plus(b.price(l, cost)).minus(b.full(l))
 	return late.ceilOver(b.Count)
 }
 
-// waitForQueue returns how long no n units pass: until no more than the depth less n units
-// is missing.
+// waitForQueue returns how long no n units pass: until at most the depth less n units is missing.
 func (l *Limit) waitForQueue(n, reset int64) int64 {
 	whole, part := l.Depth()
 	high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(l.Period))

@@ -2,7 +2,7 @@ package algo
 
 import "math/bits"
 
-// The first three properties are here because every decision asks for them.
+// The first three properties are here because every decision uses them.
 
 // AllowsAll reports whether every request is allowed.
 func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
@@ -10,9 +10,8 @@ func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
 // Holds reports whether units are held by permits, which are acquired and released.
 func (a Algorithm) Holds() bool { return traits[a].holds }
 
-// KeepsTimes reports whether each unit is kept with its own time: no span has more units
-// than the limit, units can be entered at a later time ([Step].Ahead), and all windows
-// reset with the newest unit.
+// KeepsTimes reports whether each unit is stored with its own time: no span has more units than the limit, units can
+// be entered at a later time ([Step].Ahead), and all windows reset with the newest unit.
 func (a Algorithm) KeepsTimes() bool { return traits[a].keepsTimes }
 
 // Quick reports whether [Words.Quick] can decide requests of the limit.
@@ -21,10 +20,9 @@ func (l *Limit) Quick() bool {
 		l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
 }
 
-// Quick decides an allow on a state of two words, as Allow does, in the simple cases: a
-// token bucket without debt, or a fixed window that opens with its first request, if the
-// state was written under the limit's numbers and the clock has not gone back. Nearly all
-// decisions are such cases. ok is false, and nothing was changed, if Allow has to decide.
+// Quick decides an allow on a state of two words, like Allow, in the simple cases: a token bucket without debt, or a
+// fixed window that opens with its first request, if the state was written under the limit's numbers and the clock
+// has not gone back. Nearly all decisions are such cases. If Allow must decide, ok is false and nothing has changed.
 // The words change only if the units are charged.
 func (w *Words) Quick(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	switch {

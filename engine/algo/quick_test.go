@@ -9,8 +9,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Where Quick decides, its answer and its state equal those of the steps; and it decides
-// nearly always.
+// If Quick decides, its answer and its state equal those of the steps. It decides nearly always.
 func TestQuickEqualsTheSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	limits := []headgate.Limit{

@@ -1,32 +1,29 @@
 package algo
 
-// Held is what a reservation holds of one limit. Its numbers and the limit that it was
-// made under are all that a settlement needs.
+// Held is the part of a reservation for one limit. A settlement needs only its numbers and the limit under which it
+// was made.
 type Held struct {
-	// Units is how many units were charged.
+	// Units is the number of units charged.
 	Units int64
-	// Taken is the instant at which the units count: the handle of a give.
+	// Taken is the instant at which the units count: the handle for a give.
 	Taken int64
-	// Reported is how many units the caller has reported as used so far: those beyond Units are charged,
-	// and none of them is given back.
+	// Reported is the number of units reported as used so far: those beyond Units are charged, and none of them are
+	// given back.
 	Reported int64
-	// Slot is the instant before which the caller waits. It equals Taken where there is
-	// no delay.
+	// Slot is the instant until which the caller waits. It equals Taken if there is no delay.
 	Slot int64
-	// Ends is the instant at which a bucket has refilled all that was missing from it
-	// after the charge. From then on nothing of the charge is left to give back.
+	// Ends is the instant at which a bucket has refilled everything that was missing after the charge. From then on
+	// nothing of the charge is left to give back.
 	Ends int64
 }
 
-// Reserve charges every step or none, as Allow does, and also where a token bucket or a
-// pacer has the units only later: the caller then waits for Outcome.Delay, which is at
-// most longest µs. A token bucket delays only where all other steps are buckets or pacers
-// too, because a window counts units when they are charged, and not while it is under a
-// faster rate of another version, because the charge would make its delays longer. With
-// choices no token bucket delays: another choice may have the units now.
+// Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later:
+// the caller then waits for Outcome.Delay, at most longest µs. A token bucket delays only if all other steps are
+// buckets or pacers too, because a window counts units when they are charged. It does not delay while it is under a
+// faster rate of another version, because the charge would make its delays longer. With choices no token bucket
+// delays, because another choice may have the units now.
 //
-// If the delay would be longer, the request is denied, and Outcome.Delay says how long it
-// would have been.
+// If the delay would be longer, the request is denied, and Outcome.Delay is the delay that it would have had.
 func Reserve(steps []Step, t Instant, longest int64) bool {
 	delays := true
 	for i := range steps {
@@ -71,8 +68,8 @@ func (s *Step) hold(t Instant) {
 	s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), s.Cost, 0)
 }
 
-// Delays reports whether the limit can delay its callers, instead of denying them, and
-// does not keep other limits from it.
+// Delays reports whether the limit can delay its callers instead of denying them, or at least does not prevent other
+// limits from doing so.
 func (l *Limit) Delays() bool { return traits[l.Algorithm].delays }
 
 // reserve turns a wait for a bucket's units into a delay, if the caller accepts it.
@@ -92,7 +89,7 @@ func (s *Step) reserve(delays bool, longest int64) {
 	}
 }
 
-// lends reports whether units may be charged before they are there.
+// lends reports whether units may be charged before they have refilled.
 func (s *Step) lends() bool {
 	lends := s.Limit.Algorithm.entry().lends
 	return lends != nil && lends(&s.State, s.Limit)
@@ -107,15 +104,15 @@ func (l *Limit) LongestDelay(longest int64) int64 {
 	return longest
 }
 
-// Settle ends a reservation: each step has what it held, and as Cost the units that were
-// used in the end, which of a permit is none. Less than was charged is given back, each to the window, segment,
-// entry or bucket that it was charged to. More is charged now, also beyond the limit: by one capacity at
-// most, that of the largest of several windows. Callers are denied until it has left. If the
-// reservation is not open, because it has ended or was settled before, Settle only reports.
+// Settle ends a reservation: each step has its Held, and as Cost the units that were used, 0 for a permit. If fewer
+// were used, the rest is given back to the window, segment, entry or bucket that it was charged to. If more were
+// used, the difference is charged now, even beyond the limit: by at most one capacity, of several windows the largest
+// one's. Callers are denied until the excess has left. If the reservation is not open, because it has ended or was
+// settled before, Settle only reports.
 //
-// dropped is the most units of a step that could not be charged.
+// dropped is the number of units that could not be charged, of the step with the most.
 //
-// A report leaves the reservation open. It charges what was used beyond what is charged, gives nothing back, and sets
+// A report leaves the reservation open. It charges used units beyond the charge, gives nothing back, and sets
 // Held.Reported.
 func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 	for i := range steps {
@@ -137,7 +134,7 @@ func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 		case used < s.Held.Units && !report && !absent:
 			s.giveHeld(t, s.Held.Units-used)
 			s.Write = true
-			s.settle(t) // the remaining units may be behind the clock
+			s.settle(t) // the remaining units may be ahead of the clock
 			s.moved = nil
 		}
 		if report && open {

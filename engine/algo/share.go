@@ -1,25 +1,24 @@
 package algo
 
-// Share is what each of n processes enforces by itself of a limit, or of one of its
-// windows, while no process reaches the store.
+// Share is the part of a limit, or of one of its windows, that each of n processes enforces by itself while no
+// process reaches the store.
 type Share struct {
-	// Limit is the share's numbers. They are those of [DenyAll] if it is less than one unit.
+	// Limit is the share's numbers, or those of [DenyAll] if it is less than one unit.
 	Limit Limit
-	// Own is set if the share counts as the limit itself does. Otherwise it is a bucket.
+	// Own is set if the share counts like the limit itself. Otherwise it is a bucket.
 	Own bool
-	// Window is the length in µs of the window that the share is of; 0 for a whole limit.
+	// Window is the length in µs of the share's window, or 0 for a whole limit.
 	Window int64
-	// Scale is the divisor that was taken out of Count and Period.
+	// Scale is the divisor taken out of Count and Period.
 	Scale int64
 }
 
-// Shares returns the limit's share among n processes, for each of its windows. All shares
-// together let through no more than a bucket of the limit's capacity and rate. A limit
-// without a state is its own share.
+// Shares returns the limit's share among n processes, for each of its windows. All shares together admit no more than
+// a bucket of the limit's capacity and rate. A limit without a state is its own share.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
-// SharesBound returns by how many units a span of the limit's own time that holds a share's
-// answer can exceed the limit, with n processes (docs/design/rules.md, section 9).
+// SharesBound returns by how many units a span of the limit's own time that includes a share's answer can exceed the
+// limit, with n processes (docs/design/rules.md, section 9).
 func (l *Limit) SharesBound(n int64) int64 {
 	if bound := l.Algorithm.entry().sharesBound; bound != nil {
 		return bound(l, n)
@@ -37,8 +36,8 @@ func bucketShare(count, period, burst, n int64) Share {
 	return slowed(Limit{Algorithm: TokenBucket, Count: count, Period: period, Burst: burst}, n)
 }
 
-// slowed returns a limit at 1/n of its rate: the same count in n times the period. A period
-// of over 100 years has no share, nor has a burst below one unit.
+// slowed returns a limit at 1/n of its rate: the same count in n times the period. There is no share with a period of
+// over 100 years, or a burst below one unit.
 func slowed(l Limit, n int64) Share {
 	if l.Burst < 1 || l.Period > century/n {
 		return Share{Limit: Limit{Algorithm: DenyAll}, Scale: 1}

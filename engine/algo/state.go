@@ -9,9 +9,8 @@ type Instant struct {
 	Wall int64
 }
 
-// State is what a store keeps for one limit of one key. The zero State means no state,
-// which equals an untouched limit. Do not keep two copies of a State: copies share their
-// lists.
+// State is the stored state of one limit of one key. The zero State means no state, which equals a full limit. Do not
+// keep two copies of a State, because copies share their lists.
 type State struct {
 	algorithm Algorithm
 	bucket    Bucket
@@ -30,5 +29,5 @@ type State struct {
 // Absent reports whether there is nothing to store.
 func (s *State) Absent() bool { return s.algorithm == None }
 
-// Of reports whether the state is one of a limit of the algorithm.
+// Of reports whether the state belongs to the algorithm.
 func (s *State) Of(a Algorithm) bool { return s.algorithm == a }

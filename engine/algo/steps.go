@@ -7,34 +7,31 @@ type Step struct {
 	Limit *Limit
 	Cost  int64
 	State State
-	// Choice is 0 for a limit that always takes part, and otherwise says to which of several
-	// choices it belongs: see [Pass].
+	// Choice is 0 for a limit that always takes part, and otherwise the number of its choice: see [Pass].
 	Choice uint8
-	// Taken is for Give: the handle of the charge to give back. Units that have since
-	// left with their window, segment or entry are not given back again. 0 gives back the
-	// oldest units, whenever they were charged.
+	// Taken is for Give: the handle of the charge to give back. Units that have since left with their window, segment
+	// or entry are not given back again. 0 gives back the oldest units, whenever they were charged.
 	Taken int64
-	// Share is for AtMost: it charges at most ⌊room/Share⌋ units, but at least one if one
-	// passes. 0 and 1 charge all.
+	// Share is for AtMost: it charges at most ⌊room/Share⌋ units, but at least one if one passes. 0 and 1 charge all.
 	Share int64
 	// Ahead is for AtMost on a log: the units are entered at Ahead µs after now, and can
 	// be spent until then.
 	Ahead int64
-	// Holder is for Reserve and Settle: who holds the units of a concurrency limit.
+	// Holder is for Reserve and Settle: the holder of a concurrency limit's units.
 	Holder string
 	// Whose is the key that asks, of a limit that divides its units among keys: see [Algorithm.Divides].
 	Whose uint64
-	// Held is for Settle: what the reservation holds of this limit.
+	// Held is for Settle: the reservation's part for this limit.
 	Held *Held
 
 	Outcome Outcome
 	Write   bool
 	TTL     int64
 
-	// arithmetic is that of State, once it was settled.
+	// arithmetic belongs to State, once it was settled.
 	arithmetic arithmetic
-	// behind is how far the clock is behind the state's instant: the decision is made as
-	// of that instant, and waits and resets add behind.
+	// behind is how far the clock is behind the state's instant: the decision is made as of that instant, and waits
+	// and resets add behind.
 	behind int64
 	// moved is the state to store after the clock was set back far, even for a denial.
 	moved *State
@@ -59,7 +56,7 @@ func Allow(steps []Step, t Instant) bool {
 	return allowed
 }
 
-// Peek answers as Allow would, reports the state before the charge, and writes nothing.
+// Peek answers like Allow, reports the state before the charge, and writes nothing.
 func Peek(steps []Step, t Instant) bool {
 	allowed := probe(steps, t)
 	if !allowed {
@@ -73,8 +70,8 @@ func Peek(steps []Step, t Instant) bool {
 	return allowed
 }
 
-// AtMost charges as many units as pass now, up to the steps' cost, which is the same for
-// all steps that have one. If it grants none, it denies as Allow of 1 unit does.
+// AtMost charges as many units as pass now, up to the steps' cost, which is the same for all steps that have one. If
+// it grants none, it denies like Allow of 1 unit.
 func AtMost(steps []Step, t Instant) (granted int64) {
 	granted = Never
 	for i := range steps {
@@ -104,8 +101,8 @@ func (s *Step) share(room int64) int64 {
 	return max(min(room, 1), room/s.Share)
 }
 
-// Give returns each step's cost to its limit. A bucket takes back up to its capacity; a
-// window or log, up to what it counts.
+// Give returns each step's cost to its limit. A bucket takes back up to its capacity, and a window or log up to its
+// count.
 func Give(steps []Step, t Instant) {
 	for i := range steps {
 		s := &steps[i]
@@ -113,7 +110,7 @@ func Give(steps []Step, t Instant) {
 		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
 			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Taken)
-			s.settle(t) // the remaining units may be behind the clock
+			s.settle(t) // the remaining units may be ahead of the clock
 			s.moved = nil
 		}
 		s.finish(t)
@@ -143,8 +140,8 @@ func probe(steps []Step, t Instant) (allowed bool) {
 	return allowed
 }
 
-// settle brings the state to now, or to its own instant if the clock is behind that. A
-// step without a cost takes part and writes nothing.
+// settle brings the state to now, or to its own instant if the clock is behind it. A step without a cost takes part
+// and writes nothing.
 func (s *Step) settle(t Instant) {
 	s.arithmetic = s.Limit.Algorithm.entry().on(&s.State)
 	behind, far := s.arithmetic.behind(s.Limit, t)
@@ -160,7 +157,7 @@ func (s *Step) settle(t Instant) {
 	s.arithmetic.settle(s.Limit, s.instant(t))
 }
 
-// instant returns the instant as of which the decision is made.
+// instant returns the instant of the decision.
 func (s *Step) instant(t Instant) Instant {
 	return Instant{Now: t.Now + s.behind, Wall: t.Wall + s.behind}
 }
@@ -176,7 +173,7 @@ func (s *Step) wait(t Instant) {
 	}
 }
 
-// delay returns how long an admitted caller must wait before it goes on.
+// delay returns how long an admitted caller must wait.
 func (s *Step) delay() int64 {
 	if delay := s.Limit.Algorithm.entry().delay; delay != nil {
 		return delay(&s.State, s.Limit, s.Cost)
@@ -237,9 +234,9 @@ func (s *Step) report(t Instant) {
 	}
 }
 
-// Binding returns the step whose limit binds: for a denial, the one with the longest
-// wait; otherwise the one with the least remaining, then the longest reset; among equals,
-// the first. Unlimited steps take part only if there are no others, and steps set aside do not.
+// Binding returns the step whose limit binds: for a denial, the one with the longest wait; otherwise the one with the
+// least remaining, then the longest reset; among equals, the first. Unlimited steps take part only if there are no
+// others, and steps set aside do not.
 func Binding(steps []Step, allowed bool) int {
 	best := -1
 	for i := range steps {
@@ -267,21 +264,20 @@ func tighter(a, b *Outcome, allowed bool) bool {
 type Outcome struct {
 	// Limit is the capacity: B of a bucket, L of the binding window.
 	Limit int64
-	// Remaining is how many units are left, rounded down.
+	// Remaining is the number of units left, rounded down.
 	Remaining int64
 	// Wait is 0 if the cost passes, Never if it never can, and otherwise the time until
 	// it passes.
 	Wait int64
-	// Reset is the time until the limit is as if untouched.
+	// Reset is the time until the limit is full again.
 	Reset int64
-	// Delay is how long an admitted caller of a pacer must wait before it goes on.
+	// Delay is how long an admitted caller of a pacer must wait.
 	Delay int64
-	// After is how long after the decision the charged units count: above 0 if the clock
-	// is behind the state, or if a log's newest entry lies ahead. A give by handle names
-	// that instant.
+	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state,
+	// or if a log's newest entry is in the future. A give by handle names that instant.
 	After int64
 	// Window is the index of the binding window.
 	Window int
-	// Aside is set for a step of a choice that was not made: see [Pass].
+	// Aside is set for a step of another choice: see [Pass].
 	Aside bool
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A limit that is not charged does not deny and is not written, even if it counts denials
-// (rules 4 and 5).
+// A limit that is not charged neither denies nor is written, even if it counts denied requests (rules 4 and 5).
 func TestLimitWithoutCostNeitherDeniesNorWrites(t *testing.T) {
 	deny := algo.Limit{Algorithm: algo.FixedWindow, Count: 1, Period: 10}
 	counting := algo.Limit{Algorithm: algo.SlidingLog, Count: 3, Period: 10, CountDenied: true}
@@ -26,7 +25,7 @@ func TestLimitWithoutCostNeitherDeniesNorWrites(t *testing.T) {
 	}
 }
 
-// An unlimited limit has no remaining, and binds only where all are unlimited (rule 11).
+// An unlimited limit has no remaining units, and is the binding one only if all limits are unlimited (rule 11).
 func TestUnlimitedBindsOnlyAlone(t *testing.T) {
 	limit, unlimited := algo.Limit{Algorithm: algo.FixedWindow, Count: 5, Period: 10}, algo.Limit{Algorithm: algo.Unlimited}
 	both := []algo.Step{{Limit: &unlimited, Cost: 1}, {Limit: &limit, Cost: 1}, {Limit: &unlimited, Cost: 1}}
@@ -62,8 +61,8 @@ func TestRenewSeveralAllOrNothing(t *testing.T) {
 	}
 }
 
-// Acquire takes units of all limits or of none, wherever the limit stands that denies or
-// whose units the id holds already (rule 5).
+// Acquire takes units of all limits or of none, regardless of the position of the limit that denies or of which the
+// id already holds units (rule 5).
 func TestAcquireSeveralAllOrNothing(t *testing.T) {
 	one := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	many := algo.Limit{Algorithm: algo.Concurrency, Count: 3, Period: 50}
@@ -83,7 +82,7 @@ func TestAcquireSeveralAllOrNothing(t *testing.T) {
 	}
 }
 
-// A request that one limit refuses waits for no slot of another (rule 5).
+// A request that one limit denies is not queued by another one (rule 5).
 func TestRefusedTogetherHasNoDelay(t *testing.T) {
 	pacer := algo.Limit{Algorithm: algo.Pacer, Count: 1, Period: 10, Burst: 1, Queue: 5, HasQueue: true}
 	window := algo.Limit{Algorithm: algo.FixedWindow, Count: 1, Period: 1000}

@@ -7,10 +7,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// step is one call on a key: its instant, verb and units, and the wanted answer.
+// step is one call on a key: its time, verb and units, and the expected answer.
 type step struct {
 	at    int64 // elapsed time in µs
-	wall  int64 // the wall clock, where it differs
+	wall  int64 // the wall clock, if it differs
 	limit int   // index into the table's limits
 	op    string
 	n     int64
@@ -22,7 +22,7 @@ type answer struct {
 	remaining, wait, reset, delay int64
 }
 
-// run replays a table: the state goes from step to step as a store would keep it.
+// run replays a table. Like a store, it passes the state from step to step.
 func run(t *testing.T, limits []algo.Limit, steps []step) {
 	t.Helper()
 	var stored algo.State
@@ -66,7 +66,7 @@ func do(steps []algo.Step, now algo.Instant, op string) (allowed bool) {
 	}
 }
 
-// windows returns a limit's windows as the value that the limit has.
+// windows returns a limit's windows by value.
 func windows(list ...algo.Window) unique.Handle[algo.Windows] {
 	w := algo.Windows{N: len(list)}
 	copy(w.List[:], list)
@@ -86,26 +86,25 @@ func TestFixedSteps(t *testing.T) {
 		{at: 109, wall: 300, op: "take", n: 1, want: answer{false, 0, 1, 1, 0}},
 		{at: 110, wall: 205, op: "take", n: 1, want: answer{true, 1, 0, 10, 0}},
 	})
-	// Before 1970, too, a window begins before now.
+	// A window that starts before 1970 also starts before now.
 	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Align: algo.AlignClock, Count: 2, Period: 10}}, []step{
 		{at: -3, op: "take", n: 2, want: answer{true, 0, 0, 3, 0}},
 		{at: -1, op: "take", n: 1, want: answer{false, 0, 1, 1, 0}},
 	})
 }
 
-// Two versions of a sliding window count the units of both, each by its own windows and
-// variant (rule 10).
+// Two versions of a sliding window count the units of both, each with its own windows and variant (rule 10).
 func TestVersionsOfASlidingWindowCountTogether(t *testing.T) {
 	window := func(variant algo.Variant, period int64) algo.Limit {
 		return algo.Limit{Algorithm: algo.SlidingWindow, Variant: variant, Count: 6, Period: period, Segment: 10}
 	}
-	// Segment 0 is out of the shorter window, and counts in the longer one.
+	// Segment 0 is outside of the shorter window, but inside the longer one.
 	run(t, []algo.Limit{window(algo.Strict, 60), window(algo.Strict, 30)}, []step{
 		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 65, 0}},
 		{at: 45, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 35, 0}},
 		{at: 45, op: "peek", n: 4, want: answer{false, 3, 25, 65, 0}},
 	})
-	// At segment 3 the lenient variant ignores segment 0, the strict one does not.
+	// At segment 3 the lenient variant ignores segment 0, but the strict one counts it.
 	run(t, []algo.Limit{window(algo.Strict, 30), window(algo.Lenient, 30)}, []step{
 		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 35, 0}},
 		{at: 35, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 25, 0}},
@@ -119,8 +118,8 @@ func TestVersionsOfASlidingWindowCountTogether(t *testing.T) {
 	})
 }
 
-// The log keeps the longest window, whatever its place in the list, and keeps only the
-// newest of the denied units that it counts (rule 4 and section 6).
+// The log keeps entries for the longest window, regardless of its position in the list, and keeps only the newest of
+// the denied units that it counts (rule 4 and section 6).
 func TestLogSteps(t *testing.T) {
 	two := windows(algo.Window{Limit: 10, Span: 100}, algo.Window{Limit: 2, Span: 10})
 	run(t, []algo.Limit{{Algorithm: algo.SlidingLog, Count: 10, Period: 100, Several: two}}, []step{
@@ -135,13 +134,12 @@ func TestLogSteps(t *testing.T) {
 		{at: 0, op: "take", n: 3, want: answer{true, 0, 0, 10, 0}},
 		{at: 1, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
 		{at: 2, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
-		// Three units are kept: one of step 1 and two of step 2. The other is dropped.
+		// Three units are kept: one from step 1 and two from step 2. The other one is dropped.
 		{at: 10, limit: 1, op: "peek", n: 1, want: answer{true, 7, 0, 2, 0}},
 	})
 }
 
-// After the clock was set back, a permit lasts as long as one acquired now, and its
-// holder is still found (rule 8).
+// After the clock was set back, a permit lasts as long as one acquired now, and its holder is still found (rule 8).
 func TestLeaseSteps(t *testing.T) {
 	limit := []algo.Limit{{Algorithm: algo.Concurrency, Count: 3, Period: 50}}
 	run(t, limit, []step{
@@ -149,7 +147,7 @@ func TestLeaseSteps(t *testing.T) {
 		{at: 20, op: "release", want: answer{true, 3, 0, 0, 0}},
 		{at: 21, op: "release", want: answer{false, 3, 0, 0, 0}},
 	})
-	// A denial writes the shorter expiry.
+	// A denial writes the shortened expiry.
 	run(t, limit, []step{
 		{at: 100, op: "acquire", n: 3, want: answer{true, 0, 0, 50, 0}},
 		{at: 20, op: "acquire other", n: 1, want: answer{false, 0, 50, 50, 0}},
@@ -157,8 +155,8 @@ func TestLeaseSteps(t *testing.T) {
 	})
 }
 
-// An algorithm without steps, as one that is being added, denies: a case that is missing
-// in a switch must not let requests through.
+// An algorithm without steps, like one under development, denies: a missing case in a switch must not let requests
+// through.
 func TestAlgorithmWithoutStepsDenies(t *testing.T) {
 	limit := algo.Limit{Algorithm: 255, Count: 10, Period: 1_000_000, Burst: 10}
 	steps := []algo.Step{{Limit: &limit, Cost: 1}}
@@ -167,7 +165,7 @@ func TestAlgorithmWithoutStepsDenies(t *testing.T) {
 	}
 }
 
-// What is missing from a bucket is counted in parts of units, and goes beyond 64 bits.
+// The amount missing from a bucket is counted in fractions of units, and can exceed 64 bits.
 func TestAmountsBeyond64Bits(t *testing.T) {
 	const burst = 1<<32 - 1
 	run(t, []algo.Limit{{Algorithm: algo.TokenBucket, Burst: burst, Count: burst, Period: 1 << 51}}, []step{
@@ -189,8 +187,8 @@ func TestAmountsBeyond96Bits(t *testing.T) {
 	})
 }
 
-// A state that a version with a longer window wrote is not far ahead of the clock where that window is not over
-// (rule 8): what it counts goes on counting.
+// A state written by a version with a longer window does not count as far ahead of the clock while that window is not
+// over (rule 8): its units continue to count.
 func TestClockRuleOfAShorterWindow(t *testing.T) {
 	long := algo.Limit{Algorithm: algo.SlidingWindow, Variant: algo.Strict, Count: 1, Period: 100, Segment: 10}
 	short := long

@@ -2,12 +2,11 @@ package algo
 
 import "slices"
 
-// Algorithm says how a limit counts. Its name is part of the keys of stores, and its
-// number of the states in snapshots: neither changes.
+// Algorithm is how a limit counts. Its name is part of stores' keys, and its number of the states in snapshots, so
+// neither changes.
 type Algorithm uint8
 
-// The algorithms. The zero value is no algorithm: no state, or a limit that was not
-// built.
+// The algorithms. The zero value is no algorithm: no state, or an invalid limit.
 const (
 	None Algorithm = iota
 	TokenBucket
@@ -23,8 +22,8 @@ const (
 	algorithmCount
 )
 
-// algorithms is the one table of algorithms. No other code tells them apart, but for the
-// hot paths in quick.go and words.go.
+// algorithms is the only table of algorithms. No other code distinguishes them, except the hot paths in quick.go and
+// words.go.
 var algorithms = [algorithmCount]algorithm{
 	None:          none,
 	TokenBucket:   tokenBucket,
@@ -39,11 +38,11 @@ var algorithms = [algorithmCount]algorithm{
 	FairShare:     fairShare,
 }
 
-// traits are the properties by every number that an Algorithm can have: decisions ask for
-// some of them several times, without a check of bounds.
+// traits are the properties for every possible Algorithm number. Decisions read them several times, so the table
+// needs no bounds check.
 var traits [1 << 8]properties
 
-// An entry that is missing stops every program that imports the package.
+// A missing entry panics in every program that imports the package.
 func init() {
 	for a := range algorithms {
 		traits[a] = algorithms[a].properties
@@ -53,7 +52,7 @@ func init() {
 	}
 }
 
-// entry returns the algorithm's entry, and that of None for a number that is no algorithm.
+// entry returns the algorithm's entry, or that of None for an invalid number.
 func (a Algorithm) entry() *algorithm {
 	if a >= algorithmCount {
 		a = None
@@ -78,7 +77,7 @@ func (a Algorithm) String() string {
 	return algorithms[a].name
 }
 
-// Names returns the algorithm's name and then its aliases in configuration files.
+// Names returns the algorithm's name followed by its aliases in configuration files.
 func (a Algorithm) Names() []string {
 	return slices.Concat([]string{a.String()}, a.entry().aliases)
 }
@@ -96,23 +95,21 @@ func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
 // DeniesAll reports whether every request is denied.
 func (a Algorithm) DeniesAll() bool { return traits[a].deniesAll }
 
-// Refills reports whether limits of the algorithm have one rate and a burst, and refill
-// all the time.
+// Refills reports whether limits of the algorithm have one rate and a burst, and refill continuously.
 func (a Algorithm) Refills() bool { return traits[a].refills }
 
-// BurstIsCount reports whether the burst is by default the count of the rate. It is 1 for
-// other limits that refill.
+// BurstIsCount reports whether the default burst is the count of the rate. It is 1 for other limits that refill.
 func (a Algorithm) BurstIsCount() bool { return traits[a].burstIsCount }
 
 // Paces reports whether an allowed request can have a delay.
 func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 
-// CountsHits reports whether [Count] is for limits of the algorithm.
+// CountsHits reports whether [Count] supports limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
 
 // Divides reports whether all keys of a name space count in one counter, which divides its units among them.
 func (a Algorithm) Divides() bool { return traits[a].divides }
 
-// InWords reports whether a state of the algorithm is two words, unless its amounts are
-// too large for that: see [State.Words].
+// InWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
+// [State.Words].
 func (a Algorithm) InWords() bool { return traits[a].inWords }

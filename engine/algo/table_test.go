@@ -14,14 +14,14 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// compares are the files that may compare with an algorithm, or have a case of one.
+// compares are the files that may compare with an algorithm, or switch on one.
 var compares = map[string]string{
 	"engine/algo/quick.go":  "the hot path: BenchmarkQuick decides in a ninth of the time of BenchmarkAllow",
 	"engine/algo/words.go":  "the hot path: the memory store reads and writes nearly every state so, 3 % slower through the table",
 	"engine/algo/bucket.go": "the bucket is the state of a pacer too, whose Queue is no debt",
 }
 
-// names are the files that may name an algorithm otherwise.
+// names are the files that may name an algorithm in other ways.
 var names = map[string]string{
 	"constructors.go":             "a constructor for each",
 	"engine/build.go":             "a builder for each",
@@ -32,11 +32,11 @@ var names = map[string]string{
 	"server/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
 }
 
-// tests are folders of code that only tests use.
+// tests are directories of code used only by tests.
 var tests = []string{".git", "bench", "conform", "examples", "storetest", "testdata", "tools", "node_modules"}
 
-// TestAlgorithmsAreToldApartByTheTable: outside the table, shipped code asks an algorithm for
-// its properties, so that a new one needs no case elsewhere.
+// TestAlgorithmsAreToldApartByTheTable checks that outside of the table, shipped code uses an algorithm's properties,
+// so that a new algorithm needs no cases elsewhere.
 func TestAlgorithmsAreToldApartByTheTable(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -78,14 +78,14 @@ func TestAlgorithmsAreToldApartByTheTable(t *testing.T) {
 	}
 }
 
-// use is a place that names an algorithm.
+// use is a place in the code that names an algorithm.
 type use struct {
 	name     string
 	line     int
 	compared bool // in a comparison or a case
 }
 
-// uses returns where a file names an algorithm: with its package, unless it is of it.
+// uses returns where a file names an algorithm, with or without the package name.
 func uses(t *testing.T, path string, inside bool) (all []use) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -93,7 +93,7 @@ func uses(t *testing.T, path string, inside bool) (all []use) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[token.Pos]bool{} // a comparison comes before its sides
+	seen := map[token.Pos]bool{} // a comparison is visited before its operands
 	add := func(compared bool, list ...ast.Expr) {
 		for _, e := range list {
 			if name := algorithm(e, inside); name != "" && !seen[e.Pos()] {
@@ -116,7 +116,7 @@ func uses(t *testing.T, path string, inside bool) (all []use) {
 	return all
 }
 
-// algorithm returns the name of the algorithm that an expression is, or "".
+// algorithm returns the name of the algorithm in an expression, or "".
 func algorithm(e ast.Expr, inside bool) string {
 	id, _ := e.(*ast.Ident)
 	if s, ok := e.(*ast.SelectorExpr); ok && !inside {
@@ -132,7 +132,7 @@ func algorithm(e ast.Expr, inside bool) string {
 	return id.Name
 }
 
-// constants returns the names of the algorithms in Go.
+// constants returns the Go names of the algorithms.
 var constants = func() (found []string) {
 	tree, err := parser.ParseFile(token.NewFileSet(), "table.go", nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -148,7 +148,7 @@ var constants = func() (found []string) {
 	return found[1 : len(found)-1] // without None and the count
 }()
 
-// TestTableIsWhole: each algorithm has a name of its own, and fields that limits have.
+// TestTableIsWhole checks that each algorithm has its own name, and fields that limits have.
 func TestTableIsWhole(t *testing.T) {
 	all := algo.Algorithms()
 	if len(all) != len(constants) {

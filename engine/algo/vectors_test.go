@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
-// TestVectors replays the exact answers through the steps alone, field by field.
+// TestVectors replays the exact answers through the steps, field by field.
 func TestVectors(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/vectors/*.json")
 	if err != nil || len(files) < 14 {

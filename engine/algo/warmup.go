@@ -6,15 +6,14 @@ var warmUp = algorithm{
 	fields: []string{"warm_up", "burst", "next_pays", "name"},
 	properties: properties{
 		refills:  true,
-		oneByOne: true, // slower while it is cold, and never faster
-		// It does not lend: what units cost depends on when they are charged. For the same
-		// reason its denials are not repeated and its units are not prefetched: each request
-		// has to be seen at its own time.
+		oneByOne: true, // slower while it is cold, but never faster
+		// It does not lend, because the price of units depends on when they are charged. For the same reason its
+		// denials are not repeated and its units are not prefetched: each request must be decided at its own time.
 	},
 	on: func(s *State) arithmetic { return &s.warmth },
 	// A share is a bucket of the full rate, because no process knows how warm the limit is.
 	shares: bucketShares,
-	// Versions of two rates or times would have two prices for one unit.
+	// Versions with different rates or times would have different prices for one unit.
 	grid: func(l *Limit) Grid {
 		return Grid{Count: l.Count, Period: l.Period, WarmUp: l.WarmUp}
 	},
@@ -39,38 +38,35 @@ func (s *warming) decode(d *decoder) {
 	s.Warmth = &Warmth{Missing: d.uint128(), Units: d.natural(), Count: d.positive(), Period: d.positive(), At: d.integer()}
 }
 
-// Warmth is the state of a warm-up limit: a token bucket whose tokens refill slowly at
-// first, and faster with each unit that passes. Its unit is that of [Bucket], 1/Period
-// token, and its rate is part of the counter's name.
+// Warmth is the state of a warm-up limit: a token bucket whose tokens refill slowly at first, and faster with each
+// unit that passes. Like [Bucket] it uses units of 1/Period token, and its rate is part of the counter's name.
 type Warmth struct {
-	// Missing is the price of the tokens that are missing: the time until the bucket is
-	// full, times Count.
+	// Missing is the price of the missing tokens: the time until the bucket is full, times Count.
 	Missing uint128
-	// Units is how many units have passed since the limit was cold. Once the bucket has
-	// been full it is at most twice the ramp.
+	// Units is the number of units that have passed since the limit was cold. Once the bucket has been full it is at
+	// most twice the ramp.
 	Units  int64
 	Count  int64
 	Period int64
 	At     int64
 }
 
-// coldFactor is how many times as long the first token takes to refill as one of a warm
-// limit. It is that of Guava's RateLimiter.
+// coldFactor is how many times longer the first token takes to refill than a token of a warm limit, as in Guava's
+// RateLimiter.
 const coldFactor = 3
 
-// mostUnits bounds Warmth.Units. It is larger than all units that can be missing.
+// mostUnits bounds Warmth.Units. It is more than all units that can be missing.
 const mostUnits = 1 << 52
 
-// Ramp returns how many units make a cold limit warm: half of what passes in the warm-up
-// time at the full rate, since on average they take twice the time.
+// Ramp returns the number of units that make a cold limit warm: half of those that pass in the warm-up time at the
+// full rate, since on average they take twice the time.
 func (l *Limit) Ramp() int64 {
 	units, _ := product(l.WarmUp, l.Count).over(2 * l.Period)
 	return units
 }
 
-// priceTo returns the price of the first v units after the limit was cold: 3·v·P −
-// ⌊P·v²/R⌋ on the ramp of R units, and P for each later unit. So units cost the same one
-// by one and together.
+// priceTo returns the price of the first v units after the limit was cold: 3·v·P − ⌊P·v²/R⌋ on the ramp of R units,
+// and P for each later unit. So units cost the same one by one and together.
 func (l *Limit) priceTo(v int64) uint128 {
 	ramp := l.Ramp()
 	if v >= ramp {
@@ -81,8 +77,7 @@ func (l *Limit) priceTo(v int64) uint128 {
 	return product(coldFactor*v, l.Period).minus(product(whole, l.Period).plus(uint128{lo: uint64(saved)}))
 }
 
-// price returns the price of the units from the one after from to the one at to. Units
-// before 0 would have passed while the limit was cold.
+// price returns the price of the units after from up to to. Units before 0 count as passed while the limit was cold.
 func (l *Limit) price(from, to int64) uint128 {
 	if from < 0 {
 		return l.priceTo(to).plus(product(-coldFactor*from, l.Period))
@@ -90,8 +85,7 @@ func (l *Limit) price(from, to int64) uint128 {
 	return l.priceTo(to).minus(l.priceTo(from))
 }
 
-// below returns how many of the last units before the one at v cost less than an amount
-// together, and at most n.
+// below returns how many of the last units before the one at v together cost less than an amount, at most n.
 func (l *Limit) below(amount uint128, v, n int64) int64 {
 	least := int64(0)
 	for n > least {
@@ -110,8 +104,8 @@ func (w *Warmth) absent() bool { return w == nil || w.Units == 0 && w.Missing.is
 // fill returns how long until the bucket is full.
 func (w *Warmth) fill() int64 { return w.Missing.ceilOver(w.Count) }
 
-// behind returns how far the clock is behind the state's instant (rule 8). far is set if
-// that is longer than the refill of a cold limit's capacity, and of what is missing.
+// behind returns how far the clock is behind the state's instant (rule 8). far is set if that is longer than the
+// refill of a cold limit's capacity and of the missing amount.
 func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
 	if w.absent() || w.At <= t.Now {
 		return 0, false
@@ -120,15 +114,15 @@ func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(l.priceTo(l.Burst).ceilOver(l.Count), w.fill())
 }
 
-// pulled returns the state as it stands after the clock was set back far.
+// pulled returns the state after the clock was set back far.
 func (w *Warmth) pulled(t Instant) *Warmth {
 	c := *w
 	c.At = t.Now
 	return &c
 }
 
-// settled returns the state at an instant: cold and full if there is none. The instant of
-// a full bucket is the one at which it became full.
+// settled returns the state at an instant; no state is cold and full. The instant of a full bucket is when it became
+// full.
 func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	if w.absent() {
 		return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}
@@ -145,9 +139,8 @@ func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	return &c
 }
 
-// warm returns how many of the units still count. A limit that is full for over a quarter
-// of the warm-up time cools: by what refills in all the time since it was full, because
-// Guava's does.
+// warm returns how many of the units still count. A limit that has been full for more than a quarter of the warm-up
+// time cools down by the units that it would have refilled since it was full, like Guava's.
 func (w *Warmth) warm(l *Limit, t Instant) int64 {
 	idle := t.Now - w.At
 	if !w.Missing.isZero() || idle <= l.WarmUp/4 {
@@ -156,8 +149,8 @@ func (w *Warmth) warm(l *Limit, t Instant) int64 {
 	return max(0, w.Units-product(idle, l.Count).ceilOver(l.Period))
 }
 
-// depth returns the largest amount that may be missing for a cost to pass: the price of
-// the last units of the burst that the cost leaves.
+// depth returns the largest amount that may be missing for a cost to pass: the price of the last units of the burst
+// that the cost leaves.
 func (w *Warmth) depth(l *Limit, t Instant, cost int64) uint128 {
 	if l.NextPays {
 		cost = 0
@@ -184,8 +177,7 @@ func (w *Warmth) room(l *Limit, t Instant) int64 {
 	}
 }
 
-// remaining returns the burst without the tokens that are missing, each of which counts
-// until its price is paid.
+// remaining returns the burst less the missing tokens, each of which counts until its price is paid.
 func (w *Warmth) remaining(l *Limit, t Instant) int64 {
 	if w.Missing.isZero() {
 		return l.Burst
@@ -210,8 +202,8 @@ func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
 	w.Units -= n
 }
 
-// giveHeld returns up to n units of a reservation: those that no later charge follows in
-// the bucket, and whose price is not paid yet.
+// giveHeld returns up to n units of a reservation: those that are not followed by later charges in the bucket, and
+// whose price is not paid yet.
 func (w *Warmth) giveHeld(l *Limit, t Instant, n int64, h *Held) {
 	left := h.Ends - t.Now
 	if left <= 0 || w.Missing.isZero() {
@@ -240,7 +232,7 @@ func (w *Warmth) ttl(l *Limit, t Instant) int64 {
 	return w.At + w.fill() + w.cools(l) - t.Now
 }
 
-// cools returns how long a full bucket takes to be cold.
+// cools returns how long a full bucket takes to become cold.
 func (w *Warmth) cools(l *Limit) int64 {
 	span, _ := product(min(w.Units, 2*l.Ramp())-1, l.Period).over(l.Count)
 	return max(span, l.WarmUp/4) + 1

@@ -7,7 +7,7 @@ var slidingWindow = algorithm{
 	name:   "sliding-window",
 	fields: []string{"segments", "segment", "variant", "windows", "count_denied", "name"},
 	properties: properties{
-		repeatable:   true, // units leave the window with time alone
+		repeatable:   true, // units leave the window only with time
 		prefetchable: true, // all units of a segment are alike
 	},
 	on:     func(s *State) arithmetic { return &s.segments },
@@ -53,26 +53,23 @@ func (s *slides) unshare() {
 func (s *slides) append(to []byte) []byte { return s.history.append(integers(to, s.K)) }
 func (s *slides) decode(d *decoder)       { s.Segments = &Segments{K: d.natural(), history: d.history()} }
 
-// Segments is the state of a sliding window: the units spent in each segment. The length
-// of a segment is part of the counter's name, so that all versions of a limit count in
-// the same segments.
+// Segments is the state of a sliding window: the units spent in each segment. The length of a segment is part of the
+// counter's name, so that all versions of a limit count in the same segments.
 type Segments struct {
 	history
-	// K is the number of segments in the longest window under which units were charged
-	// since the state was last empty. No unit counts for longer (rule 10).
+	// K is the number of segments in the longest window under which units were charged since the state was last
+	// empty. No unit counts for longer (rule 10).
 	K int64
 }
 
-// maxWindowUnits is the most units that segments keep. Beyond it, the oldest units are dropped
-// first, which no window notices: its limit is less than a sixteenth of that. Only versions
-// with short windows can charge so much within the longest one. The scripts of the Redis
-// store then count exactly.
+// maxWindowUnits is the largest number of units in the segments. Beyond it, the oldest units are dropped first. No
+// window notices, because its limit is less than a sixteenth of that. Only versions with short windows can charge so
+// much within the longest one. Below this bound the scripts of the Redis store count exactly.
 const maxWindowUnits = 1 << 52
 
 func (l *Limit) segmentLeft(at, _ int64) int64 { return l.Segment - at%l.Segment }
 
-// view is what a decision needs of now: the segment that contains it, and how far into
-// that segment it is.
+// view is the current time for a decision: the current segment, and the position in it.
 type view struct{ current, into int64 }
 
 func (l *Limit) view(t Instant) view {
@@ -80,10 +77,9 @@ func (l *Limit) view(t Instant) view {
 	return view{current: current, into: t.Now - current*l.Segment}
 }
 
-// reach returns how many segments before the current one a window counts, and whether the
-// oldest of them counts by weight. The lenient variant ignores that one. A window longer
-// than any under which units were charged counts units in full as long as they count at
-// all.
+// reach returns how many segments before the current one a window counts, and whether the oldest of them counts by
+// weight. The lenient variant ignores that one. A window longer than any under which units were charged counts units
+// in full as long as they count at all.
 func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	k := w.Span / l.Segment
 	switch {
@@ -96,8 +92,8 @@ func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	}
 }
 
-// behind returns how far the clock is behind the newest segment (rule 8). far is set if
-// that is more than the longest window.
+// behind returns how far the clock is behind the newest segment (rule 8). far is set if that is more than the longest
+// window.
 func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
 	if s == nil {
 		return 0, false
@@ -110,8 +106,8 @@ func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(s.K*l.Segment, l.Longest())
 }
 
-// pulled returns the segments as they stand after the clock was set back far: the units
-// of later segments are in the current one.
+// pulled returns the segments after the clock was set back far: the units of later segments are moved to the current
+// one.
 func (s *Segments) pulled(l *Limit, t Instant) *Segments {
 	c := &Segments{history: s.clone(), K: s.K}
 	c.pull(floorDiv(t.Now, l.Segment))
@@ -138,8 +134,7 @@ func (s *Segments) waitIn(l *Limit, t Instant, w Window, cost int64) int64 {
 	if oldest, ok := s.newestBeyond(free); ok {
 		at = max(at, oldest+reach+1)
 		if weighted {
-			// The newest segment in the way need not have left the window: it may be the
-			// oldest, partly expired one.
+			// The newest segment in the way need not have left the window: it may be the oldest, partly expired one.
 			at = max(v.current, oldest+reach)
 		}
 	}
@@ -150,8 +145,8 @@ func (s *Segments) waitIn(l *Limit, t Instant, w Window, cost int64) int64 {
 	return max(0, passes-t.Now)
 }
 
-// weightedInstant returns how far into a segment the weighted share of the oldest segment
-// fits into the free units: the first e with old·(s−e) ≤ free·s.
+// weightedInstant returns how far into a segment the weighted share of the oldest segment fits into the free units:
+// the first e with old·(s−e) ≤ free·s.
 func (s *Segments) weightedInstant(l *Limit, oldAt, free int64) int64 {
 	old := s.at(oldAt)
 	if old <= free {
@@ -179,8 +174,8 @@ func expired(old, into, segment int64) int64 {
 	return units
 }
 
-// charge deletes segments that no longer count, and adds the cost, which counts for as
-// long as the limit's longest window.
+// charge deletes segments that no longer count, and adds the cost, which counts for as long as the limit's longest
+// window.
 func (s *Segments) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	current := l.view(t).current
 	s.drop(current - s.K)
@@ -190,8 +185,8 @@ func (s *Segments) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-// penalize counts as much of a denied cost as the window with the most room holds, because
-// the windows share their segments.
+// penalize counts as much of a denied cost as fits into the window with the most room, because the windows share
+// their segments.
 func (s *Segments) penalize(l *Limit, t Instant, cost int64) {
 	var buf Windows
 	most := int64(0)

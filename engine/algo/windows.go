@@ -2,7 +2,7 @@ package algo
 
 import "unique"
 
-// MaxWindows is how many windows one limit can have.
+// MaxWindows is the largest number of windows of one limit.
 const MaxWindows = 8
 
 // Window is one window of a limit: at most Limit units in Span microseconds.
@@ -65,10 +65,10 @@ func (l *Limit) Window(i int) (w Window, ok bool) {
 	return several.List[i], true
 }
 
-// A sliding window and a log can have several windows over one history. Each of the
-// following combines what the windows say.
+// A sliding window and a log can have several windows over one history. The following functions combine the windows'
+// results.
 
-// longestWait returns the longest of the windows' waits, and which window has it.
+// longestWait returns the longest of the windows' waits, and the window that has it.
 func (l *Limit) longestWait(of func(Window) int64) (wait int64, window int) {
 	if w, single := l.first(); single {
 		return of(w), 0
@@ -91,8 +91,7 @@ func (l *Limit) leastRoom(of func(Window) int64) int64 {
 	return least
 }
 
-// reportWindows fills in the numbers of the window that denies or, if none does, of the
-// window with the least left.
+// reportWindows fills in the numbers of the window that denies or, if none does, of the window with the least left.
 func (l *Limit) reportWindows(o *Outcome, of func(Window) (left, reset int64)) {
 	if w, single := l.first(); single {
 		o.Limit, o.Window = w.Limit, 0
@@ -121,8 +120,8 @@ func (l *Limit) largest() (units int64) {
 	return units
 }
 
-// overdrawn returns a window as a settlement sees it: larger by the largest count, so that what a
-// minute has no room for is remembered for the day.
+// overdrawn returns a window for a settlement: larger by the largest count, so that units beyond a minute's limit are
+// still counted for the day.
 func (l *Limit) overdrawn(w Window) Window {
 	w.Limit += l.largest()
 	return w

@@ -1,16 +1,13 @@
 package algo
 
-// Words is a state in two words ([Algorithm.InWords]), for stores with many keys: what is
-// missing from a bucket and the instant, or a window's count and end. The store keeps the
-// numbers under which the state was written elsewhere.
+// Words is a state in two words ([Algorithm.InWords]), for stores with many keys: a bucket's missing amount and
+// instant, or a window's count and end. The store stores the numbers under which the state was written elsewhere.
 //
-// The memory store reads and writes nearly every state in this form, so the functions tell
-// the two forms apart themselves: through the table a decision by the steps took 3 % more
-// instructions (BenchmarkSteps in memstore).
+// The memory store reads and writes nearly every state in this form, so the functions distinguish the two forms
+// themselves: through the table a decision by the steps took 3 % more instructions (BenchmarkSteps in memstore).
 type Words [2]uint64
 
-// Words returns the state as two words; ok is false if there is no such form, or the
-// state needs more.
+// Words returns the state as two words; ok is false if the algorithm has no such form, or the state needs more.
 func (s *State) Words() (w Words, ok bool) {
 	if s.algorithm == FixedWindow {
 		return Words{uint64(s.fixed.Count), uint64(s.fixed.End)}, true
@@ -18,13 +15,12 @@ func (s *State) Words() (w Words, ok bool) {
 	return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.algorithm.InWords() && s.bucket.Missing.hi == 0
 }
 
-// Under reports whether the state keeps the limit's rate. If so, its words and the limit
-// are the whole state.
+// Under reports whether the state has the limit's rate. If so, its words and the limit are the whole state.
 func (s *State) Under(l *Limit) bool {
 	return s.algorithm == FixedWindow || !s.algorithm.InWords() || s.bucket.under(l)
 }
 
-// State returns the state that was written under the limit's numbers.
+// State returns the state, written under the limit's numbers.
 func (w Words) State(l *Limit) State {
 	if l.Algorithm == FixedWindow {
 		return StoredFixed(int64(w[0]), int64(w[1]))

@@ -28,7 +28,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space keeps these counters apart from those of other programs on the store.
+	// The namespace separates these counters from those of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-reply"))
 	defer limiter.Close()
 
@@ -46,7 +46,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 // reply sends 20 replies, and then 5 in one request.
 func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
 	key := headgate.Key("laoqian", "reply")
-	// Redis still has what the run before this one has spent.
+	// Redis still has the units spent by the previous run.
 	if _, err := replies.Reset(ctx, key); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
 	}
 	fmt.Fprintf(w, "%s: %d of 20 pass\n", d.Binding.Policy, passed)
 
-	// Where denied requests count, each of them restarts the wait of a whole minute.
+	// If denied requests count, each of them restarts the one-minute wait.
 	time.Sleep(10 * time.Millisecond)
 	if d, err = replies.AllowN(ctx, key, 5); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// A pool of workers in any number of processes: at most three jobs run at a time. A worker
-// that dies keeps its place for the lease time at most.
+// A pool of workers in any number of processes: at most three jobs run at a time. If a worker dies, its
+// place is taken for at most the lease time.
 //
 //	go run ./10-workers -store redis://127.0.0.1:6379 &
 //	go run ./10-workers -store redis://127.0.0.1:6379
@@ -50,8 +50,8 @@ func runAll(ctx context.Context, w io.Writer, url string, work func(context.Cont
 	return nil
 }
 
-// job is what needs the permit. It ends when its context does: its place may be another
-// worker's then.
+// job is the work that needs the permit. It ends with its context, because another worker may have its place after
+// that.
 func job(ctx context.Context) error {
 	select {
 	case <-time.After(20 * time.Millisecond):
@@ -101,8 +101,8 @@ func (p *pool) runOne(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is how long a worker waits at most before it asks again: a place can become
-// free long before the lease of its holder ends.
+// retryEvery is the maximum time between two attempts of a worker. A place can become free long before its holder's
+// lease ends.
 const retryEvery = 10 * time.Millisecond
 
 func (p *pool) acquire(ctx context.Context) (*headgate.Permit, error) {

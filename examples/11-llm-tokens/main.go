@@ -1,7 +1,6 @@
-// A proxy in front of a language model. Each user has a budget of tokens an hour. What a
-// call uses is known only after it, so its most is reserved before: calls at the same time
-// cannot spend a budget twice. After the call the tokens that it used are committed, and
-// the others come back.
+// A proxy in front of a language model. Each user has a budget of tokens per hour. The tokens that a call uses are
+// known only after it, so the proxy reserves the maximum before, and concurrent calls cannot spend the same budget
+// twice. After the call it commits the tokens that were used, and the rest is returned.
 package main
 
 import (
@@ -31,7 +30,7 @@ func main() {
 
 const (
 	budget    = 10_000 // tokens of a user in an hour
-	maxAnswer = 4000   // tokens of an answer that a call may ask for
+	maxAnswer = 4000   // the maximum that a call may request
 )
 
 // prompt is a call of the model.
@@ -39,11 +38,10 @@ type prompt struct {
 	tokens, maxAnswer int64
 }
 
-// model answers a prompt, and returns how many tokens it has used: those of the prompt and
-// of the answer.
+// model answers a prompt, and returns how many tokens were used for the prompt and the answer.
 type model func(ctx context.Context, p prompt) (used int64, err error)
 
-// errBudget is the error of a call whose tokens are not left.
+// errBudget is the error of a call that exceeds the remaining budget.
 var errBudget = errors.New("not enough tokens left")
 
 // proxy calls the model for users.
@@ -52,8 +50,8 @@ type proxy struct {
 	model  model
 }
 
-// complete reserves the most that the call can use, calls the model, and commits what the
-// call has used. A call that fails costs nothing.
+// complete reserves the maximum that the call can use, calls the model, and commits what the call has used. A failed
+// call costs nothing.
 func (p *proxy) complete(ctx context.Context, user string, call prompt) (used int64, err error) {
 	most := call.tokens + min(cmp.Or(call.maxAnswer, maxAnswer), maxAnswer)
 	reservation, d, err := p.tokens.Reserve(ctx, user, most)
@@ -64,7 +62,7 @@ func (p *proxy) complete(ctx context.Context, user string, call prompt) (used in
 		return 0, fmt.Errorf("%w: %d needed, %d left", errBudget, most, d.Remaining)
 	}
 	used, err = p.model(ctx, call)
-	// The user may have gone meanwhile; the tokens are settled all the same.
+	// The user may have disconnected; the tokens must be settled anyway.
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err != nil {
@@ -79,14 +77,14 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// Each run has counters of its own, which expire.
+	// Each run has its own counters, which expire.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-llm:"+rand.Text()))
 	defer limiter.Close()
 	tokens := limiter.Policy("tokens", headgate.FixedWindow(headgate.PerHour(budget)))
 	s := &session{ctx: ctx, w: w, proxy: &proxy{tokens: tokens}}
 
 	s.call("a short answer", "alice", prompt{tokens: 200, maxAnswer: 1000}, uses(450))
-	s.call("a long one", "alice", prompt{tokens: 3000}, uses(6500)) // the model counts otherwise
+	s.call("a long one", "alice", prompt{tokens: 3000}, uses(6500)) // the model counts more tokens
 	s.call("the model fails", "alice", prompt{tokens: 500, maxAnswer: 500}, fails)
 	s.call("too much", "alice", prompt{tokens: 100}, uses(100))
 	s.call("less", "alice", prompt{tokens: 100, maxAnswer: 2900}, uses(1100))
@@ -100,7 +98,7 @@ func uses(tokens int64) model {
 
 func fails(context.Context, prompt) (int64, error) { return 0, errors.New("overloaded") }
 
-// session prints calls and what they leave.
+// session prints calls and the remaining tokens.
 type session struct {
 	ctx   context.Context //nolint:containedctx // of one run
 	w     io.Writer
@@ -119,8 +117,7 @@ func (s *session) call(what, user string, call prompt, m model) {
 	fmt.Fprintln(s.w)
 }
 
-// atOnce starts calls that overlap: the model answers none before each has reserved its
-// tokens or was denied.
+// atOnce starts overlapping calls: the model answers none of them before each has reserved its tokens or was denied.
 func (s *session) atOnce(user string, calls int, call prompt, used int64) {
 	var decided, ended sync.WaitGroup
 	decided.Add(calls)
@@ -155,7 +152,7 @@ func (s *session) left(user string) int64 {
 	return d.Remaining
 }
 
-// fail keeps the first error that ends the program: the store's.
+// fail records the first error that ends the program, from the store.
 func (s *session) fail(err error) {
 	if errors.Is(err, headgate.ErrStoreUnavailable) {
 		s.err = cmp.Or(s.err, err)

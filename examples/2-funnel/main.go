@@ -22,8 +22,8 @@ import (
 
 const key = "laoqian:reply"
 
-// options put the keys of this program behind a prefix of their own, apart from those
-// of other programs and servers on the same Redis.
+// options give this program's keys a separate prefix, so that they don't collide with those of other programs and
+// servers on the same Redis.
 var options = open.Options{Own: "example-funnel"}
 
 func main() {
@@ -50,7 +50,7 @@ func funnel(ctx context.Context, w io.Writer, url string) error {
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
 	replies := limiter.Policy("reply", headgate.Funnel(15, headgate.PerMinute(30)))
-	// Redis still has what the run before this one has spent.
+	// Redis still has the units spent by the previous run.
 	if _, err := replies.Reset(ctx, key); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func funnel(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// serve runs a server, as `headgate serve` does, and a Redis client that calls it.
+// serve runs a server, like `headgate serve`, and a Redis client that calls it.
 func serve(ctx context.Context, w io.Writer, url string) error {
 	server, err := daemon.New(ctx, daemon.Config{
 		Store: url, StoreOptions: options, RESP: "127.0.0.1:0", HTTP: daemon.Off,
@@ -88,8 +88,8 @@ func serve(ctx context.Context, w io.Writer, url string) error {
 	return errors.Join(err, <-stopped)
 }
 
-// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request
-// passes, and after how many whole seconds a retry does.
+// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request passes, and after how many
+// whole seconds to retry.
 func throttle(ctx context.Context, client *redis.Client) (allowed bool, retryAfter time.Duration, err error) {
 	reply, err := client.Do(ctx, "CL.THROTTLE", key, 15, 30, 60, 1).Int64Slice()
 	if err != nil {
@@ -117,8 +117,7 @@ func burst(ctx context.Context, w io.Writer, client *redis.Client) error {
 	return nil
 }
 
-// waitAndRetry waits as the server says, once with a sleep and once with a timer,
-// which blocks no goroutine.
+// waitAndRetry waits as long as the server says, once with a sleep and once with a timer, which blocks no goroutine.
 func waitAndRetry(ctx context.Context, w io.Writer, client *redis.Client) error {
 	_, retryAfter, err := throttle(ctx, client)
 	if err != nil {

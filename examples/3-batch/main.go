@@ -29,14 +29,14 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space keeps these counters apart from those of other programs on the store.
+	// The namespace separates these counters from those of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-batch"))
 	defer limiter.Close()
 	limit := headgate.SlidingWindow(headgate.PerHour(6), headgate.Segments(60), headgate.Strict())
-	perUser := limiter.Policy("", limit) // without a name, it counts where limiter.Do does
+	perUser := limiter.Policy("", limit) // without a name, it shares counters with limiter.Do
 
 	for _, user := range []string{"alice", "bob", "carol"} {
-		// Redis still has what the run before this one has spent.
+		// Redis still has the units spent by the previous run.
 		if _, err := perUser.Reset(ctx, user); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func show(w io.Writer, call string, results []headgate.Result) error {
 	return nil
 }
 
-// roundTrips returns how many calls were sent to Redis: 0 in memory.
+// roundTrips returns how many calls were sent to Redis, which is 0 in memory.
 func roundTrips(store open.Opened) int64 {
 	if store.Redis == nil {
 		return 0

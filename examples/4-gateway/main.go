@@ -42,13 +42,13 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space keeps these counters apart from those of other programs on the store.
+	// The namespace separates these counters from those of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-gateway"))
 	defer limiter.Close()
 	route := limiter.Policy("route", second, day)
 
 	const client = "10.0.0.7"
-	// Redis still has what the run before this one has spent.
+	// Redis still has the units spent by the previous run.
 	if _, err := route.Reset(ctx, client); err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// showSlots prints where Redis keeps the counters of a client. Both keys have the client
-// as their hash tag. So on a Cluster they are in one slot, and one script decides on both.
+// showSlots prints where Redis stores the counters of a client. Both keys have the client as their hash tag, so on a
+// Cluster they are in one slot, and one script decides on both.
 func showSlots(w io.Writer, redis *redisstore.Store, client string) {
 	for _, limit := range []headgate.Limit{second, day} {
 		op := engine.Single(engine.OpAllow, client, limit, requestedTokens)

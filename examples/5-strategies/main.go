@@ -30,7 +30,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space keeps these counters apart from those of other programs on the store.
+	// The namespace separates these counters from those of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-strategies"))
 	defer limiter.Close()
 	for _, p := range []*headgate.Policy{
@@ -55,7 +55,7 @@ const key = "laoqian"
 
 // five sends five requests at once.
 func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
-	// Redis still has what the run before this one has spent.
+	// Redis still has the units spent by the previous run.
 	if _, err := p.Reset(ctx, key); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
 	return nil
 }
 
-// tryAcquire returns nil where the request passes, and an error for a denial too.
+// tryAcquire returns nil if the request passes, and an error otherwise, even for a denial.
 func tryAcquire(ctx context.Context, p *headgate.Policy) error {
 	d, err := p.Allow(ctx, key)
 	if err != nil {
@@ -109,8 +109,7 @@ func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) err
 	}
 }
 
-// wrongWindows prints what is wrong with two limits. The constructors return no error;
-// the limit has it.
+// wrongWindows prints the errors of two invalid limits. The constructors return no error; it is stored in the limit.
 func wrongWindows(w io.Writer) {
 	for _, longer := range []headgate.Rate{headgate.PerMinute(5), headgate.Per(50, 1050*time.Millisecond)} {
 		limit := headgate.SlidingWindow(headgate.PerSecond(5), headgate.And(longer), headgate.SegmentLength(100*time.Millisecond))

@@ -25,7 +25,7 @@ func main() {
 func run(ctx context.Context, w io.Writer, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	store, err := open.Store(ctx, url, open.Options{Own: "example-store"}) // keys of its own
+	store, err := open.Store(ctx, url, open.Options{Own: "example-store"}) // its own keys
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
 	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
-	// Redis still has what the run before this one has spent.
+	// Redis still has the units spent by the previous run.
 	if _, err := perUser.Reset(ctx, "alice"); err != nil {
 		return err
 	}

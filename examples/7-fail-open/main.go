@@ -18,7 +18,7 @@ import (
 func main() {
 	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
 	flag.Parse()
-	store, err := open.Store(context.Background(), *url, open.Options{Own: "example-fail-open"}) // keys of its own
+	store, err := open.Store(context.Background(), *url, open.Options{Own: "example-fail-open"}) // its own keys
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func pass(ctx context.Context, perUser *headgate.Policy, user string) (bool, err
 	return d.Allowed, err
 }
 
-// run sends three requests, of which the limit lets two pass.
+// run sends three requests, two of which are within the limit.
 func run(ctx context.Context, w io.Writer, limiter *headgate.Limiter) error {
 	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
 	for range 3 {

@@ -21,7 +21,7 @@ import (
 )
 
 //go:embed limits.yaml
-var limits []byte // policy.Load reads a file by its name
+var limits []byte // policy.Load reads a file from disk
 
 func main() {
 	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
@@ -43,7 +43,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	defer store.Close()
 	limiter := decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithSpace("example-policies-file")))
 
-	// Redis still has what the run before this one has spent.
+	// Redis still has the units spent by the previous run.
 	if _, err := limiter.Reset(ctx, "reply", "laoqian"); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// limited lets through what the routes of the file allow.
+// limited applies the routes of the file.
 func limited(limiter *decide.Limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := limiter.AllowRequest(r)

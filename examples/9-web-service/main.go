@@ -35,7 +35,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// Each run has counters of its own, which expire.
+	// Each run has its own counters, which expire.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-service:"+rand.Text()))
 	defer limiter.Close()
 	s := &service{passwords: map[string]string{"alice": "rose", "bob": "lily", "carol": "iris"}}
@@ -85,12 +85,12 @@ func searchAndDownload(w io.Writer, c *caller, _ *service) {
 	fmt.Fprintf(w, "carol downloads 700 kB: %d\n", c.get("/download", "carol"))
 }
 
-// caller sends requests as the proxy does.
+// caller sends requests like the proxy does.
 type caller struct {
 	ctx    context.Context //nolint:containedctx // of one run
 	url    string
 	failed atomic.Bool
-	err    error // the first
+	err    error // the first one
 }
 
 func (c *caller) logIn(address, account, password string) (status int) {

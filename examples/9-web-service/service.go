@@ -19,21 +19,21 @@ type service struct {
 	checked   atomic.Int64      // passwords, right and wrong
 }
 
-// handler puts the limits in front of the service. Only the proxy, on this machine, is
-// trusted to name the client's address.
+// handler applies the limits to the service. Only the proxy, on this machine, is trusted to report the client's
+// address.
 func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	byAddress := httplimit.ByIP(netip.MustParsePrefix("127.0.0.0/8"))
 	byUser := httplimit.ByHeader("X-User") // set by the proxy, which has checked the session
 
-	// Only wrong passwords count. An account has few of them, from wherever they come. An
-	// address has many, because whole offices are behind one. A guess that the account's
-	// limit denies does not count against the address: its neighbours still log in.
+	// Only wrong passwords count. An account is allowed few of them, from all addresses together. An address is
+	// allowed many, because whole offices share one. A guess denied by the account's limit does not count against the
+	// address, so its other users can still log in.
 	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
 	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow(headgate.PerHour(100)))
 	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow(headgate.PerHour(5)))
 
-	// A search costs a unit for each hundred rows. A download costs its bytes: the last
-	// one may overdraw the limit, and then the next waits.
+	// A search costs one unit per hundred rows. A download costs its size in bytes: the last one may overdraw the
+	// limit, and the next one then has to wait.
 	searches := limiter.Policy("searches", headgate.FixedWindow(headgate.PerHour(20)))
 	bytes := limiter.Policy("download-bytes", headgate.TokenBucket(headgate.PerHour(1<<20), headgate.AllowDebt(1<<30)))
 
@@ -45,10 +45,10 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	return mux
 }
 
-// maxForm bounds the form of a log-in.
+// maxForm limits the size of a log-in form.
 const maxForm = 4 << 10
 
-// byAccount is the account that a log-in names. Spellings of one account have one key.
+// byAccount returns the account named in a log-in. Different spellings of an account have the same key.
 func byAccount(r *http.Request) (string, bool) {
 	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
 	account := strings.ToLower(strings.TrimSpace(r.PostFormValue("account")))
@@ -68,11 +68,11 @@ func (s *service) logIn(w http.ResponseWriter, r *http.Request) {
 
 const maxRows = 1000
 
-// rowsOf reads how many rows a search is for: 1 to maxRows.
+// rowsOf returns how many rows a search requests: 1 to maxRows.
 func rowsOf(r *http.Request) int64 {
 	n, err := strconv.ParseInt(r.URL.Query().Get("rows"), 10, 64)
 	if err != nil || n > maxRows {
-		return maxRows // an absurd number is not cheaper than an honest one
+		return maxRows // an absurd number must not be cheaper than an honest one
 	}
 	return max(1, n)
 }
@@ -81,12 +81,12 @@ func hundredsOfRows(r *http.Request) int64 { return (rowsOf(r) + 99) / 100 }
 
 func search(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, rowsOf(r), "rows") }
 
-// download answers 700 kB in small writes. The total need not be known before.
+// download answers with 700 kB in small writes. The total need not be known in advance.
 func download(w http.ResponseWriter, _ *http.Request) {
 	part := make([]byte, 7000)
 	for range 100 {
 		if _, err := w.Write(part); err != nil {
-			return // the client is gone, and pays for what it got
+			return // the client has disconnected, and pays for what it received
 		}
 	}
 }

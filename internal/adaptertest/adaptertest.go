@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Server starts a server whose routes have the middleware of the adapter, and returns its
-// URL. It stops it at the end of the test. Its routes are
+// Server starts a server whose routes use the middleware of the adapter, and returns its URL. It stops the server at
+// the end of the test. Its routes are
 //
 //	/hello           answers hello
 //	/users/{id}      answers the id
@@ -65,8 +65,7 @@ func get(t *testing.T, url string, headers ...string) answer {
 	return answer{response.StatusCode, response.Header, string(body)}
 }
 
-// denial: admitted requests have the headers, and a denied one has the problem, too, and
-// does not reach its handler.
+// denial: admitted requests have the headers; a denied one has the problem as well, and does not reach its handler.
 func denial(t *testing.T, start Server) {
 	url := start(t, limiter(t).Policy("per-ip", headgate.FixedWindow(headgate.PerHour(2))), httplimit.ByIP())
 	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
@@ -82,7 +81,7 @@ func denial(t *testing.T, start Server) {
 	}
 }
 
-// keys: a parameter of the route is a path value; a request without its key is answered 400.
+// keys: a parameter of the route is a path value, and a request without its key gets a 400.
 func keys(t *testing.T, start Server) {
 	l := limiter(t)
 	url := start(t, l.Policy("user", headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByPathValue("id"))
@@ -110,8 +109,8 @@ type Late int
 
 func (Late) Error() string { return "for the test" }
 
-// responses: the rule sees the status that the client got, also of errors of the framework,
-// of outer handlers and of panics, and the bytes.
+// responses: the rule sees the status that the client got, also for errors of the framework, of outer handlers and
+// for panics, and the number of bytes.
 func responses(t *testing.T, start Server) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	rule := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
@@ -169,7 +168,7 @@ func storeAway(t *testing.T, start Server) {
 // ErrRefused is the decider's answer to its second request and later ones.
 var ErrRefused = errors.New("unknown")
 
-// Decider admits its first request, and does not know about later ones.
+// Decider admits its first request, and returns ErrRefused for later ones.
 type Decider struct{ asked int }
 
 // AllowRequest decides.
@@ -180,7 +179,7 @@ func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	return headgate.Decision{Allowed: true, Unlimited: true}, nil
 }
 
-// RunBy runs the case of a server whose middleware has a [Decider].
+// RunBy runs the case for a server whose middleware has a [Decider].
 func RunBy(t *testing.T, url string) {
 	t.Helper()
 	if a := get(t, url+"/hello"); a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != "" {

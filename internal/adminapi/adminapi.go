@@ -1,17 +1,17 @@
-// Package adminapi is the API for operators: its calls, with what they take and answer, and its
-// client. The server and the page of a Go program answer it, the commands call it, and the types of
-// the page are made from it. docs/reference/admin.yaml describes each call.
+// Package adminapi defines the API for operators: its calls with their bodies and answers, and its client. The server
+// and the page of a Go program implement it, the commands call it, and the page's types are generated from it.
+// docs/reference/admin.yaml describes each call.
 //
 //	adminapi.go  calls, and their handlers
 //	calls.go     all calls
 //	request.go   bodies and queries
 //	client.go    the client
 //	key.go       keys in bodies
-//	standing.go  how a key stands under limits
+//	standing.go  the state of a key under its limits
 //	top.go       counts and decisions of keys
 //	policy.go    policies, and changes of them
-//	server.go    the server: how it stands, settings, history
-//	second.go    what happened in a second
+//	server.go    the server: state, settings, history
+//	second.go    the decisions of one second
 package adminapi
 
 import (
@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// Call is a call: its method, its path, the body that it takes and what it answers.
+// Call is a call: its method, its path, and the types of its body and its answer.
 type Call[Body, Answer any] struct{ Method, Path string }
 
 // None is the body of a call without one.
@@ -44,7 +44,7 @@ type Endpoint struct {
 	Answer       func(w http.ResponseWriter, r *http.Request) (any, error)
 }
 
-// By returns the endpoint of a call. A POST has a body: it is decoded for answer.
+// By returns the endpoint of a call. The body of a POST is decoded for answer.
 func (c Call[Body, Answer]) By(answer func(r *http.Request, body *Body) (Answer, error)) Endpoint {
 	return Endpoint{c.Method, c.Path, func(w http.ResponseWriter, r *http.Request) (any, error) {
 		var body Body

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// serve answers one call, as a server does, and returns its client.
+// serve answers one call like a server, and returns a client for it.
 func serve(t *testing.T, e adminapi.Endpoint) *adminapi.Client {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -33,7 +33,7 @@ func serve(t *testing.T, e adminapi.Endpoint) *adminapi.Client {
 	return &adminapi.Client{URL: s.URL, Token: "secret", HTTP: s.Client()}
 }
 
-// TestClientGetsTheAnswer: a body, a path and a query arrive, and the answer or the error comes back.
+// TestClientGetsTheAnswer checks that a body, a path and a query arrive, and that the answer or the error comes back.
 func TestClientGetsTheAnswer(t *testing.T) {
 	c := serve(t, adminapi.ExplainKey.By(func(r *http.Request, body *adminapi.KeyAndCost) (adminapi.Explanations, error) {
 		if r.Header.Get("Authorization") != "Bearer secret" {
@@ -61,7 +61,7 @@ func TestClientGetsTheAnswer(t *testing.T) {
 	}
 }
 
-// TestBodiesAreRefused: a body that is no JSON, is not for the call, or is too long.
+// TestBodiesAreRefused checks bodies that are not JSON, don't fit the call, or are too long.
 func TestBodiesAreRefused(t *testing.T) {
 	e := adminapi.SetLevel.By(func(_ *http.Request, body *adminapi.Level) (adminapi.Level, error) { return *body, nil })
 	for _, c := range []struct {
@@ -84,7 +84,8 @@ func TestBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestStandingOfADeniedKey: times are rounded up, so that a retry is not too early, and there are none for never.
+// TestStandingOfADeniedKey checks that times are rounded up, so that a retry is not too early, and are absent for
+// never.
 func TestStandingOfADeniedKey(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for wait, want := range map[time.Duration]string{

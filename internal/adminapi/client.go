@@ -9,20 +9,20 @@ import (
 	"net/http"
 )
 
-// maxAnswer bounds the answers that a client reads.
+// maxAnswer bounds the size of answers that a client reads.
 const maxAnswer = 64 << 20
 
 // Client calls a server.
 type Client struct {
-	// URL is that of the admin listener, without a path.
+	// URL is the URL of the admin listener, without a path.
 	URL string
 	// Token is sent unless it is "".
 	Token string
 	HTTP  *http.Client
 }
 
-// Send sends a call, with no body if it is nil, and returns the answer, also as the server wrote it. The error
-// of an answer that is none is an [*Error]; its Detail is "" if it comes from no server of Headgate.
+// Send makes a call, without a body if it is nil, and returns the answer, decoded and as the server wrote it. For an
+// unsuccessful answer the error is an [*Error]; its Detail is "" if the answer is not from a Headgate server.
 func (c Call[Body, Answer]) Send(ctx context.Context, client *Client, body *Body) (answer *Answer, text json.RawMessage, err error) {
 	var sent io.Reader
 	if body != nil {

@@ -24,11 +24,11 @@ func NewKey(key string) KeyFields {
 	return KeyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
 }
 
-// WholeKeyBytes is the length up to which a table shows a key in full.
+// WholeKeyBytes is the length up to which tables show keys in full.
 const WholeKeyBytes = 40
 
-// KeyHash returns the first 8 hex digits of the SHA-256 of a key that a table shows only the beginning of;
-// "" for a key of at most [WholeKeyBytes].
+// KeyHash returns the first 8 hex digits of the SHA-256 of a key that tables abbreviate, or "" for a key of at most
+// [WholeKeyBytes].
 func KeyHash(key string) string {
 	if len(key) <= WholeKeyBytes {
 		return ""
@@ -56,14 +56,14 @@ func (k *KeyFields) Read() (string, error) {
 	return key, nil
 }
 
-// KeyAndPolicy asks about a key under a policy, or under each if Policy is "".
+// KeyAndPolicy selects a key under a policy, or under each if Policy is "".
 type KeyAndPolicy struct {
 	KeyFields
 
 	Policy string `json:"policy,omitempty"`
 }
 
-// KeyAndCost is KeyAndPolicy with units, nil are those of the policy, and with the class of a request.
+// KeyAndCost is KeyAndPolicy with a cost (nil means the policy's) and the class of a request.
 type KeyAndCost struct {
 	KeyAndPolicy
 
@@ -79,7 +79,7 @@ func (k *KeyAndCost) Read() (string, error) {
 	return k.KeyFields.Read()
 }
 
-// Units are units of a key that an operator gives back, or resets.
+// Units are units of a key for a give or a reset by an operator.
 type Units struct {
 	KeyAndPolicy
 
@@ -88,13 +88,13 @@ type Units struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Given answers a give.
+// Given is the answer to a give.
 type Given struct {
 	Remaining int64 `json:"remaining"`
 	Unlimited bool  `json:"unlimited"`
 }
 
-// Reset answers a reset. Found is true if the store had something of the key.
+// Reset is the answer to a reset. Found is true if the store had state for the key.
 type Reset struct {
 	Found bool `json:"found"`
 }

@@ -9,7 +9,7 @@ import (
 type Summary struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
-	// First is true if the first of the limits that has room pays. It is false if all are charged.
+	// First is true if only the first of the limits that has room is charged. It is false if all are charged.
 	First     bool   `json:"first,omitempty"`
 	Failure   string `json:"failure"`
 	Mode      string `json:"mode"`
@@ -18,17 +18,17 @@ type Summary struct {
 	Shadow    bool   `json:"shadow"`
 	Candidate string `json:"candidate,omitempty"`
 	Enabled   bool   `json:"enabled"`
-	// Unit is what a unit is, such as tokens.
+	// Unit is the name of the unit, such as tokens.
 	Unit string `json:"unit,omitempty"`
 	// Classes are the classes of requests in order, such as "batch leaves 10%".
 	Classes []string `json:"classes,omitempty"`
-	// EstimateMax is capacity if a reserve takes at most what the limits ever let pass.
+	// EstimateMax is "capacity" if a reserve takes at most the capacity of the limits.
 	EstimateMax string `json:"estimate_max,omitempty"`
-	// SettleWithin is how long a reservation can be settled, and Unsettled what becomes of it afterwards:
-	// keep, release or estimate.
+	// SettleWithin is how long a reservation can be settled, and Unsettled what happens to it afterwards: keep,
+	// release or estimate.
 	SettleWithin string `json:"settle_within,omitempty"`
 	Unsettled    string `json:"unsettled,omitempty"`
-	// Replicas is what a charge waits for, such as 1 within 20ms.
+	// Replicas is the number of replicas that a charge waits for, such as 1 within 20ms.
 	Replicas  string            `json:"replicas,omitempty"`
 	Overrides []OverrideSummary `json:"overrides,omitempty"`
 }
@@ -40,32 +40,31 @@ type OverrideSummary struct {
 	Limit string `json:"limit"`
 }
 
-// PolicyView is a policy, with the parts of the file and of the changes told apart.
+// PolicyView is a policy, with the contributions of the file and of changes shown separately.
 type PolicyView struct {
 	Name string `json:"name"`
-	// InForce is the policy as it decides, and File as the file has it; nil if only a
-	// change has it.
+	// InForce is the active policy, and File the policy in the file, or nil if only a change defines it.
 	InForce Summary  `json:"in_force"`
 	File    *Summary `json:"file"`
-	// ShadowLimits are the places of the limits in force that are shadows of other policies.
+	// ShadowLimits are the indexes of the active limits that are shadows of other policies.
 	ShadowLimits []int `json:"shadow_limits,omitempty"`
-	// Change is the change on top; nil if there is none.
+	// Change is the change on top of the file, or nil.
 	Change *Change `json:"change"`
-	// Overrides are those in force, at most 1000. OverrideCount is how many there are.
+	// Overrides are the active overrides, at most 1000. OverrideCount is their total number.
 	Overrides     []Override `json:"overrides,omitempty"`
 	OverrideCount int        `json:"override_count"`
 }
 
-// Override is an override in force.
+// Override is an active override.
 type Override struct {
 	Key string `json:"key"`
-	// Limit is the limit in force, and File that of the file, "" if only a change has one.
+	// Limit is the active limit, and File the limit in the file, or "" if only a change defines it.
 	Limit  string  `json:"limit"`
 	File   string  `json:"file,omitempty"`
 	Change *Change `json:"change"`
 }
 
-// Policies are a page of the policies in force; Total is how many match.
+// Policies is a page of the active policies; Total is the number of matches.
 type Policies struct {
 	Generation uint64       `json:"generation"`
 	Total      int          `json:"total"`
@@ -74,16 +73,15 @@ type Policies struct {
 
 // Change is a change of a policy or of the limit of one key, on top of the file.
 type Change struct {
-	// Policy, Key and Fields are those of the change as package policy applies it. Key is "" for a change
-	// of the policy itself.
+	// Policy, Key and Fields are in the form used by package policy. Key is "" for a change of the policy itself.
 	Policy string          `json:"policy"`
 	Key    string          `json:"key,omitempty"`
 	Fields json.RawMessage `json:"fields"`
-	// Author is the operator that made the change, and Reason why.
+	// Author is the operator that made the change, and Reason the reason.
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
-	// At is when the change was made; Expires is when it ends, zero if only a clear ends it.
-	// Both are by the clock of the store, if servers share one.
+	// At is when the change was made. Expires is when it ends, or zero if only a clear ends it. If servers share a
+	// store, both are by its clock.
 	At      time.Time `json:"at"`
 	Expires time.Time `json:"expires,omitzero"`
 	// Version grows with each change of the same policy and key.
@@ -95,7 +93,7 @@ type Changes struct {
 	Changes []Change `json:"changes"`
 }
 
-// ChangeName names the change that an operator ends.
+// ChangeName identifies the change that an operator ends.
 type ChangeName struct {
 	Policy string `json:"policy"`
 	// Key is nil for the change of the policy itself.
@@ -104,17 +102,17 @@ type ChangeName struct {
 	Reason string  `json:"reason,omitempty"`
 }
 
-// NewChange is a change that an operator makes.
+// NewChange is a change made by an operator.
 type NewChange struct {
 	ChangeName
 
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
-	// For is how long the change lasts, in place of Expires.
+	// For is how long the change lasts, instead of Expires.
 	For string `json:"for,omitempty"`
 }
 
-// Trial is what a change would do: the policies that would differ.
+// Trial is the effect of a change: the policies that would differ.
 type Trial struct {
 	Policies []Difference `json:"policies"`
 }
@@ -126,13 +124,13 @@ type Difference struct {
 	After  Summary  `json:"after"`
 }
 
-// Shadow is what the shadow of a policy would change.
+// Shadow counts what the shadow of a policy would change.
 type Shadow struct {
 	Policy string `json:"policy"`
-	// Limits decide; there are none if the policy itself is the shadow.
+	// Limits are the deciding limits, or none if the policy itself is the shadow.
 	Limits []string `json:"limits"`
 	Shadow []string `json:"shadow"`
-	// Since is when these limits came into force. The counts are those since then.
+	// Since is when these limits became active. The counts start then.
 	Since time.Time `json:"since"`
 
 	BothAllowed  uint64 `json:"both_allowed"`
@@ -142,7 +140,7 @@ type Shadow struct {
 	Unknown      uint64 `json:"unknown"`
 }
 
-// Shadows are all of them.
+// Shadows has the counts of all shadows.
 type Shadows struct {
 	Shadows []Shadow `json:"shadows"`
 }

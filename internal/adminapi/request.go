@@ -14,34 +14,34 @@ import (
 	"github.com/headgate/headgate/internal/jsontext"
 )
 
-// maxBody is the size of the largest body in bytes: the fields of the largest change, twice.
+// maxBody is the largest size of a body in bytes: twice the fields of the largest change.
 const maxBody = 128 << 10
 
-// shape has the bounds of a body. Deepest is a change with windows: fields, set, all, a limit, windows, a window.
+// shape has the bounds of a body. A change with windows is the deepest: fields, set, all, a limit, windows, a window.
 var shape = jsontext.Bounds{Depth: 12, Elements: []int{1000}, Names: 64, Text: maxBody, Name: 1024, Number: 64}
 
 // Error is the error of a call.
 type Error struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
-	// Field is the invalid field; "" if the error is not about one.
+	// Field is the invalid field, or "".
 	Field string `json:"field,omitempty"`
 }
 
 func (e *Error) Error() string { return e.Detail }
 
-// BadField returns the error of an invalid field.
+// BadField returns the error for an invalid field.
 func BadField(field, detail string) error {
 	return &Error{Status: http.StatusBadRequest, Field: field, Detail: field + ": " + detail}
 }
 
-// NoPolicy returns the error of a policy that does not exist.
+// NoPolicy returns the error for a policy that does not exist.
 func NoPolicy(name string) error {
 	return &Error{Status: http.StatusNotFound, Field: "policy", Detail: "no policy " + format.Quote(name)}
 }
 
-// decode reads a body into v. Any other content type than JSON is an error: a form of a web page cannot
-// send that.
+// decode decodes a body into v. Content types other than JSON are errors, because the forms of other web pages cannot
+// send JSON.
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &Error{Status: http.StatusUnsupportedMediaType, Detail: "Content-Type is not application/json"}
@@ -78,7 +78,7 @@ func Number(r *http.Request, name string, without, most int) (int, error) {
 	return n, nil
 }
 
-// Word returns a word of the query that is one of those accepted; the first is the default.
+// Word returns a word of the query, which must be one of those accepted; the first is the default.
 func Word(r *http.Request, name string, accepted ...string) (string, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -90,11 +90,11 @@ func Word(r *http.Request, name string, accepted ...string) (string, error) {
 	return text, nil
 }
 
-// maxPage is how many policies a call can ask for by number.
+// maxPage is the largest number of policies per page.
 const maxPage = 1000
 
-// Page returns which policies a list has: n from the place from, 1 for the first, of those whose lower-case
-// name has part in it. Without a query it is all.
+// Page returns the page of a list: n policies from position from (1 for the first), among those with part in their
+// lower-case names. Without a query it is the whole list.
 func Page(r *http.Request) (from, n int, part string, err error) {
 	if n, err = Number(r, "n", math.MaxInt32, maxPage); err != nil {
 		return 0, 0, "", err

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// busiest is how many policies a second names: those with the most requests.
+// busiest is the number of policies listed for a second: those with the most requests.
 const busiest = 20
 
-// Rates are decided requests that take units, a second.
+// Rates are decided requests that take units, per second.
 type Rates struct {
 	Allowed float64 `json:"allowed"`
 	Denied  float64 `json:"denied"`
-	// Unknown were answered with an error, because the decision was not known.
+	// Unknown requests got an error because the decision was not known.
 	Unknown float64 `json:"unknown"`
 	Invalid float64 `json:"invalid"`
 }
@@ -21,25 +21,25 @@ type Rates struct {
 // All returns the sum.
 func (r *Rates) All() float64 { return r.Allowed + r.Denied + r.Unknown + r.Invalid }
 
-// PolicyRates are those of one policy.
+// PolicyRates are the rates of one policy.
 type PolicyRates struct {
 	Policy string `json:"policy"`
 	Rates
 }
 
-// Second is what happened in one second. Rates are requests a second.
+// Second has the counts of one second. Rates are per second.
 type Second struct {
 	// At is the end of the second, in ms since 1970.
 	At int64 `json:"at_ms"`
 	Rates
 
-	// P50 and P99 are how long the calls of clients took, in µs: half of them at most P50.
-	// They are omitted if there were none.
+	// P50 and P99 are quantiles of the durations of clients' calls, in µs: half of them took at most P50. They are
+	// omitted if there were no calls.
 	P50 *float64 `json:"p50_us,omitempty"`
 	P99 *float64 `json:"p99_us,omitempty"`
-	// Policies are those with the most requests, at most 20.
+	// Policies are the policies with the most requests, at most 20.
 	Policies []PolicyRates `json:"policies"`
-	// Modes are the decisions a second by mode. Only snapshots show them.
+	// Modes are the decisions per second by mode. Only snapshots show them.
 	Modes map[string]float64 `json:"-"`
 }
 
@@ -54,7 +54,7 @@ func (s *Second) Add(policy string, r Rates) {
 	s.Policies = append(s.Policies, PolicyRates{policy, r})
 }
 
-// KeepBusiest drops all policies but the 20 with the most requests.
+// KeepBusiest keeps only the 20 policies with the most requests.
 func (s *Second) KeepBusiest() {
 	slices.SortFunc(s.Policies, func(a, b PolicyRates) int {
 		return cmp.Or(cmp.Compare(b.All(), a.All()), cmp.Compare(a.Policy, b.Policy))

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Access is what the caller may do.
+// Access is the rights of the caller.
 type Access struct {
 	Administers bool   `json:"administers"`
 	HashedKeys  bool   `json:"hashed_keys"`
 	Version     string `json:"version"`
-	// Program is true if a Go program answers that limits by itself, without a server.
+	// Program is true if the answer comes from a Go program with its own limits, not from a server.
 	Program bool `json:"program,omitempty"`
 }
 
-// Action is what an operator did.
+// Action is an action of an operator.
 type Action struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
@@ -23,19 +23,18 @@ type Action struct {
 
 	Author string `json:"author,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Fields and Expires are those of a change, Units those that were given back.
+	// Fields and Expires belong to a change, Units to a give.
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
 	Units   *int64          `json:"units,omitempty"`
 }
 
-// History is the last actions, the latest first.
+// History is the last actions, latest first.
 type History struct {
 	Actions []Action `json:"actions"`
 }
 
-// Config is the settings of the process, the policies in force without their overrides, and
-// the routes.
+// Config is the settings of the process, the active policies without their overrides, and the routes.
 type Config struct {
 	Settings   any       `json:"settings"`
 	Generation uint64    `json:"generation"`
@@ -54,12 +53,12 @@ type Level struct {
 	Level string `json:"level"`
 }
 
-// PastSeconds are those before a stream of events, at most 300, the latest last.
+// PastSeconds are the seconds before a stream of events, at most 300, the latest last.
 type PastSeconds struct {
 	Seconds []Second `json:"seconds"`
 }
 
-// Snapshot is the latest second, and how the server stands.
+// Snapshot is the latest second, and the state of the server.
 type Snapshot struct {
 	Second
 
@@ -81,7 +80,7 @@ type Store struct {
 	// AwayFor is how long it has been away, in ms.
 	AwayFor int64 `json:"away_ms"`
 	Outages int64 `json:"outages"`
-	// Unknown is how many decisions were not known since the server started.
+	// Unknown is the number of requests without a decision since the server started.
 	Unknown int64 `json:"unknown"`
 	// Losses is how often the store came back without its data.
 	Losses int64 `json:"losses"`
@@ -91,23 +90,22 @@ type Store struct {
 
 // Processes are the servers that share the store.
 type Processes struct {
-	// Count is the number of processes whose shares are equal to this one's while the store is away; 0
-	// is not known.
+	// Count is the number of processes with equal shares while the store is away; 0 means unknown.
 	Count int `json:"count"`
-	// Members are the names of processes that beat, at most 100, and Own is that of this one.
-	// Both are empty where the store is the memory of this process.
+	// Members are the names of the processes in the group, at most 100, and Own is the name of this one. Both are
+	// empty if the store is in the memory of this process.
 	Members []string `json:"members"`
 	Own     string   `json:"own"`
-	// Leases are the units that this process has taken ahead; nil if it takes none.
+	// Leases counts the units prefetched by this process, or is nil if it prefetches none.
 	Leases *Leases `json:"leases"`
 }
 
-// Leases are units that were taken ahead, since the server started.
+// Leases counts prefetched units since the server started.
 type Leases struct {
 	Taken    int64 `json:"taken"`
 	Spent    int64 `json:"spent"`
 	Returned int64 `json:"returned"`
 	Lost     int64 `json:"lost"`
-	// Processes is how many processes share the units; 0 is not known, and then none are taken.
+	// Processes is the number of processes that share the units. 0 means unknown, and then none are prefetched.
 	Processes int `json:"processes"`
 }

@@ -7,35 +7,35 @@ type TopKey struct {
 	Policy string `json:"policy"`
 	KeyFields
 
-	// KeyHash tells long keys with the same beginning apart: see [KeyHash]. It is omitted for short keys.
+	// KeyHash distinguishes long keys with the same beginning: see [KeyHash]. It is omitted for short keys.
 	KeyHash string `json:"key_hash,omitempty"`
 	// Count is an estimate: the key was counted at least Least and at most Most times.
 	Count int64 `json:"count"`
 	Least int64 `json:"least"`
 	Most  int64 `json:"most"`
-	// Rate is Count for each second of the span.
+	// Rate is Count per second of the span.
 	Rate float64 `json:"per_second"`
 }
 
 // TopKeys are the keys with the highest counts.
 type TopKeys struct {
-	// By is what is counted, such as requests.
+	// By is the kind of counted events, such as requests.
 	By string `json:"by"`
-	// Span is the time that was counted, in seconds.
+	// Span is the time covered by the counts, in seconds.
 	Span float64 `json:"span_seconds"`
 	// Sampled is true if only a share of the events was counted.
 	Sampled bool     `json:"sampled"`
 	Keys    []TopKey `json:"keys"`
 }
 
-// LimitedKey is a key that was refused in the last minute, with its standing.
+// LimitedKey is a key that was denied in the last minute, with its standing.
 type LimitedKey struct {
 	Refusals TopKey `json:"refusals"`
-	// Explanation is omitted where the key is of no policy.
+	// Explanation is omitted if the key belongs to no policy.
 	Explanation *Explanation `json:"explanation,omitempty"`
 }
 
-// LimitedKeys are the keys that were refused most.
+// LimitedKeys are the keys with the most denials.
 type LimitedKeys struct {
 	Span    float64      `json:"span_seconds"`
 	Sampled bool         `json:"sampled"`
@@ -45,7 +45,7 @@ type LimitedKeys struct {
 // Outcome is the answer to a request.
 type Outcome string
 
-// The outcomes. Failed is a decision that is not known, or an invalid request.
+// The outcomes. Failed is an unknown decision or an invalid request.
 const (
 	Allowed Outcome = "allowed"
 	Denied  Outcome = "denied"
@@ -59,18 +59,17 @@ type Decided struct {
 	Outcome Outcome   `json:"outcome"`
 	Mode    string    `json:"mode,omitempty"`
 	Cost    int64     `json:"cost"`
-	// Limit and Remaining are those of the binding limit.
+	// Limit and Remaining are the binding limit's.
 	Limit     int64 `json:"limit"`
 	Remaining int64 `json:"remaining"`
-	// RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never
-	// pass.
+	// RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never pass.
 	RetryAfter *int64 `json:"retry_after_ms,omitempty"`
 	FrontEnd   string `json:"frontend"`
 	// Counts is the number of requests that this entry represents: more than 1 if they were sampled.
 	Counts int64 `json:"counts"`
 }
 
-// Timeline is the last decisions on the requests of a key, the latest first.
+// Timeline is the last decisions on the requests of a key, latest first.
 type Timeline struct {
 	Decisions []Decided `json:"decisions"`
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// TestRead: a file of the bound is read whole, and of a longer one nothing.
+// TestRead checks that a file of the maximum size is read in full, and nothing of a longer one.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
 	for _, c := range []struct {
 		content, most int
-		want          string // of the error, behind the path
+		want          string // in the error, after the path
 	}{
 		{0, 10, ""},
 		{10, 10, ""},
@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A named pipe in the place of a file is an error. Its open would wait for a writer, for ever.
+// A named pipe instead of a file is an error. Opening it would wait for a writer forever.
 func TestNamedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "policies.yaml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

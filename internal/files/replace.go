@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// unfinished is the end of the name of a file that is being written.
+// unfinished is the suffix of a file that is being written.
 const unfinished = ".new"
 
-// Replace replaces the file at path by what write writes: a reader, also one after a crash, finds the
-// content from before or after, and no part of it. It is then readable by its owner
-// only, and lasts through a crash of the machine. After an error the file is as it was. What
-// a crash leaves of a write is in path.new, which the next one removes: two processes must not
-// replace one file. A link or a pipe of that name is removed too, and neither followed nor opened.
+// Replace atomically replaces the file at path with the output of write: readers, also after a crash, find the old or
+// the new content, never a part of it. The file is then readable only by its owner, and survives a crash of the
+// machine. After an error the file is unchanged. A crash can leave path.new behind, which the next call removes, so
+// two processes must not replace one file. A link or a pipe of that name is removed too, and neither followed nor
+// opened.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	if err = os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -41,7 +41,7 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	return syncDirectory(filepath.Dir(path))
 }
 
-// syncDirectory makes a rename last through a crash of the machine.
+// syncDirectory makes a rename survive a crash of the machine.
 func syncDirectory(path string) error {
 	d, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {

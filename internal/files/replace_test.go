@@ -17,8 +17,8 @@ func text(content string) func(io.Writer) error {
 	}
 }
 
-// TestReplace: the file is replaced, for its owner only; after an error it is as it was, and
-// nothing else is left; what a crash left is overwritten.
+// TestReplace checks that the file is replaced and readable only by its owner, that after an error it is unchanged
+// and nothing else is left, and that the remains of a crash are overwritten.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state")

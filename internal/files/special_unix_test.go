@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// TestReplaceFollowsNoLink: a link or a pipe in the place of the unfinished file is removed; the file
-// that a link points to stays as it was, and nothing waits for the other end of a pipe.
+// TestReplaceFollowsNoLink checks that a link or a pipe with the name of the temporary file is removed, that the
+// target of the link is unchanged, and that nothing waits for the other end of a pipe.
 func TestReplaceFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "state"), filepath.Join(dir, "other")

@@ -1,4 +1,4 @@
-// Package format writes values as answers, logs and messages show them.
+// Package format formats values for answers, logs and messages.
 package format
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Ceil returns d in units, rounded up: a caller that waits so long is not too early. A
-// negative d is rounded toward zero.
+// Ceil returns d in units, rounded up, so that a caller that waits for it is not too early. A negative d is rounded
+// toward zero.
 func Ceil(d, unit time.Duration) int64 {
 	whole := int64(d / unit)
 	if d%unit > 0 {
@@ -22,10 +22,10 @@ func Ceil(d, unit time.Duration) int64 {
 // Millis returns d in ms, rounded up.
 func Millis(d time.Duration) int64 { return Ceil(d, time.Millisecond) }
 
-// maxQuoted is how many bytes of a caller's text a message repeats.
+// maxQuoted is the number of bytes of a caller's text that a message repeats.
 const maxQuoted = 128
 
-// Cut returns the beginning of a caller's text, as valid UTF-8.
+// Cut returns the beginning of a caller's text as valid UTF-8.
 func Cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text
@@ -41,7 +41,7 @@ func Invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
-// Grouped writes a number with blanks between groups of three digits: 1 234 567.
+// Grouped formats a number with blanks between groups of three digits: 1 234 567.
 func Grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	sign := ""

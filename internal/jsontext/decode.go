@@ -18,7 +18,7 @@ import (
 
 // Error is a mistake in a JSON text.
 type Error struct {
-	// Field is the path of the invalid field, such as limit.rate; "" if the mistake is in no field.
+	// Field is the path of the invalid field, such as limit.rate, or "".
 	Field string
 	// Detail begins with the field's name, if there is one.
 	Detail string
@@ -28,9 +28,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// Decode reads the only value of data, which a [Scanner] has passed, into v. It refuses what encoding/json would
-// read as something else, or drop: invalid UTF-8, unknown fields, and text after the value. name stands for the
-// value in messages, such as body. The error is an [*Error].
+// Decode decodes the only value of data, which a [Scanner] has passed, into v. It rejects input that encoding/json
+// would misread or drop: invalid UTF-8, unknown fields, and text after the value. name is the name of the value in
+// messages, such as body. The error is an [*Error].
 func Decode(name string, data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return &Error{Detail: name + ": " + err.Error()}
@@ -46,11 +46,11 @@ func Decode(name string, data []byte, v any) error {
 	return nil
 }
 
-// unknownField begins the error of encoding/json for a field that is not known; its name in quotes follows.
+// unknownField starts encoding/json's error for an unknown field; its name in quotes follows.
 const unknownField = "json: unknown field "
 
-// ErrorOf returns an error of encoding/json in the words of an API: with the field as the client wrote it, and
-// what is accepted.
+// ErrorOf rewords an error of encoding/json for an API: with the field as the client wrote it, and the accepted
+// values.
 func ErrorOf(name string, err error) *Error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
@@ -76,14 +76,14 @@ func ErrorOf(name string, err error) *Error {
 	return &Error{Detail: strings.TrimPrefix(err.Error(), "json: ")}
 }
 
-// withoutTypes removes the names of embedded Go types, which encoding/json puts into paths. They have a capital,
-// and names of the APIs have none.
+// withoutTypes removes the names of embedded Go types, which encoding/json puts into paths. They contain a capital;
+// names in the APIs do not.
 func withoutTypes(path string) string {
 	names := slices.DeleteFunc(strings.Split(path, "."), func(name string) bool { return strings.ContainsFunc(name, unicode.IsUpper) })
 	return strings.Join(names, ".")
 }
 
-// accepted returns the JSON name of what a field takes.
+// accepted returns the JSON name of the type of a field.
 func accepted(mismatch *json.UnmarshalTypeError) string {
 	switch mismatch.Type.Kind() {
 	case reflect.String:

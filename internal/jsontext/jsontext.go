@@ -1,5 +1,5 @@
-// Package jsontext finds what encoding/json would read as something else: texts, because two
-// keys of clients must not become one, and names that stand twice.
+// Package jsontext rejects JSON that encoding/json would silently change: invalid text, because two keys of clients
+// must not become one, and duplicate names.
 package jsontext
 
 import (
@@ -29,7 +29,7 @@ func Check(data []byte) error {
 	return nil
 }
 
-// halfPair returns where an escape begins that is half of a surrogate pair; -1 if none is.
+// halfPair returns the position of an escape that is half of a surrogate pair, or -1.
 func halfPair(data []byte) int {
 	for from := 0; ; {
 		next := bytes.IndexByte(data[from:], '\\')
@@ -53,7 +53,7 @@ func halfPair(data []byte) int {
 	}
 }
 
-// escaped returns the code of an escape such as ✓ at the beginning of data.
+// escaped decodes an escape such as ✓ at the beginning of data.
 func escaped(data []byte) (code rune, ok bool) {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0, false

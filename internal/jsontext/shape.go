@@ -9,30 +9,29 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds are those of a JSON text that a client sends. They hold while the text arrives, before memory is
-// taken for what it says: a megabyte can have half a million values.
+// Bounds are the bounds of a JSON text from a client. They are checked while the text arrives, before memory is
+// allocated for its values: a megabyte can contain half a million values.
 type Bounds struct {
-	// Depth is how deep arrays and objects may nest, at most 16.
+	// Depth is the deepest nesting of arrays and objects, at most 16.
 	Depth int
-	// Elements bounds the elements of arrays by their depth: those in the outermost value have depth 2.
-	// The last one is for deeper arrays too.
+	// Elements bounds the elements of arrays by their depth: elements of the outermost value have depth 2. The last
+	// bound also applies to deeper arrays.
 	Elements []int
 	// Names bounds the names of one object.
 	Names int
-	// Text bounds the bytes of a text between its quotes, Name those of a name, and Number those of a
-	// number or word.
+	// Text bounds the bytes of a text between its quotes, Name those of a name, and Number those of a number or word.
 	Text, Name, Number int
-	// Field is called for each name, with the depth of its object. Its error ends the text. The name is
-	// valid during the call. nil is not called.
+	// Field is called for each name, with the depth of its object. An error from it ends the scan. The name is valid
+	// during the call. Field can be nil.
 	Field func(depth int, name []byte) error
 }
 
-// maxDepth is the most that Bounds.Depth can be.
+// maxDepth is the largest Bounds.Depth.
 const maxDepth = 16
 
-// BoundError is the error of a text beyond a bound.
+// BoundError is the error for a text beyond a bound.
 type BoundError struct {
-	// Array is the name of the array with too many elements; "" for other bounds.
+	// Array is the name of the array with too many elements, or "" for other bounds.
 	Array string
 
 	text string
@@ -45,9 +44,9 @@ func beyond(format string, values ...any) error {
 	return &BoundError{text: fmt.Sprintf(format, values...)}
 }
 
-// Scanner checks the bounds of a text that arrives in pieces, and that no name stands twice in one object: of two
-// values encoding/json would take the last, and another reader, such as a proxy that checks the body, may take
-// the first. It finds no other mistakes: a text that passes need not be JSON.
+// Scanner checks the bounds of a text that arrives in pieces, and rejects duplicate names in an object: of two values
+// encoding/json would take the last, while another reader, such as a proxy that checks the body, may take the first.
+// It does not check anything else: a text that passes may not be JSON.
 type Scanner struct {
 	bounds *Bounds
 	open   [maxDepth]level // arrays and objects around the position
@@ -56,11 +55,11 @@ type Scanner struct {
 	quoted, escaped bool
 	length          int    // of the text or number at the position
 	isName          bool   // the text is a name
-	name            []byte // the last name, or as much of it as has come
+	name            []byte // the last name, or the part of it received so far
 	nameNext        bool   // a text would be a name
 
-	seen []byte // the names of the objects around the position, one after the other
-	ends []int  // where each name of seen ends
+	seen []byte // concatenated names of the objects around the position
+	ends []int  // ends of the names in seen
 }
 
 // level is an array or an object.
@@ -68,13 +67,13 @@ type level struct {
 	array  bool
 	commas int
 	name   string // of an array
-	first  int    // where the names of an object begin in Scanner.ends
+	first  int    // where the names of an object start in Scanner.ends
 }
 
 // NewScanner returns a scanner of one text.
 func NewScanner(b *Bounds) *Scanner { return &Scanner{bounds: b} }
 
-// Write checks the next piece of the text. After an error the text is to be refused.
+// Write checks the next piece of the text. After an error the text must be rejected.
 func (s *Scanner) Write(piece []byte) error {
 	for _, c := range piece {
 		var err error
@@ -90,19 +89,18 @@ func (s *Scanner) Write(piece []byte) error {
 	return nil
 }
 
-// The memory that ReadAll takes before bytes have come.
+// Memory that ReadAll allocates before bytes have arrived.
 const (
 	leastRead = 512
 	firstRead = 4 << 10
 )
 
-// ReadAll reads a text to its end, and no further than to the first byte beyond a bound of the scanner. The
-// reader bounds its length: most bounds the memory, and announced, -1 if it is not known, is believed up to
-// 4 KiB.
+// ReadAll reads a text to its end, but stops at the first byte beyond a bound of the scanner. The reader bounds the
+// length: most bounds the memory, and announced (-1 if unknown) is trusted up to 4 KiB.
 func ReadAll(r io.Reader, s *Scanner, announced int64, most int) ([]byte, error) {
 	first := int64(firstRead)
 	if announced >= 0 {
-		first = min(max(announced+1, leastRead), firstRead) // a byte more, to find the end
+		first = min(max(announced+1, leastRead), firstRead) // one byte more, to detect the end
 	}
 	data := make([]byte, 0, first)
 	for {
@@ -123,7 +121,7 @@ func ReadAll(r io.Reader, s *Scanner, announced int64, most int) ([]byte, error)
 	}
 }
 
-// inText takes a byte of a text.
+// inText processes a byte of a text.
 func (s *Scanner) inText(c byte) error {
 	if c == '"' && !s.escaped {
 		s.quoted = false
@@ -148,7 +146,7 @@ func (s *Scanner) inText(c byte) error {
 	return nil
 }
 
-// outside takes a byte that is not part of a text.
+// outside processes a byte that is not part of a text.
 func (s *Scanner) outside(c byte) error {
 	before := s.length
 	s.length = 0
@@ -175,7 +173,7 @@ func (s *Scanner) outside(c byte) error {
 	return nil
 }
 
-// begin takes the beginning of an array or object.
+// begin processes the beginning of an array or object.
 func (s *Scanner) begin(array bool) error {
 	if s.depth == s.bounds.Depth {
 		return beyond("nested deeper than %d levels", s.bounds.Depth)
@@ -190,7 +188,7 @@ func (s *Scanner) begin(array bool) error {
 	return nil
 }
 
-// end takes the end of an array or object.
+// end processes the end of an array or object.
 func (s *Scanner) end() {
 	s.nameNext = false
 	if s.depth > 0 {
@@ -200,7 +198,7 @@ func (s *Scanner) end() {
 	}
 }
 
-// named takes a name without its escapes. Names that differ in case alone are equal, as for encoding/json.
+// named processes a name without its escapes. Names that differ only in case are equal, as in encoding/json.
 func (s *Scanner) named(name []byte) error {
 	if s.bounds.Field != nil {
 		if err := s.bounds.Field(s.depth, name); err != nil {
@@ -234,7 +232,7 @@ func unescape(name []byte) (text string) {
 	return text
 }
 
-// next takes the comma before another element or name.
+// next processes the comma before another element or name.
 func (s *Scanner) next() error {
 	if s.depth == 0 {
 		return beyond("a comma outside of the value")

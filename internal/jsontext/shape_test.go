@@ -14,7 +14,7 @@ import (
 
 var small = jsontext.Bounds{Depth: 4, Elements: []int{3, 2}, Names: 3, Text: 8, Name: 6, Number: 5}
 
-// scan returns the error of a text that arrives in pieces of so many bytes.
+// scan returns the error of a text that arrives in chunks of a size.
 func scan(b *jsontext.Bounds, text string, piece int) error {
 	s := jsontext.NewScanner(b)
 	for part := range slices.Chunk([]byte(text), piece) {
@@ -25,7 +25,7 @@ func scan(b *jsontext.Bounds, text string, piece int) error {
 	return nil
 }
 
-// TestScanner: each bound is found at the first byte beyond it, however the text arrives.
+// TestScanner checks that each bound is enforced at the first byte beyond it, however the text arrives.
 func TestScanner(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":[1,2,3],"b":{"c":[1,2]},"d":"x"}`: "",
@@ -63,7 +63,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// TestScannerFields: Field sees each name with its depth, without escapes, and its error ends the text.
+// TestScannerFields checks that Field is called with each name, unescaped, and its depth, and that an error of Field
+// stops the scan.
 func TestScannerFields(t *testing.T) {
 	var seen []string
 	stop := errors.New("stop")
@@ -83,7 +84,7 @@ func TestScannerFields(t *testing.T) {
 	}
 }
 
-// TestScannerTakesNoMemory: elements take none, so that a text costs no more than its bytes.
+// TestScannerTakesNoMemory checks that elements need no memory, so that a text costs no more than its bytes.
 func TestScannerTakesNoMemory(t *testing.T) {
 	text := []byte(`{"list":[` + strings.TrimSuffix(strings.Repeat(`{"name":"value","n":17},`, 1000), ",") + `]}`)
 	b := jsontext.Bounds{Depth: 8, Elements: []int{1000}, Names: 9, Text: 99, Name: 99, Number: 9}
@@ -96,8 +97,8 @@ func TestScannerTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestReadAll: a text is read whole, also one whose length was announced wrong, and no further than to the
-// first byte beyond a bound.
+// TestReadAll checks that a text is read in full, even if its announced length was wrong, and only up to the first
+// byte beyond a bound.
 func TestReadAll(t *testing.T) {
 	b := jsontext.Bounds{Depth: 8, Elements: []int{10_000}, Names: 9, Text: 99, Name: 99, Number: 9}
 	text := `[` + strings.Repeat(`"text",`, 9000) + `1]`

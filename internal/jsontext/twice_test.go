@@ -10,10 +10,10 @@ import (
 	"github.com/headgate/headgate/internal/jsontext"
 )
 
-// twice reports whether a name stands twice in one object, by the tokens of encoding/json.
+// twice reports whether an object has a duplicate name, using the tokens of encoding/json.
 func twice(data []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	var open [][]string // the names of each object, nil for an array
+	var open [][]string // the names of each object, or nil for an array
 	isName := func() bool { return len(open) > 0 && open[len(open)-1] != nil && len(open[len(open)-1])%2 == 0 }
 	for {
 		token, err := decoder.Token()
@@ -45,7 +45,7 @@ func twice(data []byte) bool {
 	}
 }
 
-// FuzzTwice: the scanner finds a name that stands twice in one object of valid JSON, and no other.
+// FuzzTwice checks that the scanner reports duplicate names in objects of valid JSON, and nothing else.
 func FuzzTwice(f *testing.F) {
 	for _, text := range []string{
 		`{"a":1,"b":{"a":2}}`, `{"a":1,"a":2}`, `{"a":[{"b":1},{"b":1}]}`, `{"a":"\\","A":"{\"b\":1}"}`, `[{"x":{}},{"x":[]}]`, `{"a":{"b":1},"c":[1],"a":2}`,

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown returns the first name of an object that is not among the known ones, in any case, as
-// encoding/json compares them. The objects inside are not looked at. data is valid JSON; of another value
-// there is none.
+// Unknown returns the first name of an object that is not among the known ones, ignoring case like encoding/json. It
+// does not look into nested objects. data is valid JSON; if it is not an object, found is false.
 func Unknown(data []byte, known []string) (name string, found bool) {
 	depth := 0
 	var text []byte // the last text, with its escapes

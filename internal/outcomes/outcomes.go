@@ -1,6 +1,5 @@
-// Package outcomes sorts the answers to requests for counters: those of the server, and
-// those of the adapters that observe a limiter. All of them use the same words, and the adapters
-// the same bound of policies.
+// Package outcomes classifies the answers to requests for counters, in the server and in the adapters that observe a
+// limiter. They share the same words, and the adapters the same bound on policies.
 package outcomes
 
 import (
@@ -20,14 +19,14 @@ const (
 	Unknown
 	// Invalid is an error of the request, which matches [engine.ErrInvalid].
 	Invalid
-	// Count is how many outcomes there are.
+	// Count is the number of outcomes.
 	Count
 )
 
-// Modes is how many modes a decision can have.
+// Modes is the number of modes of a decision.
 const Modes = int(engine.Leased) + 1
 
-// String returns the value of the label outcome.
+// String returns the value for the label outcome.
 func (o Outcome) String() string { return [Count]string{"allowed", "denied", "unknown", "invalid"}[o] }
 
 // Of returns the outcome of a request.
@@ -47,8 +46,7 @@ func Of(allowed bool, err error) Outcome {
 // Table has a value for each outcome and mode.
 type Table[V any] [Count][Modes]V
 
-// At returns the value for an answer. An error has no mode: its value is in the first
-// column.
+// At returns the value for an answer. An error has no mode: its value is in the first column.
 func (t *Table[V]) At(allowed bool, mode engine.Mode, err error) *V {
 	if err != nil {
 		mode = 0

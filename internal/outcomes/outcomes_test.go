@@ -29,8 +29,8 @@ func TestOutcomeOfAnswers(t *testing.T) {
 	}
 }
 
-// TestTable: each answer has one value, which Each shows with its labels. Errors have one
-// value each, whatever the mode of their zero decision is.
+// TestTable checks that each answer has one value, which Each reports with its labels. Each error has one value,
+// whatever mode its zero decision has.
 func TestTable(t *testing.T) {
 	var counts outcomes.Table[int]
 	*counts.At(true, engine.Exact, nil)++

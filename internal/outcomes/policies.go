@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Most is how many name spaces have a value of their own. Others share the one of Other.
+// Most is the number of name spaces with their own value. Others share the value of Other.
 const Most = 1000
 
-// The labels of what is no policy. A name of a policy has no parentheses.
+// Labels for name spaces without a policy. Policy names have no parentheses.
 const (
 	Inline = "(inline)" // any name space that is not a policy's
 	Other  = "(other)"  // policies beyond Most, and names that no policy can have
@@ -27,8 +27,7 @@ type Map[V any] struct {
 	growing sync.Mutex
 }
 
-// NewMap returns a map that makes values by add, which is called with the name of a policy,
-// Inline or Other: once for each.
+// NewMap returns a map whose values are made by add, called once for each policy name, Inline and Other.
 func NewMap[V any](add func(policy string) V) *Map[V] {
 	inline := add(Inline)
 	m := &Map[V]{add: add, other: add(Other)}
@@ -36,8 +35,8 @@ func NewMap[V any](add func(policy string) V) *Map[V] {
 	return m
 }
 
-// Decided returns the value of the policy that an operation was decided by: that of the
-// binding limit. A shadow is of the policy that it stands beside.
+// Decided returns the value for the policy that decided an operation: the binding limit's. A shadow belongs to the
+// policy that it shadows.
 func (m *Map[V]) Decided(op *engine.Op, binding int) V {
 	space := op.Space
 	if binding < len(op.Charges) {
@@ -46,7 +45,7 @@ func (m *Map[V]) Decided(op *engine.Op, binding int) V {
 	return m.Of(space)
 }
 
-// Of returns the value of a name space. It does not keep the string.
+// Of returns the value for a name space. It does not retain the string.
 func (m *Map[V]) Of(space string) V {
 	name, isPolicy := engine.PolicyOf(space)
 	if !isPolicy {
@@ -55,7 +54,7 @@ func (m *Map[V]) Of(space string) V {
 	if v, ok := (*m.known.Load())[name]; ok {
 		return v
 	}
-	if engine.CheckPolicyName(name) != nil { // such as bytes that are no text
+	if engine.CheckPolicyName(name) != nil { // such as bytes that are not valid text
 		return m.other
 	}
 	m.growing.Lock()

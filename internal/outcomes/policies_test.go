@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// TestBounded: policies beyond the bound share a value, and those before keep theirs, also
-// when they come at the same time.
+// TestBounded checks that policies beyond the bound share a value, and that earlier ones keep theirs, even if they
+// are added concurrently.
 func TestBounded(t *testing.T) {
 	var mu sync.Mutex
 	made := map[string]int{}
@@ -47,7 +47,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// A name that no policy can have is no label.
+// A name that no policy can have must not become a label.
 func TestInvalidNamesShareAValue(t *testing.T) {
 	m := outcomes.NewMap(func(policy string) string { return policy })
 	if got := m.Of("policy:caf\xe9"); got != outcomes.Other {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A call goes on while one of its callers is there, and for a while after the last has left.
+// A call continues while one of its callers is waiting, and for a while after the last has left.
 func TestOutliving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type name struct{}

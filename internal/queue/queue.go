@@ -1,6 +1,6 @@
-// Package queue has callers wait in order: until they are the first, until a call can take
-// them along, or until a slot that they have reserved. A caller joins and leaves in constant
-// time wherever it stands, so that many that leave at once hold up nobody else.
+// Package queue makes callers wait in order: until they are first, until a call can include them, or until a slot
+// that they have reserved. A caller joins and leaves in constant time at any position, so that many that leave
+// together delay nobody else.
 //
 //	queue.go   one queue
 //	set.go     queues by name, under one lock
@@ -8,10 +8,10 @@
 //	slots.go   callers that have reserved
 package queue
 
-// Queue is waiters in their order. The zero value is empty. S is what the user keeps of the
-// queue, W what it keeps of each waiter. The lock of its owner guards a queue.
+// Queue is an ordered list of waiters. The zero value is empty. S is the type of the user's data for the queue, W for
+// each waiter. The owner's lock guards a queue.
 type Queue[S, W any] struct {
-	// State is the user's.
+	// State is the user's data.
 	State S
 
 	first, last *Waiter[W]
@@ -20,7 +20,7 @@ type Queue[S, W any] struct {
 
 // Waiter is a caller in a queue.
 type Waiter[W any] struct {
-	// Value is the user's.
+	// Value is the user's data.
 	Value W
 
 	ready         chan struct{}
@@ -28,10 +28,10 @@ type Waiter[W any] struct {
 	waits         bool
 }
 
-// Ready gets an element when the waiter becomes the first of its queue, and when it is woken.
+// Ready receives when the waiter becomes the first of its queue, and when it is woken.
 func (w *Waiter[W]) Ready() <-chan struct{} { return w.ready }
 
-// wake does nothing to a waiter that has not yet seen that it was woken.
+// wake has no effect on a waiter with a pending wake-up.
 func (w *Waiter[W]) wake() {
 	select {
 	case w.ready <- struct{}{}:
@@ -39,16 +39,16 @@ func (w *Waiter[W]) wake() {
 	}
 }
 
-// Len returns how many wait.
+// Len returns the number of waiters.
 func (q *Queue[S, W]) Len() int { return q.length }
 
 // First reports whether the waiter is the first.
 func (q *Queue[S, W]) First(w *Waiter[W]) bool { return q.first == w }
 
-// Add puts a waiter at the end.
+// Add adds a waiter at the end.
 func (q *Queue[S, W]) Add(value W) *Waiter[W] { return q.insert(value, 0) }
 
-// insert puts a waiter before the last n. It takes n steps.
+// insert adds a waiter before the last n. It takes n steps.
 func (q *Queue[S, W]) insert(value W, n int) *Waiter[W] {
 	w := &Waiter[W]{Value: value, ready: make(chan struct{}, 1), before: q.last, waits: true}
 	for range n {
@@ -60,7 +60,7 @@ func (q *Queue[S, W]) insert(value W, n int) *Waiter[W] {
 	return w
 }
 
-// link makes two waiters neighbours; nil is the end of the queue. The first is woken.
+// link makes two waiters neighbours; nil is an end of the queue. It wakes the first waiter.
 func (q *Queue[S, W]) link(before, after *Waiter[W]) {
 	if after == nil {
 		q.last = before
@@ -74,8 +74,7 @@ func (q *Queue[S, W]) link(before, after *Waiter[W]) {
 	}
 }
 
-// Leave takes a waiter out, wherever it stands. It returns false, and changes nothing, if the
-// waiter is not in the queue.
+// Leave removes a waiter from any position. It returns false, and changes nothing, if the waiter is not in the queue.
 func (q *Queue[S, W]) Leave(w *Waiter[W]) bool {
 	if !w.waits {
 		return false

@@ -16,7 +16,7 @@ func ready[W any](w *Waiter[W]) bool {
 	}
 }
 
-// The first waiter is told that it is, also where those before it leave from any place.
+// The first waiter is told that it is first, even if those before it leave from any position.
 func TestFirstWaiterIsTold(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -51,7 +51,7 @@ func TestFirstWaiterIsTold(t *testing.T) {
 	}
 }
 
-// A name is forgotten with its last waiter, and a waiter is woken at most once at a time.
+// A name is deleted with its last waiter, and a waiter is woken at most once at a time.
 func TestSetForgetsNames(t *testing.T) {
 	var s Set[string, int, struct{}]
 	var w *Waiter[struct{}]
@@ -75,9 +75,8 @@ func TestSetForgetsNames(t *testing.T) {
 	}
 }
 
-// Many that leave at once, in any order, do not keep the callers of another name waiting: each
-// leaves in constant time (BenchmarkLeave has the time), so that even in turn with them the
-// others go on.
+// When many waiters leave at once, in any order, callers of another name are not delayed: each leaves in constant
+// time (BenchmarkLeave has the time), so that even alternating with them the others continue.
 func TestManyLeaveAtOnce(t *testing.T) {
 	const many = 100_000
 	var s Set[string, struct{}, struct{}]
@@ -108,7 +107,7 @@ func TestManyLeaveAtOnce(t *testing.T) {
 	}
 }
 
-// A caller leaves a queue of a million as it leaves one of 10, but that its memory is far away.
+// Leaving a queue of a million takes as long as leaving one of 10, except for cache misses.
 func BenchmarkLeave(b *testing.B) {
 	for _, length := range []int{10, 1_000_000} {
 		b.Run(map[bool]string{false: "of 10", true: "of a million"}[length > 10], func(b *testing.B) {

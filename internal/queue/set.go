@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Set is queues by name: a queue begins with its first waiter and ends with its last. The
-// zero value has none. It is safe for use by many goroutines. A name must stay unchanged for
-// as long as its queue: text in borrowed memory is copied before.
+// Set has queues by name: a queue exists from its first waiter to its last. The zero value is empty. It is safe for
+// use by many goroutines. A name must not change while its queue exists: clone text in borrowed memory.
 type Set[N comparable, S, W any] struct {
 	queues atomic.Int64
 	mu     sync.Mutex
@@ -24,7 +23,7 @@ func (s *Set[N, S, W]) None(name N) bool {
 	return s.byName[name] == nil
 }
 
-// Do runs a short function on the queue of a name, which is new if nobody waits.
+// Do runs a short function on the queue of a name. The queue is new if nobody waits.
 func (s *Set[N, S, W]) Do(name N, do func(*Queue[S, W])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

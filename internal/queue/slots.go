@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// ErrEnded is the error of a wait that the end of its owner has ended.
+// ErrEnded is the error of a wait whose owner has ended.
 var ErrEnded = errors.New("queue: ended")
 
-// Slots is callers that wait until the slots of their reservations. The callers of one name
-// are alike: each can use the reservation of another. So they have no reservation of their
-// own: the first caller has the first slot. When one leaves, those behind it have moved up,
-// and the last slot is given back instead of its own. A store cannot do that, because it has
-// told the callers their slots already. The zero value is ready to use.
+// Slots has callers that wait until the slots of their reservations. The callers of one name are interchangeable:
+// each can use the reservation of another. So reservations are not bound to callers: the first caller has the first
+// slot. When one leaves, the callers after it move up, and the last slot is given back instead of its own. A store
+// cannot do that, because it has already told the callers their slots. The zero value is ready to use.
 type Slots[N comparable, R any] struct {
 	set     Set[N, []slot[R], struct{}]
 	leaving Turns[N, leaver[R]]
@@ -35,7 +34,7 @@ type leaver[R any] struct {
 	done        chan struct{}
 }
 
-// Take adds a caller with its reservation. The order is that of the slots.
+// Take adds a caller with its reservation, in the order of slots.
 func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (seat Seat) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		place := len(q.State)
@@ -48,8 +47,8 @@ func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (seat Seat) {
 	return seat
 }
 
-// Wait returns at the caller's slot, with the reservation that it then uses. If its context or
-// end is done before, it leaves: see Leave.
+// Wait returns at the caller's slot, with the reservation that it uses. If its context or end is done earlier, it
+// leaves: see Leave.
 func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, seat Seat, most int, giveBack func([]R)) (used R, err error) {
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()
@@ -74,8 +73,8 @@ func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, sea
 	return used, err
 }
 
-// pass takes a caller out whose slot has come, and otherwise returns how long it has to wait.
-// A caller behind another one is told when it is the first.
+// pass removes a caller whose slot has come, and otherwise returns how long it must wait. A caller that is not first
+// is woken when it becomes first.
 func (s *Slots[N, R]) pass(name N, seat Seat) (used R, wait time.Duration) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		if !q.First(seat.Waiter) {
@@ -92,9 +91,9 @@ func (s *Slots[N, R]) pass(name N, seat Seat) (used R, wait time.Duration) {
 	return used, wait
 }
 
-// Leave takes a caller out that gives up, and gives the last slot back. done is closed when
-// giveBack has returned. One call at a time gives back, up to most reservations, the last
-// slot first, so that no slot stays behind another.
+// Leave removes a caller that gives up, and gives the last slot back. done is closed when giveBack has returned. One
+// call at a time gives back up to most reservations, the last slot first, so that no unused slot remains before a
+// used one.
 func (s *Slots[N, R]) Leave(name N, seat Seat, most int, giveBack func([]R)) (done <-chan struct{}) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		last := len(q.State) - 1
@@ -102,7 +101,7 @@ func (s *Slots[N, R]) Leave(name N, seat Seat, most int, giveBack func([]R)) (do
 		q.State = slices.Delete(q.State, last, last+1)
 		q.Leave(seat.Waiter)
 		done = gone.done
-		// Under the lock: the order of the leavers is that of their slots.
+		// Under the lock, so that the leavers are in the order of their slots.
 		s.leaving.Join(name, gone, math.MaxInt, most, func(leavers []leaver[R]) { giveBackAll(leavers, giveBack) })
 	})
 	return done

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Callers go on in the order of their slots, in whatever order they sit down. When some leave,
-// those behind move up, and the last slots come back, the last first.
+// Callers continue in the order of their slots, in whatever order they were added. When some leave, those after them
+// move up, and the last slots are returned, the last one first.
 func TestSlotsMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]
@@ -28,7 +28,7 @@ func TestSlotsMoveUp(t *testing.T) {
 		}
 		leave, cancel := context.WithCancel(context.Background())
 		var mu sync.Mutex
-		passed := map[int]int{} // a caller's reservation, and the second in which it went on
+		passed := map[int]int{} // a caller's reservation, and the second in which it continued
 		var all sync.WaitGroup
 		for slot, seat := range seats {
 			ctx := context.Background()
@@ -64,8 +64,7 @@ func TestSlotsMoveUp(t *testing.T) {
 	})
 }
 
-// The end of the owner ends every wait, and a caller whose slot comes before that of the first
-// goes on first.
+// If the owner is closed, every wait ends. A caller whose slot is before that of the first waiter goes first.
 func TestSlotsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]

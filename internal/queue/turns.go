@@ -1,15 +1,14 @@
 package queue
 
-// Turns has one call at a time for each name. Callers that come while it is in flight leave
-// together, in the next one, in the order in which they came. The zero value is ready to use.
+// Turns has one call at a time for each name. Callers that arrive while it is in flight share the next one, in order
+// of arrival. The zero value is ready to use.
 //
-// The first waiter of each queue stands for the call in flight: its goroutine is the first,
-// and all others stand behind it until it takes them along.
+// The first waiter of each queue represents the call in flight, which its goroutine runs; all others wait until the
+// call includes them.
 type Turns[N comparable, W any] struct{ set Set[N, struct{}, W] }
 
-// Join lets a caller leave with a call, at once if none is in flight. A call has up to most
-// callers, and runs in a goroutine of its own. ok is false if more than waiting callers would
-// wait.
+// Join lets a caller leave with a call, at once if none is in flight. A call has up to most callers, and runs in its
+// own goroutine. ok is false if waiting callers are already waiting.
 func (t *Turns[N, W]) Join(name N, caller W, waiting, most int, call func([]W)) (w *Waiter[W], ok bool) {
 	first := false
 	t.set.Do(name, func(q *Queue[struct{}, W]) {
@@ -24,13 +23,13 @@ func (t *Turns[N, W]) Join(name N, caller W, waiting, most int, call func([]W)) 
 	return w, w != nil
 }
 
-// Leave takes a caller out that no call has taken along. It returns false if one has.
+// Leave removes a caller that is not part of a call yet. It returns false if it is.
 func (t *Turns[N, W]) Leave(name N, w *Waiter[W]) (left bool) {
 	t.set.Do(name, func(q *Queue[struct{}, W]) { left = !q.First(w) && q.Leave(w) })
 	return left
 }
 
-// serve calls until nobody waits. The head of the queue is the caller of the first call.
+// serve makes calls until nobody waits. The head of the queue is the caller of the first call.
 func (t *Turns[N, W]) serve(name N, head *Waiter[W], most int, call func([]W)) {
 	for callers := []W{head.Value}; len(callers) > 0; {
 		call(callers)

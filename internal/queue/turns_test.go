@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Callers that come while a call is in flight leave together in the next, in their order and up
-// to the most a call takes; one that has left before is not among them.
+// Callers that arrive while a call is in flight are sent together in the next one, in order and up to the maximum of
+// a call, without those that have left.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns Turns[string, int]

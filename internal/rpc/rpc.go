@@ -1,5 +1,5 @@
-// Package rpc shows calls of gRPC and Connect to package httplimit as HTTP requests, and
-// its answers as codes, so that keys, routes and rules are the same for all of them.
+// Package rpc presents gRPC and Connect calls to package httplimit as HTTP requests, and its answers as codes, so
+// that keys, routes and rules are the same for all of them.
 package rpc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// The codes of gRPC, which Connect shares, that an answer of the middleware can have.
+// Codes of gRPC, shared by Connect, that an answer of the middleware can have.
 const (
 	InvalidArgument   = 3
 	ResourceExhausted = 8
@@ -19,11 +19,10 @@ const (
 	Unavailable       = 14
 )
 
-// statuses are the HTTP statuses of the codes, by their numbers, as google.rpc.Code has
-// them.
+// statuses are the HTTP statuses for the codes, as in google.rpc.Code.
 var statuses = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401}
 
-// Status returns the HTTP status of a code: 200 of 0, 401 of 16 (unauthenticated).
+// Status returns the HTTP status for a code: 200 for 0, 401 for 16 (unauthenticated).
 func Status(code uint32) int {
 	if code < uint32(len(statuses)) {
 		return statuses[code]
@@ -40,8 +39,7 @@ func Request(ctx context.Context, procedure, host, peer string, header http.Head
 	return r.WithContext(ctx)
 }
 
-// Answer is a ResponseWriter that keeps the headers and the status of a refusal, and not
-// its body.
+// Answer is a ResponseWriter that keeps the headers and the status of a refusal, but not its body.
 type Answer struct {
 	header http.Header
 	status int
@@ -53,13 +51,13 @@ func NewAnswer() *Answer { return &Answer{header: http.Header{}} }
 // Header returns the headers.
 func (a *Answer) Header() http.Header { return a.header }
 
-// Write keeps nothing.
+// Write discards the body.
 func (a *Answer) Write(p []byte) (int, error) { return len(p), nil }
 
-// WriteHeader keeps the status.
+// WriteHeader records the status.
 func (a *Answer) WriteHeader(status int) { a.status = status }
 
-// Code returns the code of a refusal.
+// Code returns the code for a refusal.
 func (a *Answer) Code() uint32 {
 	switch a.status {
 	case http.StatusTooManyRequests:
@@ -84,7 +82,7 @@ func (a *Answer) Limits(set func(name, value string)) {
 	}
 }
 
-// Message says why a call was refused.
+// Message returns the reason for a refusal.
 func Message(a *Answer, c *httplimit.Charge) string {
 	switch a.Code() {
 	case InvalidArgument:

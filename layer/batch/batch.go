@@ -1,27 +1,25 @@
 // Package batch is group commit for a store: operations that arrive while calls are in
 // flight leave together, in one call, when one of those calls returns.
 //
-// There is no timer, and no operation waits without need: if a call is free, an operation
-// leaves at once, alone. Each operation is decided exactly as it would be alone, in the
-// order of arrival. One round trip serves many operations. On Redis, one script also
-// serves many, and all operations on one key share one read and one write.
+// There is no timer: if a call is free, an operation leaves at once, alone. Each operation is decided exactly as it
+// would be alone, in order of arrival. One round trip serves many operations. On Redis, one script also serves many,
+// and all operations on one key share one read and one write.
 //
-// Each caller keeps its own context. If it ends while the operation is in the queue, the
-// operation is not sent. If it ends while the operation is in flight, the operation may
-// be charged, and the error is [engine.ErrOutcomeUnknown], as when an answer is lost. A call that is not
-// the caller's own goes on for a second then: if the answer comes, what it took is given back. Permits are
-// not, because their holders can release them.
+// Each caller keeps its own context. If it ends while the operation is queued, the operation is not sent. If it ends
+// while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown], as for
+// a lost answer. A shared call continues for a second after that, and if the answer comes, the units are given back.
+// Permits are not, because their holders can release them.
 //
-// A take that finds a call free is its caller's own call, and what it took stays spent if the caller leaves:
-// another goroutine for each would cost 4 µs and 8 allocations beside a round trip of 40. What the caller
-// may settle (a reserve, a wait) has one.
+// A take that finds a call free runs in its caller's goroutine, and its units stay spent if the caller leaves: a
+// goroutine for each would cost 4 µs and 8 allocations on top of a round trip of 40 µs. Operations that the caller
+// may settle (a reserve, a wait) do get a goroutine.
 //
-// Operations that wait for replicas ([engine.Op].Replicas) have a lane of their own, with its
-// own queue and its own calls in flight: those that wait for none never stand behind them.
+// Operations that wait for replicas ([engine.Op].Replicas) have their own lanes, each with a queue and calls in
+// flight, so that operations without replicas never wait for them.
 //
 //	batch.go   the caller's side
-//	lane.go    which operations share calls
-//	queue.go   the waiting operations, and which leave next
+//	lane.go    the operations that share calls
+//	queue.go   the waiting operations, and their order
 //	send.go    one call for many operations
 package batch
 
@@ -47,35 +45,35 @@ const (
 // not sent. It matches [engine.ErrStoreUnavailable].
 var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUnavailable)
 
-// Config sets up a store. The zero Config is a store with the defaults.
+// Config configures a store. The zero Config has the defaults.
 type Config struct {
-	// InFlight is how many calls of each lane may be in flight at once: 1 to 1024. With more
-	// calls, fewer operations share a call. The default is 2.
+	// InFlight is the number of calls of each lane that may be in flight at once: 1 to 1024. With more calls, fewer
+	// operations share a call. The default is 2.
 	InFlight int
-	// MaxOps is how many operations one call has at most: 1 to 1000. The default is 256.
+	// MaxOps is the largest number of operations in one call: 1 to 1000. The default is 256.
 	MaxOps int
-	// MaxBytes is how many bytes of keys one call has at most: 1024 to 2^24. A caller's
-	// own batch is never divided, and may exceed it. The default is 256 KiB.
+	// MaxBytes is the largest size of the keys in one call: 1024 to 2^24 bytes. A caller's own batch is never
+	// divided, and may exceed it. The default is 256 KiB.
 	MaxBytes int
-	// MaxQueue is how many operations may wait, or be in flight together with others: 1
-	// to 2^24. More get [ErrQueueFull]. The default is 131072, about 64 MiB.
+	// MaxQueue is the number of operations that may wait or be in flight in shared calls: 1 to 2^24. More get
+	// [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
-	// Observe, if it is not nil, is called before each call of the store behind, with the
-	// number of its operations and with how long the first of them has waited. It must be
-	// safe for concurrent use, must return quickly, and must not call the store.
+	// Observe, if set, is called before each call to the wrapped store, with the number of its operations and the
+	// time that the first of them has waited. It must be safe for concurrent use, must return quickly, and must not
+	// call the store.
 	Observe func(ops int, waited time.Duration)
 }
 
-// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
 type Store struct {
 	store  engine.Store
 	config Config
 
 	mu     sync.Mutex
 	plain  lane
-	lanes  map[engine.Replicas]*lane // of operations that wait for replicas
+	lanes  map[engine.Replicas]*lane // for operations that wait for replicas
 	waits  int                       // operations queued, or in flight with others
-	late   int                       // calls whose callers have left
+	late   int                       // calls whose callers have all left
 	closed bool
 	stats  Stats
 
@@ -87,20 +85,19 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// Stats is the counts that a store keeps.
+// Stats are the counts of a store.
 type Stats struct {
-	// Calls is how many calls went to the store behind.
+	// Calls is the number of calls to the wrapped store.
 	Calls int64
-	// Ops is how many operations these calls had.
+	// Ops is the number of operations in these calls.
 	Ops int64
-	// Waiting is how many operations wait, or are in flight together with others.
+	// Waiting is the number of operations that wait, or are in flight in shared calls.
 	Waiting int
-	// Refused is how many operations got ErrQueueFull.
+	// Refused is the number of operations that got ErrQueueFull.
 	Refused int64
 }
 
-// New returns a store in front of another, and closes that one in its Close. The error is
-// an [*engine.InputError] for a Config out of its ranges.
+// New wraps store. Close also closes it. The error is an [*engine.InputError] for a Config out of range.
 func New(store engine.Store, c Config) (*Store, error) {
 	for _, f := range []struct {
 		field           string
@@ -126,7 +123,7 @@ func New(store engine.Store, c Config) (*Store, error) {
 	return s, nil
 }
 
-// Unwrap returns the store behind.
+// Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
 // Stats returns the store's counts.
@@ -147,7 +144,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	switch {
 	case err != nil:
 		fail(results, err)
-	case free: // alone, on the caller's own goroutine
+	case free: // alone, in the caller's goroutine
 		s.observe(len(ops), time.Time{})
 		s.store.Do(ctx, ops, results)
 		s.leave(l)
@@ -156,7 +153,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// enter begins a call if one is free in the lane of the operations, and the caller can make it by itself.
+// enter starts a call if one is free in the operations' lane and the caller can run it itself.
 func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -176,8 +173,7 @@ func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool,
 	return l, true, nil
 }
 
-// observe shows a call to the observer. since is when its first operation was queued, zero
-// if it did not wait.
+// observe reports a call to the observer. since is when its first operation was queued, or zero if it did not wait.
 func (s *Store) observe(ops int, since time.Time) {
 	if s.config.Observe == nil {
 		return
@@ -189,14 +185,14 @@ func (s *Store) observe(ops int, since time.Time) {
 	s.config.Observe(ops, waited)
 }
 
-// leave ends a caller's own call. The waiting operations of its lane leave with the next call.
+// leave ends a caller's own call. The operations waiting in its lane leave with the next call.
 func (s *Store) leave(l *lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next(l)
 }
 
-// next gives the slot of a call to the operations that wait in its lane. The lock is held.
+// next gives the call's slot to the operations waiting in its lane. The caller holds the lock.
 func (s *Store) next(l *lane) {
 	if l.queue.head == len(l.queue.list) {
 		l.calls--
@@ -220,8 +216,7 @@ func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []en
 	s.wait(ctx, w, results)
 }
 
-// line puts a waiter into the queue. If a call has become free in the meantime, the
-// waiter leaves at once.
+// line queues a waiter. If a call has become free in the meantime, the waiter is sent at once.
 func (s *Store) line(w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,17 +257,17 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 		}
 		return
 	}
-	<-w.done // just in time
+	<-w.done // the results came first
 	copy(results, w.results)
 	s.free(w)
 }
 
-// unknown is the error of an operation whose caller's context ends while it is in flight.
+// unknown is the error of an operation whose caller's context ended while it was in flight.
 func unknown(err error) error {
 	return fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err)
 }
 
-// fail puts an error into the results that have none.
+// fail sets err in the results without an error.
 func fail(results []engine.Result, err error) {
 	for i := range results {
 		if results[i].Err == nil {
@@ -281,8 +276,8 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// Close closes the store behind, and returns when no call is in flight. Waiting
-// operations get engine.ErrClosed. Close is idempotent.
+// Close closes the wrapped store, and returns when no call is in flight. Waiting operations get engine.ErrClosed.
+// Close is idempotent.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed

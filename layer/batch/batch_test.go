@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// gate is a store whose calls wait until it is opened or their contexts end.
+// gate is a store whose calls block until it is opened or their contexts end.
 type gate struct {
 	engine.Store
 	open chan struct{}
@@ -79,8 +79,8 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 
 var five = headgate.FixedWindow(headgate.PerMinute(5))
 
-// A caller that finds a call free leaves at once, alone. Callers that arrive while it is
-// in flight leave together, in the order of arrival, and each is decided on its own.
+// A caller that finds a free call is sent at once, alone. Callers that arrive while it is in flight are sent
+// together, in the order of arrival, and each gets its own decision.
 func TestWaitingCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -122,8 +122,7 @@ func TestWaitingCallersShareACall(t *testing.T) {
 	})
 }
 
-// A call has at most MaxOps operations and MaxBytes bytes, and a caller's own batch is
-// never divided.
+// A call has at most MaxOps operations and MaxBytes bytes, and a caller's own batch is never split.
 func TestCallsAreBounded(t *testing.T) {
 	for want, c := range map[string]batch.Config{
 		"a|b b|c d|e": {InFlight: 1, MaxOps: 2},
@@ -169,8 +168,8 @@ func TestCallsAreBounded(t *testing.T) {
 	})
 }
 
-// An operation whose caller leaves the queue was not sent. A caller that leaves while its
-// operation is in flight gets outcome unknown, and may reuse its memory.
+// If a caller leaves the queue, its operation was not sent. If it leaves while its operation is in flight, it gets
+// outcome unknown, and may reuse its memory.
 func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -238,9 +237,9 @@ func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 	}
 }
 
-// What was taken for callers that had left when the answer came is given back, each kind by the arithmetic
-// of a settlement; without an answer it stays spent. So it does where the caller made the call itself, for a
-// take. The slots of such calls are free meanwhile (known bug 60).
+// Units taken for callers that had left when the answer came are returned, for each kind by the arithmetic of a
+// settlement; without an answer they stay spent. For a take, this also happens if the caller made the call itself.
+// Meanwhile the slots of such calls are free (known bug 60).
 func TestLateAnswersAreGivenBack(t *testing.T) {
 	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100))
 	for after, want := range map[time.Duration][2]int64{
@@ -266,7 +265,7 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 					t.Errorf("%v: %+v", op.Kind, results[0])
 				}
 			}
-			go ask(20*time.Millisecond, engine.Single(engine.OpReserve, "k", bucket, 10)) // it finds the slot free
+			go ask(20*time.Millisecond, engine.Single(engine.OpReserve, "k", bucket, 10)) // finds the slot free
 			synctest.Wait()
 			for _, op := range []engine.Op{engine.Single(engine.OpAllow, "k", bucket, 10), engine.Single(engine.OpAtMost, "k", bucket, 10), engine.Single(engine.OpCount, "k", five, 3)} {
 				go ask(40*time.Millisecond, op)
@@ -284,8 +283,8 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 	}
 }
 
-// Of a list the units come back and the permit stays: in the place of the store a share may have given it,
-// under the same id, and the store must know of it.
+// For a list, the units are returned but the permit is kept: a share may have granted it instead of the store, under
+// the same id, and the store must know of it.
 func TestLatePermitsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{Clock: time.Now})
@@ -316,7 +315,7 @@ func TestLatePermitsStay(t *testing.T) {
 	})
 }
 
-// A store that hangs has a bounded number of calls whose callers have left.
+// While a store hangs, the number of its calls whose callers have left is bounded.
 func TestLateCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -343,8 +342,8 @@ func TestLateCallsAreBounded(t *testing.T) {
 	})
 }
 
-// 100 000 callers of a store that hangs each leave at their deadline. Callers beyond the
-// queue's bound are refused at once. Nothing is kept of callers that have left.
+// 100 000 callers of a store that hangs each leave at their deadline. Callers beyond the queue's bound are rejected
+// at once. No state of callers that have left is retained.
 func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers = 30_000
@@ -372,7 +371,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		time.Sleep(2 * time.Second) // calls go on for a second after their callers have left
+		time.Sleep(2 * time.Second) // calls continue for a second after their callers have left
 		if got := store.Stats(); got.Waiting != 0 || got.Refused != int64(full) || full != 6 {
 			t.Errorf("%+v, %d refused", got, full)
 		}
@@ -386,8 +385,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	})
 }
 
-// On Close, waiting callers get ErrClosed, callers in flight get their answers, and
-// nothing continues.
+// On Close, waiting callers get ErrClosed, callers in flight get their answers, and no goroutine is left.
 func TestCloseAnswersAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store, l := start(t, batch.Config{InFlight: 2})
@@ -415,8 +413,7 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 	})
 }
 
-// An operation that already has an error keeps it and takes no part. Settings out of
-// their ranges are errors.
+// An operation that already has an error keeps it and is not sent. Settings out of range are errors.
 func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})
 	defer store.Close()
@@ -435,8 +432,8 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	}
 }
 
-// A call for callers without a deadline has one all the same: without it, a connection
-// cannot be read by the goroutine that makes the call.
+// A call for callers without a deadline still gets one: without it, the goroutine that makes the call cannot read
+// from the connection.
 func TestCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})

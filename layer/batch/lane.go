@@ -2,18 +2,18 @@ package batch
 
 import "github.com/headgate/headgate/engine"
 
-// maxLanes bounds the lanes of operations that wait for replicas. Programs name a few
-// different waits, one for each policy at most. Operations with still others share one lane.
+// maxLanes bounds the lanes for operations that wait for replicas. Programs use a few different waits, at most one
+// for each policy. Operations with any further wait share one lane.
 const maxLanes = 16
 
-// lane is operations that share calls: they wait for the same replicas, for equally long.
-// The store's lock guards it.
+// lane has operations that share calls: they wait for the same number of replicas, equally long. The store's lock
+// guards it.
 type lane struct {
 	queue queue
 	calls int // in flight
 }
 
-// laneOf returns the lane of a caller's operations: by what the strictest of them waits for.
+// laneOf returns the lane of a caller's operations, chosen by the strictest wait among them.
 func (s *Store) laneOf(ops []engine.Op) *lane {
 	r := engine.WaitFor(ops)
 	if r.Count == 0 {

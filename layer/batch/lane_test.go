@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// slow is a store whose calls take a second for each replica that they wait for, and shows how
-// many operations of each kind it was called with together.
+// slow is a store whose calls take a second for each replica that they wait for. It records how many operations of
+// each kind were called together.
 type slow struct {
 	engine.Store
 	mixed, calls atomic.Int64
@@ -30,8 +30,8 @@ func (s *slow) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 	s.Store.Do(ctx, ops, results)
 }
 
-// Operations that wait for replicas share calls with their like alone, and those that wait for
-// none are answered meanwhile. However many different waits there are, the lanes are bounded.
+// Operations that wait for replicas share calls only with operations with the same wait, and those that wait for no
+// replica are answered in the meantime. However many different waits there are, the number of lanes is bounded.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})
@@ -63,14 +63,14 @@ func TestLanes(t *testing.T) {
 			t.Errorf("an operation that waits for none took %s", took)
 		}
 		time.Sleep(time.Minute)
-		if behind.mixed.Load() != 0 || behind.calls.Load() != 5 { // of each lane the first alone, and the other two together
+		if behind.mixed.Load() != 0 || behind.calls.Load() != 5 { // the first of each lane alone, and the other two together
 			t.Errorf("%d calls, %d operations beside others: want 5 calls, none mixed", behind.calls.Load(), behind.mixed.Load())
 		}
 		for n := range uint16(40) {
 			go do(engine.Replicas{Count: 1, WithinMillis: 200 + n})
 		}
 		time.Sleep(500 * time.Millisecond)
-		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and the one of all others
+		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and one for all others
 			t.Errorf("%d lanes have a call in flight, want 15", calls)
 		}
 		time.Sleep(time.Minute)

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/layer/batch"
 )
 
-// TestObserveSeesOpsAndWait: the first call leaves at once; what comes while it is in
-// flight waits for it, and the second call says how long the first of these has waited.
+// TestObserveSeesOpsAndWait checks that the first call is sent at once, and that the second call, with the operations
+// that arrived meanwhile, reports how long the first of them has waited.
 func TestObserveSeesOpsAndWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string

@@ -10,19 +10,18 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// waiter is one caller's operations in memory of their own: the caller may return, and
-// reuse its memory, while they are in flight.
+// waiter is a copy of one caller's operations: the caller may return and reuse its memory while they are in flight.
 type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
 	results  []engine.Result
 	bytes    int
 	lane     *lane
-	call     *call     // that it is in flight with
+	call     *call     // the call that it is in flight with
 	deadline time.Time // zero: no deadline
-	since    time.Time // when it was queued; read by the observer only
+	since    time.Time // when it was queued, for the observer
 	done     chan struct{}
-	left     atomic.Bool // set by the caller that leaves, or by the call that delivers
+	left     atomic.Bool // set by the caller when it leaves, or by the call when it delivers
 	// place is guarded by the store's lock.
 	place place
 }
@@ -36,8 +35,8 @@ const (
 	gone
 )
 
-// waiter copies a caller's operations. The pool belongs to the store, not to the program,
-// because a channel must not go from one synctest bubble into another.
+// waiter copies a caller's operations. Each store has its own pool, because a channel must not move from one synctest
+// bubble to another.
 func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Result) *waiter {
 	w, reused := s.waiters.Get().(*waiter)
 	if !reused {
@@ -73,8 +72,8 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Re
 	return w
 }
 
-// free returns the memory to the pool. A waiter whose caller has left is not reused: it
-// may still be in flight.
+// free returns the memory to the pool. A waiter whose caller has left is not reused, because it may still be in
+// flight.
 func (s *Store) free(w *waiter) {
 	w.lane, w.call = nil, nil
 	clear(w.ops)
@@ -83,7 +82,7 @@ func (s *Store) free(w *waiter) {
 	s.waiters.Put(w)
 }
 
-// queue is the waiters in the order of arrival.
+// queue has the waiters in order of arrival.
 type queue struct {
 	list []*waiter
 	head int
@@ -92,8 +91,7 @@ type queue struct {
 
 func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
 
-// take appends to taken the waiters that leave in one call: at least one, if there is
-// any, and as many as fit.
+// take appends the waiters that leave in one call to taken: at least one, if there is any, and as many as fit.
 func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	ops, bytes := 0, 0
 	for ; q.head < len(q.list); q.head++ {
@@ -123,8 +121,8 @@ func (q *queue) shift() {
 	}
 }
 
-// leave marks a waiter as gone. When more than half are gone, the list is rebuilt without
-// them, so that it stays as short as the waiters that count.
+// leave marks a waiter as gone. When more than half are gone, the list is rebuilt without them, so that its length
+// stays proportional to the live waiters.
 func (q *queue) leave(w *waiter) {
 	w.place = gone
 	q.gone++

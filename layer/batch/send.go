@@ -24,15 +24,15 @@ type call struct {
 }
 
 const (
-	// late is how long a call goes on after its callers have left, so that what it took can be given back.
+	// late is how long a call continues after its callers have left, so that its units can be given back.
 	late = time.Second
-	// maxLate is how many such calls there are at once. More end with their callers.
+	// maxLate is the largest number of such calls at once. Further ones end with their callers.
 	maxLate = 64
 )
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// send makes calls as long as an operation of the lane waits.
+// send makes calls as long as operations wait in the lane.
 func (s *Store) send(l *lane) {
 	c := calls.Get().(*call)
 	for {
@@ -51,13 +51,13 @@ func (s *Store) send(l *lane) {
 	calls.Put(c)
 }
 
-// abandon is called when the last caller of a call has left. The waiting operations of its lane leave
-// with another call in its slot.
+// abandon is called when the last caller of a call has left. The operations waiting in its lane leave with another
+// call, which takes its slot.
 func (s *Store) abandon(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !c.flies || c.late || c.staying.Load() != 0: // its answer has come, and it may have other waiters
+	case !c.flies || c.late || c.staying.Load() != 0: // its answer has come, and c may have other waiters already
 	case s.late >= maxLate || s.closed:
 		c.cancel()
 	default:
@@ -67,8 +67,8 @@ func (s *Store) abandon(c *call) {
 	}
 }
 
-// fill takes the next waiters, and returns the context of their call. If none waits, it returns nil and
-// frees the call.
+// fill takes the next waiters, and returns the context for their call. If none waits, it returns nil and frees the
+// call.
 func (s *Store) fill(l *lane, c *call) context.Context {
 	s.mu.Lock()
 	c.waiters = l.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
@@ -95,13 +95,13 @@ func (s *Store) fill(l *lane, c *call) context.Context {
 	return ctx
 }
 
-// longestCall is the deadline of a call if one of its callers has none. A call with a
-// deadline can be read by the goroutine that makes it. Without one it can be stopped only
-// if other goroutines read for it, and on Redis each answer would pass through two more.
+// longestCall is the deadline of a call if one of its callers has none. With a deadline, the goroutine that makes a
+// call can also read its answer. Without one, a call can be stopped only if other goroutines read for it, and on
+// Redis each answer would pass through two more.
 const longestCall = time.Minute
 
-// deadline returns the context of a call: until a while after the latest deadline of its waiters, bounded by
-// the store's life.
+// deadline returns the context of a call. It ends a while after the latest deadline of the waiters, and at the latest
+// with the store.
 func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	var latest time.Time
 	for _, w := range c.waiters {
@@ -115,7 +115,7 @@ func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(s.life, latest.Add(late))
 }
 
-// settleable reports whether the caller can give back what an operation takes.
+// settleable reports whether the caller can give back the units that an operation takes.
 func settleable(ops []engine.Op) bool {
 	for i := range ops {
 		if ops[i].Kind == engine.OpReserve || ops[i].Settled {
@@ -128,8 +128,8 @@ func settleable(ops []engine.Op) bool {
 // takes reports whether the operation takes units that only a settlement gives back.
 func takes(op *engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpAcquire }
 
-// deliver gives each waiter its results. It returns the operations that give back what was taken for
-// callers that have left, and whether all have: then another call has the slot.
+// deliver gives each waiter its results. It returns the operations that give back the units of callers that have
+// left, and reports whether all have left: then another call has the slot.
 func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 	from := 0
 	for _, w := range c.waiters {
@@ -152,7 +152,8 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 		for i := range w.ops {
 			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(&w.ops[i]) {
 				for _, undo := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
-					// A permit is its holder's, as of an acquire: a share may have given it under the same id.
+					// A permit belongs to its holder, as after an acquire: a share may have given it under the same
+					// id.
 					if _, holds := undo.Permits(); undo.Kind == engine.OpSettle && !holds {
 						back = append(back, undo)
 					}
@@ -162,11 +163,11 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 	}
 	clear(c.waiters)
 	clear(c.ops)
-	clear(c.results) // the lists in the results belong to the callers now
+	clear(c.results) // the lists in the results now belong to the callers
 	return back, alone
 }
 
-// giveBack gives units back. Where that fails they stay spent.
+// giveBack gives units back. If that fails they stay spent.
 func (s *Store) giveBack(ops []engine.Op) {
 	for part := range slices.Chunk(ops, s.config.MaxOps) {
 		ctx, cancel := context.WithTimeout(s.life, late)
@@ -175,8 +176,7 @@ func (s *Store) giveBack(ops []engine.Op) {
 	}
 }
 
-// withdraw removes a waiter whose caller leaves from the queue. It reports false if its
-// operations are in flight.
+// withdraw removes the waiter of a leaving caller from the queue. It reports false if its operations are in flight.
 func (s *Store) withdraw(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Known bug 42: a denial is kept under a copy of its key. After the caller has
-// overwritten the key's bytes, it denies no other key, and is found under its own.
+// Known bug 42: a denial is cached under a copy of its key. After the caller has overwritten the key's bytes, the
+// denial is found under its own key and not under another.
 func TestDenialKeepsACopyOfItsKey(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1))
 	clock := headgatetest.NewClock()
@@ -40,7 +40,7 @@ func TestDenialKeepsACopyOfItsKey(t *testing.T) {
 	here := storetest.Borrow(layer)
 	for n := range hot {
 		take(here, "warm", n)
-		take(here, "warm", n) // denied: the layer keeps the denial
+		take(here, "warm", n) // denied: the layer caches the denial
 	}
 	clock.Advance(100 * time.Millisecond)
 	for n := range hot {

@@ -14,17 +14,16 @@ type denial struct {
 	until   time.Time // it is repeated until then
 	outcome engine.Outcome
 
-	// For a token bucket, the refill is known: the first token is there at free at the
-	// earliest, and each further one an interval of each later. The store gets as many
-	// requests as tokens can have been refilled; other requests are denied here, until
-	// old. asked counts the forwarded requests, flying those without an answer so far.
+	// For a token bucket, the refill is known: the first token is there at free at the earliest, and each further one
+	// an interval of each later. One request per possibly refilled token goes to the store; until old, other requests
+	// are denied locally. asked counts the forwarded requests, flying those without an answer yet.
 	free, old     time.Time
 	each          time.Duration
 	asked, flying int64
 }
 
-// keep returns the denial of a decision for as long as it may be repeated. That time
-// begins when the request was sent, because the decision was made later.
+// keep returns the denial for a decision, with the time for which it may be repeated. That time starts when the
+// request was sent, because the decision was made later.
 func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale time.Duration) denial {
 	r := denial{
 		limit: limit, sent: sent, heard: heard, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
@@ -37,8 +36,8 @@ func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale
 	return r
 }
 
-// repeats reports whether the denial still holds at an instant: before its retry-after,
-// or while as many requests have been forwarded as tokens can have been refilled.
+// repeats reports whether the denial still holds at an instant: before its retry-after, or if a request has been
+// forwarded for every token that can have been refilled.
 func (r *denial) repeats(now time.Time) bool {
 	if now.Before(r.until) {
 		return true
@@ -49,11 +48,11 @@ func (r *denial) repeats(now time.Time) bool {
 	return r.asked >= r.came(now)
 }
 
-// came returns how many tokens can have been refilled by an instant.
+// came returns the number of tokens that can have been refilled by an instant.
 func (r *denial) came(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
 
-// hear records the answer to a forwarded request. It reports whether the denial is still
-// valid: not if the answer is an error, or shows more tokens than can have been refilled.
+// hear records the answer to a forwarded request. It reports whether the denial is still valid: it is not if the
+// answer is an error, or shows more tokens than can have been refilled.
 func (r *denial) hear(answer *engine.Result, heard time.Time) bool {
 	r.flying = max(0, r.flying-1)
 	d := &answer.Outcome
@@ -65,9 +64,9 @@ func (r *denial) paces(now time.Time) bool {
 	return r.each > 0 && now.Before(r.old) && !now.Before(r.free)
 }
 
-// at returns the denial's outcome at an instant. Waits are shorter by the time since the
-// answer arrived. That is no longer than the time since the decision, so a retry after
-// the wait passes. Waits are longer by the tokens that forwarded requests take.
+// at returns the denial's outcome at an instant. Waits are shortened by the time since the answer arrived, which is
+// at most the time since the decision, so a retry after the wait passes. Waits are extended by the tokens that
+// forwarded requests take.
 func (r *denial) at(now time.Time) engine.Outcome {
 	d := r.outcome
 	age := now.Sub(r.heard).Truncate(time.Microsecond)

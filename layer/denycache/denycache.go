@@ -1,17 +1,15 @@
-// Package denycache repeats denials, so that the store is not asked for what is known.
+// Package denycache repeats denials locally, without a call to the store.
 //
-// A key that was denied one unit stays denied for every caller until the decision's
-// retry-after. Until then this process repeats the denial, in a fraction of a
-// microsecond. For a token bucket it also knows the refill: it forwards one request per
-// refilled token to the store, and denies the others locally.
+// A key that was denied one unit stays denied for every caller until the decision's retry-after. Until then this
+// process repeats the denial, in a fraction of a microsecond. For a token bucket it also knows the refill: it
+// forwards one request per refilled token to the store, and denies the others locally.
 //
-// This exceeds no limit. But units can come back sooner: a caller gives some back, resets
-// the key or changes the limit, or the store loses its data. Such a change through this
-// store takes effect at once. A change by another process takes effect when the denial is
-// as old as [Config.MaxStale]. The decision's mode is [engine.Cached], and it says how
-// old the denial is.
+// No limit is exceeded. But units can come back sooner: a caller gives some back, resets the key or changes the
+// limit, or the store loses its data. A change through this store takes effect at once, and a change by another
+// process when the denial reaches the age of [Config.MaxStale]. The decision's mode is [engine.Cached], and it has
+// the age of the denial.
 //
-//	denycache.go  a call → what is known here, and what goes to the store
+//	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
 //	config.go     the settings and the counts
 package denycache
@@ -29,7 +27,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
 type Store struct {
 	store    engine.Store
 	maxStale time.Duration
@@ -48,7 +46,7 @@ type asking struct {
 	seen []seen
 }
 
-// seen is what was known of an operation's key before it was forwarded.
+// seen is the state of an operation's key before the operation was forwarded.
 type seen struct {
 	version uint64 // of its shard
 	paced   bool   // forwarded for a token that may have been refilled
@@ -96,7 +94,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// one is Do for a call of one operation.
+// one is Do for a call with one operation.
 func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if results[0].Err != nil {
 		return
@@ -114,8 +112,8 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
 }
 
-// repeats reports whether a denial of the operation may be repeated: of one unit of one
-// limit, because until retry-after no unit is left.
+// repeats reports whether a denial of the operation may be repeated: one unit of one limit, because then no unit is
+// left until retry-after.
 func (s *Store) repeats(op *engine.Op) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || op.Charges[0].Cost != 1 || s.except != nil && s.except(op) {
 		return false
@@ -129,8 +127,8 @@ type id struct {
 	algorithm        algo.Algorithm
 }
 
-// shard is a part of the denials. Its version grows when units may have come back: an
-// answer to an earlier request is then not kept.
+// shard is a part of the denials. Its version grows when units may have come back: answers to earlier requests are
+// then not stored.
 type shard = keymap.Shard[id, *denial]
 
 func idOf(op *engine.Op, i int) id {
@@ -139,7 +137,7 @@ func idOf(op *engine.Op, i int) id {
 	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm()}
 }
 
-// repeat answers with a known denial, if that is enough.
+// repeat answers with a known denial if it covers the operation.
 func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now time.Time) (before seen, repeated bool) {
 	if !s.repeats(op) {
 		return seen{}, false
@@ -171,8 +169,8 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 	return before, false
 }
 
-// forget drops the denials of the keys that an operation gives units back to. It runs
-// before and after the operation, because the operation takes effect in between.
+// forget drops the denials of the keys to which an operation gives units back. It runs before and after the
+// operation, because the operation takes effect in between.
 func (s *Store) forget(op *engine.Op) {
 	if op.Kind != engine.OpGive && op.Kind != engine.OpReset && op.Kind != engine.OpSettle {
 		return
@@ -187,9 +185,8 @@ func (s *Store) forget(op *engine.Op) {
 	}
 }
 
-// remember keeps a denial, unless units may have come back since the request was sent or
-// a later denial is known. If a forwarded request did not take its token, remember lets
-// another request take it.
+// remember stores a denial, unless units may have come back since the request was sent or a later denial is known. If
+// a forwarded request did not take its token, remember lets another request take it.
 func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time, before seen) {
 	d := &r.Outcome
 	denied := r.Err == nil && !d.Allowed && d.RetryAfter != engine.Never && d.Promise == engine.Promise{}

@@ -15,11 +15,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// far is a store that is some milliseconds away in each direction.
+// far is a store with a delay of some milliseconds in each direction.
 type far struct {
 	engine.Store
 	away  time.Duration
-	back  func() time.Duration // how long answers take, if not away
+	back  func() time.Duration // delay of answers, if it differs from away
 	asked int
 	mu    sync.Mutex
 }
@@ -60,9 +60,8 @@ func allow(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) 
 	return d
 }
 
-// For every algorithm whose denials may be repeated, a denial is repeated until its
-// retry-after, has the store's answer and says how old it is. Then the store is asked
-// again, and a retry after exactly that wait passes.
+// For every algorithm whose denials may be repeated, a denial is repeated until its retry-after, contains the store's
+// answer and reports its age. Then requests go to the store again, and a retry after exactly that wait passes.
 func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 	for _, limit := range []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3)),
@@ -100,8 +99,7 @@ func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 					t.Errorf("%v: here\n%+v, there\n%+v", limit, d, store)
 				}
 			}
-			// The denial was sent so long ago that a request sent now is decided when it
-			// passes.
+			// The denial is so old that a request sent now is decided at the time when it passes.
 			time.Sleep(time.Until(sent.Add(first.RetryAfter)))
 			if d := allow(t, l, "k", limit); !d.Allowed || f.asked != asked+1 {
 				t.Errorf("%v: after the wait: %+v, asked %d times more", limit, d, f.asked-asked)
@@ -141,8 +139,8 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 	}
 }
 
-// Units that come back through this store are seen at once, in the order of the
-// operations; those that other processes give back, within MaxStale.
+// Units returned through this store are visible at once, in the order of the operations; those returned by other
+// processes are visible within MaxStale.
 func TestGiveAndResetDropTheDenial(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1))
 	other := headgate.FixedWindow(headgate.PerHour(2))
@@ -164,7 +162,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 		if _, err := l.Policy("", other).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
-		refuse() // once more, from the store
+		refuse() // once more, by the store
 		if _, err := l.Policy("", limit).Reset(ctx, "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -175,11 +173,11 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			t.Errorf("around a give: %+v", r)
 		}
 		refuse()
-		// A limit with other numbers is not denied by it.
+		// It does not deny a limit with other numbers.
 		if d := allow(t, l, "k", other); !d.Allowed {
 			t.Errorf("of 2: %+v", d)
 		}
-		// By another process:
+		// In another process:
 		results := make([]engine.Result, 1)
 		f.Store.Do(ctx, []engine.Op{{Kind: engine.OpReset, Space: engine.DefaultSpace, Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 		if d := allow(t, l, "k", limit); d.Allowed {
@@ -190,12 +188,12 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			t.Errorf("not seen after a second: %+v", d)
 		}
 	})
-	// A denial that was requested before a give and arrives after it.
+	// A denial that was requested before a give but arrives after it.
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)
 		go func() { _, _ = l.Allow(ctx, "k", limit) }()
-		time.Sleep(f.away * 3 / 2) // it is decided, and its answer is in flight
+		time.Sleep(f.away * 3 / 2) // it was decided, and its answer is in flight
 		f.mu.Lock()
 		f.away = time.Microsecond
 		f.mu.Unlock()
@@ -209,7 +207,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 	})
 }
 
-// At most MaxKeys denials are kept, and expired ones make room.
+// At most MaxKeys denials are cached, and expired ones make room.
 func TestDenialsAreBounded(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerSecond(1))
 	synctest.Test(t, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// With a single process, every answer equals the store's in each field except the
-// promise, for each limit and however the clock moves.
+// With a single process, every answer equals the store's in each field except the promise, for each limit and however
+// the clock moves.
 func TestAnswersEqualTheStores(t *testing.T) {
 	for i, limit := range []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(3)),
@@ -62,8 +62,8 @@ func TestAnswersEqualTheStores(t *testing.T) {
 				t.Fatalf("%v, step %d, %s:\n here %s\nthere %s", limit, step, op.Kind, x, y)
 			}
 		}
-		// A request goes to the store when a token has been refilled. Others are answered
-		// here, unless a give or age makes the denial unknown.
+		// A request goes to the store when a token has been refilled. Others are answered here, unless a give or the
+		// age makes the denial uncertain.
 		if behind.asked > steps*9/10 || i == 0 && behind.asked > passed*3/2 {
 			t.Errorf("%v: asked %d times of %d, %d passed", limit, behind.asked, steps, passed)
 		}
@@ -80,7 +80,7 @@ func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	c.Store.Do(ctx, ops, results)
 }
 
-// Answers that arrive out of order make no caller miss a token.
+// If answers arrive out of order, no caller misses a token.
 func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(1))
 	synctest.Test(t, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
 	})
 }
 
-// Many callers at once on an empty bucket: every refilled token passes, and few more
-// requests reach the store.
+// Many concurrent callers on an empty bucket: every refilled token is used, and few additional requests reach the
+// store.
 func TestCrowdForwardsOneRequestPerToken(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(2))
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +131,7 @@ func crowd(t *testing.T, l *headgate.Limiter, limit headgate.Limit) int {
 	return int(passed.Load())
 }
 
-// A forwarded request without an answer, or with more tokens than expected, takes no
-// token from the others.
+// A forwarded request without an answer, or with more tokens than expected, does not take a token from others.
 func TestFailedRequestTakesNoToken(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1))
 	synctest.Test(t, func(t *testing.T) {

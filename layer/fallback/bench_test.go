@@ -10,8 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// BenchmarkDo measures what the layer adds to a call of 100 operations on a store in
-// memory.
+// BenchmarkDo measures the overhead of the layer for a call of 100 operations on a store in memory.
 func BenchmarkDo(b *testing.B) {
 	limit := headgate.TokenBucket(headgate.PerHour(1_000_000_000))
 	ops, results := make([]engine.Op, 100), make([]engine.Result, 100)

@@ -8,33 +8,32 @@ import (
 )
 
 const (
-	// failures is after how many failed calls in a row, without an answer between them, no
-	// call goes to the store any more, if the first of them was stall times as long ago as
-	// an answer may take. So a machine that was busy for a moment, and let all calls of that
-	// moment fail, is no outage.
+	// failures is the number of consecutive failed calls that opens the breaker, if the first of them is at least
+	// stall times the allowed answer time ago. So a machine that was busy for a moment, in which all calls failed, is
+	// not an outage.
 	failures = 5
 	stall    = 4
-	// answers is how many tests in a row the store must pass to be used again.
+	// answers is the number of consecutive tests that the store must pass to be used again.
 	answers = 3
-	// pause and longestPause are between two tests; the pause doubles after a failure.
+	// pause and longestPause bound the time between two tests. It doubles after a failure.
 	pause        = 50 * time.Millisecond
 	longestPause = 400 * time.Millisecond
 )
 
-// breaker decides whether calls go to a lane of the store. While it is open none does, so that no
-// caller waits for a store that is away, and the store is tested beside the calls.
+// breaker decides whether calls go to a lane of the store. While it is open none does, so that no caller waits for a
+// store that is away. The store is tested in the background.
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64
-	cause   atomic.Pointer[error] // of the last failed call; nil once one was answered
+	cause   atomic.Pointer[error] // of the last failed call; nil after an answered one
 	row     atomic.Int64          // failed calls since the last answer
 	since   atomic.Int64          // when the first of them failed, in ns since 1970
 	slow    time.Duration
 	opened  chan struct{}
-	away    *atomic.Int32 // counts the breakers that are open
-	// back is called when the store answers after a failure. It must not wait.
+	away    *atomic.Int32 // counts open breakers
+	// back is called when the store answers after a failure. It must not block.
 	back func()
-	// repay tells the store what it is owed, before it decides again.
+	// repay sends the store the operations owed to it, before it decides again.
 	repay func(life context.Context)
 	// probe tests the store.
 	probe func(ctx context.Context) error
@@ -49,8 +48,8 @@ func (b *breaker) answered() {
 	}
 }
 
-// failed is called after a call that the store did not answer, or only in part: other
-// nodes of a Cluster can still be there.
+// failed is called after a call that the store did not answer, or answered only in part, because other nodes of a
+// Cluster can still be up.
 func (b *breaker) failed(err error, inPart bool) {
 	b.cause.Store(&err)
 	if inPart {
@@ -68,7 +67,7 @@ func (b *breaker) failed(err error, inPart bool) {
 	}
 }
 
-// run tests the store whenever the breaker has opened, until life ends.
+// run probes the store whenever the breaker has opened, until life ends.
 func (b *breaker) run(life context.Context) {
 	for {
 		select {
@@ -80,7 +79,7 @@ func (b *breaker) run(life context.Context) {
 	}
 }
 
-// test tests the store until it has passed several times in a row, and closes the breaker.
+// test tests the store until it passes several times in a row, and then closes the breaker.
 func (b *breaker) test(life context.Context) {
 	for wait, passed := pause, 0; passed < answers; {
 		select {

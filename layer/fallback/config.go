@@ -16,42 +16,40 @@ const (
 	DefaultMaxKeys = 1 << 16
 )
 
-// The bounds of [Config.Slow].
+// Bounds of [Config.Slow].
 const (
 	MinSlow = time.Millisecond
 	MaxSlow = 10 * time.Second
 )
 
-// Config sets up a store.
+// Config configures a store.
 type Config struct {
-	// Expect is how many processes there are at least: 0 to 1000. The share is 1/n for the
-	// larger of Expect and the number that was last heard of. With 0 a process that has
-	// never heard of the others answers nothing by itself.
+	// Expect is the least number of processes: 0 to 1000. The share is 1/n for the larger of Expect and the number of
+	// processes last reported. With 0, a process that has never seen the others answers nothing by itself.
 	Expect int
-	// All answers every operation, and not only those with [engine.Op].Local.
+	// All answers every operation, not only those with [engine.Op].Local.
 	All bool
-	// Group names the group of processes, and values of the coordinator: 1 to 240 bytes.
-	// The default is "processes".
+	// Group names the group of processes, and the coordinator's values: 1 to 240 bytes. The default is "processes".
 	Group string
-	// Name is what the other processes see of this one, up to 200 bytes: they list it, and
-	// it decides nothing. A random text is appended, so that no two are the same.
+	// Name is the name of this process for the others, up to 200 bytes. It is only listed. A random text is appended
+	// to make it unique.
 	Name string
-	// Slow is how long an answer may take until the store counts as away: 1 ms to 10 s. The
-	// default is 50 ms. It is for the store's tests of its own; callers bring their deadlines.
+	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. It is for
+	// the layer's own tests of the store; callers bring their deadlines.
 	Slow time.Duration
-	// Markers is how many values show that the store has lost its data: 1 to 64. The default
-	// is 1. On a Cluster each master should have some.
+	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a Cluster
+	// each master should have some.
 	Markers int
-	// Lanes is how many parts of the store can be away one by one: 1 to 256. The default is 1.
+	// Lanes is the number of parts of the store that can be away independently: 1 to 256. The default is 1.
 	Lanes int
-	// Lane returns the part that one of an operation's limits is on, from 0. It is needed for
-	// several lanes. Lanes that no key is on have no effect.
+	// Lane returns the part that has one of an operation's limits, from 0. It is required with several lanes. Lanes
+	// without keys have no effect.
 	Lane func(op *engine.Op, charge int) int
-	// MaxKeys is of how many keys it is remembered what they have left: 64 to 2^24. The
-	// default is 65536, 1 MiB. A key that is not remembered, or that has spent an eighth of
-	// its limit at most, begins an outage with its share of an untouched limit.
+	// MaxKeys is the number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536, 1 MiB. A
+	// key that is not remembered, or that has spent at most an eighth of its limit, starts an outage with its share
+	// of a full limit.
 	MaxKeys int
-	// Memory bounds the counters of an outage, which are in the memory of this process.
+	// Memory bounds the counters for outages, which are in the memory of this process.
 	Memory memstore.Config
 }
 
@@ -71,7 +69,7 @@ func (c *Config) check() error {
 		c.Slow = DefaultSlow
 	}
 	if c.Memory.Clock == nil {
-		// The wall clock can be set: a share must not refill by that.
+		// The wall clock can be set, but a share must not refill because of that.
 		start := time.Now()
 		c.Memory.Clock = func() time.Time { return start.Add(time.Since(start)) }
 	}

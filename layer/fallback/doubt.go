@@ -11,7 +11,7 @@ import (
 
 var rests = sync.Pool{New: func() any { return new(forward.Rest) }}
 
-// heard is a store whose answers the breaker hears of.
+// heard is a store whose answers are reported to the breaker.
 type heard struct{ *Store }
 
 func (h heard) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
@@ -19,8 +19,8 @@ func (h heard) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 	h.hear(ops, results)
 }
 
-// doubt decides while some limits have not recovered since the store lost its data: their
-// operations pass if both the share and the store allow them (known bug 57).
+// doubt decides while some limits have not recovered from a loss of the store's data: their operations pass if both
+// the share and the store allow them (known bug 57).
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if err := ctx.Err(); err != nil {
 		fail(results, err)
@@ -62,8 +62,8 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 	s.instead(ops, results) // operations on limits that have recovered
 }
 
-// shareInDoubt decides the operation by the shares of those limits that have not recovered. It
-// states one capacity more than in an outage: the units that the store charged and forgot.
+// shareInDoubt decides the operation with the shares of the limits that have not recovered. Its bound is one capacity
+// higher than in an outage: the units that the store charged and lost.
 func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	if op.Lenient {
 		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
@@ -87,8 +87,8 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	return r
 }
 
-// withinShare returns the operation that the store gets where it must not grant more than the
-// share did: no delay, which would be an earlier charge's, and no more units.
+// withinShare returns the operation for the store that grants no more than the share did: no more units, and no
+// delay, which would belong to an earlier charge.
 func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
 	less = *op
 	switch {
@@ -109,7 +109,7 @@ func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool)
 	}
 }
 
-// chosen returns the charges of an operation with one choice made: the others take part at no cost.
+// chosen returns the charges of an operation after a choice: the other choices take part at no cost.
 func chosen(op *engine.Op, choice uint8) []engine.Charge {
 	charges := slices.Clone(op.Charges)
 	for i := range charges {
@@ -120,7 +120,7 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 	return charges
 }
 
-// join makes one answer of the store's, d, and of the share's, which has allowed the operation.
+// join combines the store's answer, d, with that of the share, which has allowed the operation.
 func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
@@ -144,8 +144,8 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	}
 	switch {
 	case stands && (holds || !s.doubtsAll(op)):
-		// The share has decided the limits that have not recovered; now it has to decide all of them, and
-		// the store has to know of its permits.
+		// The share has decided only the limits that have not recovered. Now it must decide all of them, and the
+		// store must learn of its permits.
 		s.share(op, d, nil)
 		d.Outcome.Promise.OvershootMax = max(d.Outcome.Promise.OvershootMax, promise.OvershootMax)
 	case stands:
@@ -165,8 +165,8 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	}
 }
 
-// doubts reports whether a limit of the operation has not recovered since the store lost its
-// data, and the operation takes or shows units.
+// doubts reports whether the operation takes or shows units, and one of its limits has not recovered from a loss of
+// the store's data.
 func (s *Store) doubts(op *engine.Op) bool {
 	if !op.Kind.Takes() && op.Kind != engine.OpPeek {
 		return false
@@ -180,7 +180,7 @@ func (s *Store) doubts(op *engine.Op) bool {
 	return false
 }
 
-// doubtsAll reports whether no limit of the operation has recovered.
+// doubtsAll reports whether none of the operation's limits has recovered.
 func (s *Store) doubtsAll(op *engine.Op) bool {
 	wanted := s.unrecovered(op)
 	for i := range op.Charges {
@@ -191,9 +191,9 @@ func (s *Store) doubtsAll(op *engine.Op) bool {
 	return true
 }
 
-// unrecovered tells the limits of the operation that have not recovered since the store lost
-// its data. The others are not held back by them. With choices all limits recover together: the
-// shares choose among them, and the store is asked for the same choice.
+// unrecovered returns a predicate for the limits of the operation that have not recovered from a loss of the store's
+// data. Other limits do not wait for them. With choices all limits recover together: the shares choose among them,
+// and the store gets the same choice.
 func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
 	lost, now := s.processes.lost.Load(), s.now()
 	of := func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }

@@ -11,8 +11,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// do sends one operation to a process's store, which has only the operations' own failure
-// modes.
+// do sends one operation to a process's store, with only the operations' own failure modes.
 func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	t.Helper()
 	if op.Space = "s"; op.Check() != nil {
@@ -23,8 +22,8 @@ func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	return results[0]
 }
 
-// twoAfterALoss starts two processes that decide by the operations' failure modes. All units of
-// the limits are spent when the store loses its data.
+// twoAfterALoss starts two processes that decide by the operations' failure modes. All units of the limits are spent
+// when the store loses its data.
 func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store {
 	t.Helper()
 	var all []*fallback.Store
@@ -51,8 +50,8 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 	return all
 }
 
-// After a loss of data no verb takes the empty store's word, whatever the failure mode
-// (known bug 57: 40 of 40 were reserved a second time, and with failure mode deny all passed).
+// After a loss of data no verb trusts the empty store, whatever the failure mode (known bug 57: 40 of 40 were
+// reserved a second time, and with failure mode deny all passed).
 func TestEveryVerbIsDoubted(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(40))
 	for _, local := range []bool{true, false} {
@@ -72,8 +71,7 @@ func TestEveryVerbIsDoubted(t *testing.T) {
 	}
 }
 
-// A reserve without a delay goes on while the store is in doubt, with the store's handle; one
-// with a delay is denied.
+// While the store is in doubt, a reserve without a delay works, with the store's handle; one with a delay is denied.
 func TestReserveInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -95,7 +93,7 @@ func TestReserveInDoubt(t *testing.T) {
 	})
 }
 
-// Permits that are still held when the store comes back empty are not given again.
+// Permits that are still held when the store comes back empty are not granted again.
 func TestAcquireInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -130,7 +128,7 @@ func TestAcquireInDoubt(t *testing.T) {
 	})
 }
 
-// A limit that has recovered is not held back by another one of its request.
+// A limit that has recovered is not held back by another limit of the request.
 func TestRecoveredLimitIsTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -143,7 +141,7 @@ func TestRecoveredLimitIsTheStores(t *testing.T) {
 	})
 }
 
-// A process that starts after a loss learns of it from the store, until an operator accepts it.
+// A process that starts after a loss learns of it from the store, until an operator accepts the loss.
 func TestLossOutlivesProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -168,8 +166,8 @@ func TestLossOutlivesProcesses(t *testing.T) {
 	})
 }
 
-// A store that comes back with older data is not believed either: the markers count up. Nor is
-// one in which another process has made a marker anew and counted it further.
+// A store that comes back with older data is not trusted either, because the markers are counters. Nor is a store in
+// which another process has created a marker again and incremented it further.
 func TestOlderDataIsDoubted(t *testing.T) {
 	for _, remade := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -196,7 +194,7 @@ func TestOlderDataIsDoubted(t *testing.T) {
 	}
 }
 
-// A permit that the share gives and the store denies is given back to the share.
+// A permit that the share grants and the store denies is returned to the share.
 func TestDeniedPermitLeavesTheShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

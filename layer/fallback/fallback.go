@@ -1,46 +1,40 @@
-// Package fallback answers while the store is away: each process then enforces its share
-// of the limits by itself.
+// Package fallback answers while the store is away: each process then enforces its own share of the limits.
 //
-// With n processes, a share is a bucket of 1/n of a limit's rate and capacity for each of its
-// windows ([engine.Shares]). It is empty when its process starts and refills from then on. It
-// begins with 1/n of what was left when the store last answered, where that is remembered.
-// So in any span the shares together admit no more than a bucket of the limit's capacity
-// and rate. The decision's mode is [engine.Fallback], OvershootMax is [engine.SharesBound].
+// With n processes, a share is a bucket with 1/n of a limit's rate and capacity, for each of its windows
+// ([engine.Shares]). It is empty when its process starts, and refills. It starts with 1/n of the units that remained
+// when the store last answered, if they are remembered. So the shares together admit, in any span, no more than a
+// bucket with the limit's capacity and rate. The decision's mode is [engine.Fallback], and OvershootMax is
+// [engine.SharesBound].
 //
-// The store is away when it does not answer in time, or cannot be reached. A wrong
-// password, a missing permission, a full server or a state that cannot be read is an error
-// as before, and so are gives and resets. A call whose context was cancelled, or had ended before it
-// began, says nothing about the store.
+// The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a
+// full server or an unreadable state is still an error, and so are gives and resets. A call whose context was
+// cancelled, or had ended before the call, has no information about the store.
 //
-// A reserve is decided by the share as an allow is, without a delay, and this process settles it.
-// A settlement that the store did not take is kept for it until the reservation ends. So is a
-// permit that a share gave: the store gets it as soon as it answers, even above the limit. An acquire
-// whose outcome is not known is released in the background.
+// A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that the store
+// missed is kept and sent later, until the reservation ends. A permit given by a share is sent to the store as soon
+// as it answers, even above the limit. An acquire with an unknown outcome is released in the background.
 //
-// If calls have failed for a while without an answer between them, no call waits for the
-// store any more. It is then tried beside the calls, and used again once it has answered
-// several times.
+// If calls have failed for a while without an answer between them, calls stop waiting for the store. It is then
+// tested in the background, and used again once it has answered several times.
 //
-// A charge that too few replicas have ([engine.ErrNotReplicated]) passes if the share allows it
-// too: what a failover loses of such charges is then within the bound. The store is not away,
-// and is used as before.
+// A charge that too few replicas have ([engine.ErrNotReplicated]) passes if the share allows it too, which keeps the
+// loss in a failover within the bound. The store does not count as away.
 //
-// A store that has lost data, all or the newest, is in doubt. For the depth of a limit
-// ([engine.Depth]) its shares go on deciding, and the store has to allow the request too,
-// whatever the failure mode. With [engine.Op].Lenient the store's answer is taken. Limits of
-// the same request that have recovered are left to the store alone.
+// A store that has lost data, all or the newest, is in doubt. For the depth of a limit ([engine.Depth]) its shares
+// keep deciding, and the store must allow the request too, in every failure mode. With [engine.Op].Lenient the store
+// alone decides. Limits of the same request that have recovered are decided by the store alone.
 //
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
 //	doubt.go      operations on a store that has lost data
-//	remember.go   what keys have left
+//	remember.go   remembers the remaining units of keys
 //	permits.go    permits of concurrency limits that shares gave
 //	settle.go     reservations that shares gave
-//	owed.go       what the store is told once it answers
-//	lanes.go      parts of a store that can be away one by one
-//	breaker.go    whether a part is used
-//	processes.go  how many processes there are
-//	markers.go    whether the store has lost data
+//	owed.go       updates to send to the store once it answers
+//	lanes.go      parts of a store that can be away independently
+//	breaker.go    decides whether to use a part
+//	processes.go  counts the processes
+//	markers.go    detects that the store has lost data
 //	config.go     the settings
 package fallback
 
@@ -54,11 +48,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
 type Store struct {
 	store     engine.Store
 	config    Config
-	own       *memstore.Store // the counters of outages
+	own       *memstore.Store // the counters for outages
 	known     *memory
 	lanes     lanes
 	permits   permits
@@ -73,14 +67,13 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// New returns a store in front of another, and closes that one in its Close. The
-// coordinator knows how many processes there are; usually it is the store behind all
-// layers. The error is an [*engine.InputError] for a Config out of its ranges.
+// New wraps store. Close also closes it. The coordinator counts the processes; usually it is the innermost store. The
+// error is an [*engine.InputError] for a Config out of range.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	c.Memory.WhenFull = memstore.Refuse // a share that is forgotten would begin anew
+	c.Memory.WhenFull = memstore.Refuse // a forgotten share would start anew
 	own, err := memstore.New(c.Memory)
 	if err != nil {
 		return nil, err
@@ -99,25 +92,25 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	return s, nil
 }
 
-// Unwrap returns the store behind.
+// Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats is what a store knows of itself.
+// Stats are the counts of a store.
 type Stats struct {
-	// Answered is how many operations were answered by shares.
+	// Answered is the number of operations answered by shares.
 	Answered int64
-	// Outages is how often the store was no longer used.
+	// Outages is the number of times that the store was taken out of use.
 	Outages int64
-	// Processes is of how many processes this one takes its share; 0 means not known.
+	// Processes is the number of processes for this one's share; 0 means unknown.
 	Processes int
-	// Away reports that the store, or a part of it, is not used now.
+	// Away is true if the store, or a part of it, is out of use now.
 	Away bool
-	// Losses is how often the store came back without its data.
+	// Losses is the number of times that the store came back without its data.
 	Losses int64
-	// Owed is how many settlements and permits the store has to be told of as soon as it answers.
+	// Owed is the number of settlements and permits to be sent to the store as soon as it answers.
 	Owed int64
-	// Unsettled is how many settlements it could not be told of before their reservations ended. Their
-	// units stay spent.
+	// Unsettled is the number of settlements that could not be sent before their reservations ended. Their units stay
+	// spent.
 	Unsettled int64
 }
 
@@ -134,12 +127,11 @@ func (s *Store) Stats() Stats {
 	return stats
 }
 
-// Members returns the name of this process in its group, and the names of all members as
-// the last answered beat returned them, sorted: up to [engine.MaxMembers].
+// Members returns the name of this process in its group, and the sorted names of all members from the last answered
+// beat: up to [engine.MaxMembers].
 func (s *Store) Members() (own string, all []string) { return s.processes.members() }
 
-// Cause returns why the store is not there: the error of the last failed call, or nil if
-// one was answered since.
+// Cause returns the reason why the store is away: the error of the last failed call, or nil after an answered one.
 func (s *Store) Cause() error {
 	for i := range s.lanes.each {
 		if err := s.lanes.each[i].cause.Load(); err != nil {
@@ -177,7 +169,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// hold reports whether an operation is about a permit, or about a reservation that was made before.
+// hold reports whether an operation is about a permit, or about an existing reservation.
 func hold(ops []engine.Op) bool {
 	for i := range ops {
 		if k := ops[i].Kind; k >= engine.OpAcquire && k <= engine.OpRelease || k == engine.OpSettle || k == engine.OpReserve && hasPermits(&ops[i]) {
@@ -187,7 +179,7 @@ func hold(ops []engine.Op) bool {
 	return false
 }
 
-// decide lets the store decide, or the shares.
+// decide decides with the store, or with the shares.
 func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if s.lanes.open.Load() > 0 {
 		s.around(ctx, ops, results)
@@ -196,7 +188,7 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 	s.consult(ctx, ops, results)
 }
 
-// consult decides operations whose lanes are used.
+// consult decides operations whose lanes are in use.
 func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if s.processes.lost.Load() != 0 {
 		s.doubt(ctx, ops, results)
@@ -205,7 +197,7 @@ func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.R
 	s.ask(ctx, ops, results)
 }
 
-// fail puts an error into the results that have none.
+// fail sets err in the results without an error.
 func fail(results []engine.Result, err error) {
 	for i := range results {
 		if results[i].Err == nil {
@@ -214,7 +206,7 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// ask lets the store decide, and answers what it does not.
+// ask sends the operations to the store, and answers those that the store does not.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	ended := ctx.Err() != nil
 	s.store.Do(ctx, ops, results)
@@ -237,21 +229,21 @@ func (s *Store) instead(ops []engine.Op, results []engine.Result) {
 	}
 }
 
-// answers reports whether operations like this one are answered by shares.
+// answers reports whether shares answer operations like this one.
 func (s *Store) answers(op *engine.Op) bool {
 	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Local || s.config.All)
 }
 
-// decides reports the same of those whose answers state what a key has left.
+// decides is answers for operations whose answers contain the remaining units.
 func (s *Store) decides(op *engine.Op) bool { return (op.Local || s.config.All) && shows(op.Kind) }
 
-// shows reports whether answers to operations of a kind state what a key has left.
+// shows reports whether answers to operations of a kind contain the remaining units.
 func shows(k engine.Kind) bool {
 	return k == engine.OpPeek || k.Takes() && k != engine.OpAcquire
 }
 
-// Away reports whether an error says that the store did not answer or cannot be reached.
-// An error that has a method Away tells by it.
+// Away reports whether an error means that the store did not answer or cannot be reached. An error may implement
+// Away() bool to classify itself.
 func Away(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) || unconfirmed(err) {
 		return false
@@ -265,12 +257,11 @@ func Away(err error) bool {
 	return errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// unconfirmed reports whether an error says that the store charged the operation, and that
-// too few replicas have the charge. A permit that was acquired so is not given by a share too:
-// its holder gives it up.
+// unconfirmed reports whether an error means that the store charged the operation, but too few replicas have the
+// charge. Shares do not also give a permit acquired that way: its holder gives it up.
 func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated) }
 
-// Close closes the store behind. It ends the goroutines of this one.
+// Close closes the wrapped store and stops the layer's goroutines.
 func (s *Store) Close() error {
 	s.end()
 	s.works.Wait()

@@ -17,11 +17,11 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// While the store is there, the layer changes no answer.
+// While the store is up, the layer changes no answer.
 func TestKeepsTheRulesOfAStore(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
-		// With the default bound a store has a thousand locks, and the race detector makes them slowly.
+		// By default a store has a thousand locks, and creating them is slow under the race detector.
 		memory := memstore.Config{Clock: now, MaxKeys: 1 << 14}
 		behind, err := memstore.New(memory)
 		if err != nil {
@@ -36,8 +36,8 @@ func TestKeepsTheRulesOfAStore(t *testing.T) {
 	}})
 }
 
-// In an outage a key goes on with what it had left, and all processes together let
-// through no more than the limit and what it refills.
+// In an outage a key continues with the units it had left, and all processes together allow no more than the limit
+// plus its refill.
 func TestSharesOfAnOutage(t *testing.T) {
 	for _, c := range []struct {
 		limit        headgate.Limit
@@ -59,7 +59,7 @@ func TestSharesOfAnOutage(t *testing.T) {
 				if _, err := all[0].Policy("p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
 					t.Fatal(err)
 				}
-				for _, p := range all { // each has heard what is left
+				for _, p := range all { // each knows how much is left
 					if d, err := p.Policy("p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
 						t.Fatal(d, err)
 					}
@@ -78,7 +78,7 @@ func TestSharesOfAnOutage(t *testing.T) {
 	}
 }
 
-// unconfirmed is a store that charges, and whose replicas do not answer.
+// unconfirmed is a store that charges, but whose replicas do not answer.
 type unconfirmed struct{ *server }
 
 func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
@@ -90,8 +90,8 @@ func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// A charge that too few replicas have passes if the share allows it too. The store is not away:
-// other requests are exact, and so is what it denies. A permit is an error.
+// A charge that too few replicas have acknowledged passes if the share also allows it. The store does not count as
+// down: other requests and its denials are exact. For a permit it is an error.
 func TestNotReplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		behind := unconfirmed{newServer(t)}
@@ -122,8 +122,8 @@ func TestNotReplicated(t *testing.T) {
 	})
 }
 
-// The shares of a pacer have a queue, and a burst of 1 each: the bound says so. So does that
-// of a bucket with debt.
+// The shares of a pacer have a queue and a burst of 1 each, which the stated bound includes. The same goes for a
+// bucket with debt.
 func TestBoundOfQueues(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit headgate.Limit
@@ -149,8 +149,8 @@ func TestBoundOfQueues(t *testing.T) {
 	}
 }
 
-// A store that hangs is waited for by a few calls, and by none after them. It is used again
-// soon after it has answered, and the state that it has kept counts.
+// While a store hangs, a few calls wait for it at first, and then none. It is used again soon after it has answered,
+// and the state that it has kept counts.
 func TestHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -188,8 +188,8 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
-// Known bug 66: a caller whose context had ended before the call says nothing about the store.
-// Its error is that of the context, no share answers it, and the store stays in use.
+// Known bug 66: a call whose context had already ended says nothing about the store. It returns the context's error,
+// is not decided by a share, and the store stays in use.
 func TestContextThatEndedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -206,7 +206,7 @@ func TestContextThatEndedBefore(t *testing.T) {
 					t.Fatalf("%+v, %v; want %v", d, err, want)
 				}
 			}
-			time.Sleep(10 * time.Millisecond) // the failures of an outage go on for a while
+			time.Sleep(10 * time.Millisecond) // the failures of an outage continue for a while
 		}
 		if stats := all[0].store.Stats(); stats.Away || stats.Outages != 0 || stats.Answered != 0 || all[0].store.Cause() != nil {
 			t.Errorf("%+v, cause %v; want a store in use", stats, all[0].store.Cause())
@@ -225,8 +225,8 @@ func TestContextThatEndedBefore(t *testing.T) {
 	})
 }
 
-// A store without its data is not believed until a limit has recovered: shares and store
-// must both allow. A limit that recovers sooner is exact sooner.
+// A store without its data is not trusted until a limit has recovered: share and store must both allow. A limit that
+// recovers sooner is exact sooner.
 func TestStoreComesBackEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -257,8 +257,8 @@ func TestStoreComesBackEmpty(t *testing.T) {
 	})
 }
 
-// A loss is not forgotten because limits that recover soon were asked for since. Where the
-// store fails again, limits that have recovered are answered by shares.
+// A loss is not forgotten when limits that recover quickly are requested afterwards. If the store fails again, even
+// limits that have recovered are decided by shares.
 func TestLossIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -290,8 +290,8 @@ func (loud) Error() string   { return "wrong password" }
 func (loud) Away() bool      { return false }
 func (loud) Is(e error) bool { return e == headgate.ErrStoreUnavailable }
 
-// Errors that are no outage, verbs that shares cannot answer, and a process that does not
-// know how many there are: the error stays.
+// The error is returned if it is no outage, if shares cannot decide the verb, or if a process does not know the
+// number of processes.
 func TestWhatIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -338,8 +338,8 @@ func TestWhatIsNotAnswered(t *testing.T) {
 	})
 }
 
-// Permits of an outage are a share of the limit. They are renewed and released here, also
-// when the store is back, which gives its own.
+// Permits granted in an outage are a share of the limit. They are renewed and released locally, even when the store
+// is back and grants its own.
 func TestPermitsOfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -370,7 +370,7 @@ func TestPermitsOfAnOutage(t *testing.T) {
 			t.Error(err)
 		}
 		s.set(nil, false)
-		time.Sleep(6 * time.Second) // the second permit has ended, and so has that of the store
+		time.Sleep(6 * time.Second) // the second permit has expired, and so has the store's
 		if err := first.Renew(t.Context()); err != nil {
 			t.Errorf("renew when the store is back: %v", err)
 		}
@@ -384,8 +384,8 @@ func TestPermitsOfAnOutage(t *testing.T) {
 	})
 }
 
-// A store that answers some calls and not others: what shares let through comes from what
-// was left each time, so that they do not add a whole share to each gap.
+// A store that answers some calls and not others: shares only have the units that were left each time, so that each
+// gap does not add a whole share.
 func TestGapsDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -428,8 +428,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// TestMembersAreNamed: each process lists all of them, by the names that they were given,
-// which are told apart where they are the same.
+// TestMembersAreNamed checks that each process lists all processes by their names, made unique where they are equal.
 func TestMembersAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		behind, err := memstore.New(memstore.Config{})

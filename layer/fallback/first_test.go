@@ -22,8 +22,8 @@ func spend(units int64) engine.Op {
 	}}
 }
 
-// In an outage the shares choose. A cost that no share has room for is denied for a second, unless no
-// untouched limit would let it pass.
+// In an outage the shares choose. A cost that fits into no share is denied for a second, unless it could not pass any
+// limit even at full capacity.
 func TestFirstInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -48,8 +48,7 @@ func TestFirstInAnOutage(t *testing.T) {
 	})
 }
 
-// In doubt the shares choose, and the store is asked for the same choice: nothing is charged that the
-// answer does not name.
+// In doubt the shares choose, and the store gets the same choice: nothing is charged that the answer does not name.
 func TestFirstInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -10,13 +10,13 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
-// lanes are parts of a store that can be away one by one: ranges of a Cluster's slots, so that
-// a master that is away costs the keys of the others nothing (known bug 61).
+// lanes are parts of a store that can be away independently: ranges of a Cluster's slots, so that a master that is
+// away does not affect the keys of the others (known bug 61).
 type lanes struct {
-	of     func(op *engine.Op, charge int) int // nil: there is one
+	of     func(op *engine.Op, charge int) int // nil means a single lane
 	each   []breaker
-	open   atomic.Int32 // how many are away
-	probes []string     // a key of each
+	open   atomic.Int32 // number of lanes that are away
+	probes []string     // a key in each lane
 }
 
 func (s *Store) makeLanes(c *Config) {
@@ -30,8 +30,8 @@ func (s *Store) makeLanes(c *Config) {
 	s.findProbes()
 }
 
-// probeTries is how many keys are tried to find one of each lane. Of 256 lanes that keys are on by chance one
-// is missed once in 10^25 starts. With few shards most lanes have no key at all: then nothing fails there.
+// probeTries is the number of keys tried to find one for each lane. With keys spread at random over 256 lanes, one is
+// missed once in 10^25 starts. With few shards most lanes have no key at all, so nothing fails there.
 const probeTries = 1 << 14
 
 func (s *Store) findProbes() {
@@ -54,8 +54,7 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 	return l.of(op, charge)
 }
 
-// away reports whether the operation needs a lane that is away, other than one that is back; none is
-// with −1.
+// away reports whether the operation needs a lane that is away, other than back; back is −1 to exempt none.
 func (l *lanes) away(op *engine.Op, back int) bool {
 	for i := range op.Charges {
 		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {
@@ -65,8 +64,8 @@ func (l *lanes) away(op *engine.Op, back int) bool {
 	return false
 }
 
-// only returns the lane of an operation that has one; ok is false if its limits are on several,
-// whose failure says nothing about any of them.
+// only returns the lane of an operation with a single one. ok is false if its limits are on several: its failure then
+// has no information about any of them.
 func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
 	lane = l.lane(op, 0)
 	for i := 1; i < len(op.Charges); i++ {
@@ -84,8 +83,7 @@ func (p present) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	p.consult(ctx, ops, results)
 }
 
-// around decides the operations on lanes that are away by shares, and lets the store decide the
-// others.
+// around decides the operations on lanes that are away with shares, and the others with the store.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Rest)
 	defer func() {
@@ -110,14 +108,14 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// news is what a call says about one lane.
+// news is the result of a call for one lane.
 type news struct {
 	answered bool
 	cause    error
 }
 
-// hear tells the breakers what a call says about their lanes, and reports whether the store did
-// not answer, or could not confirm, some of it.
+// hear reports the result of a call to the breakers of its lanes. It returns whether the store did not answer, or
+// could not confirm, some of it.
 func (s *Store) hear(ops []engine.Op, results []engine.Result) (failed bool) {
 	if len(s.lanes.each) == 1 {
 		var one news

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// twoMasters is a store whose keys that begin with "b" are on a master that can be away.
+// twoMasters is a store whose keys that begin with "b" are on a master that can be down.
 type twoMasters struct {
 	*server
 	away atomic.Bool
@@ -41,8 +41,8 @@ func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// A master of a Cluster that is away is no outage for the keys of the others, and nobody waits
-// for it (known bug 61: five failures in a row on one opened the breaker for all).
+// If one master of a Cluster is down, keys of the others have no outage and no added latency (known bug 61: five
+// failures in a row on one opened the breaker for all).
 func TestOneMasterAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &twoMasters{server: newServer(t)}
@@ -85,7 +85,7 @@ func TestOneMasterAway(t *testing.T) {
 		if stats := store.Stats(); !stats.Away || stats.Outages != 1 || stats.Processes != 2 {
 			t.Errorf("%+v", stats)
 		}
-		// One call for both: each part is decided by its own.
+		// In one call for both, each part is decided separately.
 		ops := []engine.Op{engine.Single(engine.OpAllow, "a", limit, 1), engine.Single(engine.OpAllow, "b", limit, 1)}
 		ops[0].Space, ops[1].Space = "s", "s"
 		results := make([]engine.Result, 2)
@@ -101,8 +101,7 @@ func TestOneMasterAway(t *testing.T) {
 	})
 }
 
-// With fewer shards than lanes most lanes have no key: a server that looked for one of each never
-// started.
+// With fewer shards than lanes most lanes have no key. A server that looked for a key for each lane never started.
 func TestLanesWithoutKeys(t *testing.T) {
 	s := newServer(t)
 	store, err := fallback.New(s, s, fallback.Config{All: true, Lanes: 64, Lane: func(*engine.Op, int) int { return 7 }})

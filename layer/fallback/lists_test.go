@@ -37,8 +37,8 @@ func (s *server) held(t *testing.T) int64 {
 	return 4 - do(t, s.now, op).Outcome.Remaining
 }
 
-// In an outage a list with a permit is decided by the shares and settled there, by the actual of each
-// charge. The store gets the permit as soon as it answers, and loses it with the settlement.
+// In an outage a list with a permit is decided by the shares and settled there, with the actual use of each charge.
+// The store gets the permit as soon as it answers, and it is released with the settlement.
 func TestListInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -80,7 +80,7 @@ func TestListInAnOutage(t *testing.T) {
 	})
 }
 
-// A list whose answer does not come gives its permit up.
+// If the answer to a list does not arrive, its permit is released.
 func TestListWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -98,7 +98,7 @@ func TestListWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// In doubt a settlement gives each charge its own actual, in the store and in the share.
+// In doubt a settlement applies each charge's actual use in the store and in the share.
 func TestListInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -126,13 +126,13 @@ func TestListInDoubt(t *testing.T) {
 	})
 }
 
-// In doubt, a list that the store does not answer is the share's, whose permit the store gets as soon as it
+// In doubt, a list that the store does not answer is decided by the share. The store gets its permit as soon as it
 // answers.
 func TestListInDoubtWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := twoAfterALoss(t, s)
-		time.Sleep(engine.DefaultLease) // a new process gives no permits before that
+		time.Sleep(engine.DefaultLease) // a new process grants no permits before that
 		s.set(headgate.ErrStoreUnavailable, false)
 		op, r := call(t, all[0], "list", 1)
 		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
@@ -154,7 +154,7 @@ func TestListInDoubtWithoutTheStore(t *testing.T) {
 	})
 }
 
-// In doubt, where the store does not answer, the shares decide the limits that have recovered too.
+// In doubt, if the store does not answer, the shares also decide the limits that have recovered.
 func TestRecoveredLimitsInDoubtWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

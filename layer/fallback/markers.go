@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker is a value in the store that the processes count up, about once a beat. A store that
-// comes back empty does not have it, one with older data has a smaller count, and one in which
-// another process has made it anew has another id.
+// marker is a value in the store that the processes increment about once a beat. It is missing in a store that comes
+// back empty, has a smaller count in one with older data, and another id in one in which another process has
+// recreated it.
 //
-// A loss of less than a beat's charges is not noticed.
+// A loss of less than one beat's charges goes unnoticed.
 type marker struct {
 	id    string
 	count int64
@@ -22,8 +22,8 @@ type marker struct {
 
 func (m marker) String() string { return m.id + " " + strconv.FormatInt(m.count, 10) }
 
-// look reads the markers, counts them up, and reads the note about a loss. One master of a
-// Cluster may be away: it is an error only if no marker was read (known bug 61).
+// look reads and increments the markers, and reads the note about a loss. Since one master of a Cluster may be away,
+// it is an error only if no marker was read (known bug 61).
 func (p *processes) look(ctx context.Context) error {
 	lost, read := false, false
 	var failed error
@@ -39,13 +39,13 @@ func (p *processes) look(ctx context.Context) error {
 	if !read {
 		return failed
 	}
-	_ = p.note(ctx, lost) // its master may be away; the next beat tries again
+	_ = p.note(ctx, lost) // its master may be away; the next beat retries
 	return nil
 }
 
-// raise counts a marker up, unless another process has done so since the last beat, and
-// reports whether it shows a loss. Beats and tests of lanes call it at the same time: what is known
-// of the marker is read first, so that what another call learns meanwhile does not look like a loss.
+// raise increments a marker, unless another process has done so since the last beat, and reports whether it reveals a
+// loss. Beats and tests of lanes call it concurrently. It reads the last known marker first, so that a concurrent
+// update does not look like a loss.
 func (p *processes) raise(ctx context.Context, i int) (lost bool, err error) {
 	name, before := p.group+"/mark/"+strconv.Itoa(i), p.marker(i)
 	text, version, err := p.coordinator.Get(ctx, name)
@@ -71,7 +71,7 @@ func (p *processes) raise(ctx context.Context, i int) (lost bool, err error) {
 	case swapped:
 		found = next
 	case version == 0:
-		found = marker{} // another process has just made it: the next beat reads it
+		found = marker{} // another process has just created it: the next beat reads it
 	}
 	if lost {
 		before = p.marker(i)
@@ -80,14 +80,14 @@ func (p *processes) raise(ctx context.Context, i int) (lost bool, err error) {
 	return lost, nil
 }
 
-// marker returns what is known of a marker.
+// marker returns the last known state of a marker.
 func (p *processes) marker(i int) marker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.markers[i]
 }
 
-// learn keeps what was found of a marker, unless another call has found something since before.
+// learn stores the found state of a marker, unless another call has stored one since.
 func (p *processes) learn(i int, before, found marker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,9 +96,8 @@ func (p *processes) learn(i int, before, found marker) {
 	}
 }
 
-// note keeps in the store when it lost data, so that a process that starts afterwards does not
-// believe it. Without a loss of its own, the process takes what the store says: another one
-// may have noticed the loss, or an operator have accepted it.
+// note records in the store when it lost data, so that processes started later are warned. Without a loss of its own,
+// the process takes over the record: another process may have noticed a loss, or an operator accepted it.
 func (p *processes) note(ctx context.Context, lost bool) error {
 	name := p.group + "/loss"
 	text, version, err := p.coordinator.Get(ctx, name)
@@ -122,9 +121,9 @@ func (p *processes) note(ctx context.Context, lost bool) error {
 	return nil
 }
 
-// AcceptLoss tells the processes of a group that an operator accepts what the store has lost:
-// within a beat they take its answers again, and may admit once more what limits had counted
-// before. The coordinator is the store's. An empty group is [DefaultGroup].
+// AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data: within a beat they
+// trust the store again, and may admit once more the units counted before the loss. The coordinator is the store's.
+// An empty group means [DefaultGroup].
 func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
 	if group == "" {
 		group = DefaultGroup

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// interrupted is a coordinator in which something happens after each reading.
+// interrupted is a coordinator that runs a function after each read.
 type interrupted struct {
 	*memstore.Store
 	after func()
@@ -22,8 +22,8 @@ func (c *interrupted) Get(ctx context.Context, name string) (text string, versio
 	return text, version, err
 }
 
-// A beat and a test of a lane look for the markers at the same time: what one of them has counted up
-// meanwhile is no loss to the other.
+// A beat and a lane's probe may check the markers at the same time. If one of them has incremented a marker, the
+// other must not take that for a loss.
 func TestTwoLooksAreNoLoss(t *testing.T) {
 	store, err := memstore.New(memstore.Config{MaxKeys: 1000})
 	if err != nil {

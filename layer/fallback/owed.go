@@ -13,46 +13,46 @@ import (
 )
 
 const (
-	// maxOwed bounds what the store is owed, in operations. Beyond it a settlement is an error, a share
-	// gives no permit, and a permit whose acquire has no answer stays until its lease ends.
+	// maxOwed bounds the number of operations owed to the store. Beyond it a settlement is an error, a share gives no
+	// permit, and a permit whose acquire has no answer stays until its lease ends.
 	maxOwed = 1 << 16
-	// owedAtOnce is how many of them one call has.
+	// owedAtOnce is the number of owed operations sent in one call.
 	owedAtOnce = 256
-	// firstTry is after how long the store is told, and told again with twice the pause each time.
+	// firstTry is the delay before the first attempt. It doubles with each further attempt, up to lastTry.
 	firstTry = 50 * time.Millisecond
 	lastTry  = 5 * time.Second
 )
 
-// owed is what the store has to be told as soon as it answers: settlements that it did not take,
-// permits that shares gave, and permits that it may have given to callers that have no answer.
+// owed is the operations to send to the store as soon as it answers: settlements that it missed, permits given by
+// shares, and releases of permits that it may have given to callers without an answer.
 type owed struct {
 	mu      sync.Mutex
 	debts   map[owedKey]*debt
-	outside map[owedKey]int // by space and key: permits that shares gave, and the store does not have
+	outside map[owedKey]int // by space and key: permits given by shares that the store does not have
 	count   atomic.Int64    // of debts
 	permits atomic.Int64    // of permits among them
 	lost    atomic.Int64    // settlements whose reservations ended first
-	given   atomic.Int64    // permits that shares gave, ever
+	given   atomic.Int64    // all permits ever given by shares
 	wake    chan struct{}
 }
 
-// owedKey names a permit or a reservation, and without an id a key.
+// owedKey names a permit or a reservation or, without an id, a key.
 type owedKey struct {
 	settles        bool
 	space, key, id string
 }
 
-// debt is one operation that the store is owed.
+// debt is one operation owed to the store.
 type debt struct {
 	op    engine.Op
-	ends  int64 // from when on it changes nothing, in µs since 1970
+	ends  int64 // when it becomes irrelevant, in µs since 1970
 	due   int64
 	pause time.Duration
 	sent  bool // the store may have decided it
-	paid  bool // a permit that the store has: it is owed again where the store misses a renewal
+	paid  bool // a permit that the store has; owed again if the store misses a renewal
 }
 
-// asked returns the operation that the store gets: a permit for the rest of its lease, and above the limit.
+// asked returns the operation to send: a permit is for the rest of its lease, and is granted above the limit.
 func (d *debt) asked(now int64) engine.Op {
 	op := d.op
 	if op.Kind != engine.OpAcquire {
@@ -70,7 +70,7 @@ func nameOf(op *engine.Op) owedKey {
 	return owedKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
 
-// subjects returns the names of the keys of an operation.
+// subjects returns the names of an operation's keys.
 func subjects(op *engine.Op) []owedKey {
 	names := make([]owedKey, len(op.Charges))
 	for i := range op.Charges {
@@ -79,8 +79,8 @@ func subjects(op *engine.Op) []owedKey {
 	return names
 }
 
-// add adds an operation, which takes the place of another one on its permit. sent says that the store
-// may have decided it, and paid that it has. It reports false if there is no room.
+// add adds an operation, replacing another one on the same permit. sent means that the store may have decided it, and
+// paid that it has. It reports false if there is no room.
 func (o *owed) add(op *engine.Op, ends, now int64, sent, paid bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
@@ -107,7 +107,7 @@ func (o *owed) add(op *engine.Op, ends, now int64, sent, paid bool) bool {
 	return true
 }
 
-// open counts a debt that the store has to be told of. The lock is held.
+// open counts a debt to be sent to the store. The caller holds the lock.
 func (o *owed) open(d *debt) {
 	o.count.Add(1)
 	if d.op.Kind == engine.OpAcquire {
@@ -122,7 +122,7 @@ func (o *owed) open(d *debt) {
 	}
 }
 
-// remove removes a debt. The lock is held.
+// remove removes a debt. The caller holds the lock.
 func (o *owed) remove(name owedKey, d *debt) {
 	if d == nil || o.debts[name] != d {
 		return
@@ -133,7 +133,7 @@ func (o *owed) remove(name owedKey, d *debt) {
 	}
 }
 
-// closed counts a debt that the store needs no longer be told of. The lock is held.
+// closed uncounts a debt that need not be sent any more. The caller holds the lock.
 func (o *owed) closed(d *debt) {
 	o.count.Add(-1)
 	if d.op.Kind != engine.OpAcquire {
@@ -147,8 +147,7 @@ func (o *owed) closed(d *debt) {
 	}
 }
 
-// holds reports whether a share gave a permit of one of the operation's keys that the store does not
-// have.
+// holds reports whether a share gave a permit for one of the operation's keys that the store does not have.
 func (o *owed) holds(op *engine.Op) bool {
 	if o.permits.Load() == 0 {
 		return false
@@ -158,7 +157,7 @@ func (o *owed) holds(op *engine.Op) bool {
 	return slices.ContainsFunc(subjects(op), func(subject owedKey) bool { return o.outside[subject] > 0 })
 }
 
-// held forgets that a permit has to be released: its holder has acquired it again.
+// held cancels the release of a permit, because its holder has acquired it again.
 func (o *owed) held(op *engine.Op) {
 	if o.count.Load() == 0 {
 		return
@@ -171,8 +170,8 @@ func (o *owed) held(op *engine.Op) {
 	}
 }
 
-// renewed lets a share's permit end later. missed says that the store has not renewed it: then it is owed
-// again, for as long as its holder has it now.
+// renewed extends a permit given by a share. missed means that the store has not renewed it: it is then owed again,
+// for the new term.
 func (o *owed) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -187,8 +186,8 @@ func (o *owed) renewed(op *engine.Op, ends, now int64, missed bool) {
 	}
 }
 
-// drop forgets a permit that a share gave. outside reports that the store was not known to have it, and
-// sent that it may have it all the same.
+// drop removes a permit given by a share. outside reports that the store was not known to have it, and sent that it
+// may have it anyway.
 func (o *owed) drop(op *engine.Op) (outside, sent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -201,7 +200,7 @@ func (o *owed) drop(op *engine.Op) (outside, sent bool) {
 	return !d.paid, d.sent
 }
 
-// take returns debts that are due, and marks them as sent. Those that have ended are dropped.
+// take returns due debts, and marks them as sent. It drops those that have ended.
 func (o *owed) take(now int64, wanted func(*engine.Op) bool) (taken []*debt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -219,8 +218,8 @@ func (o *owed) take(now int64, wanted func(*engine.Op) bool) (taken []*debt) {
 	return taken
 }
 
-// answered removes the debts that the store has taken. A release that found no permit is repeated: the
-// acquire may come after it.
+// answered removes the debts that the store has taken. A release that found no permit is repeated, because the
+// acquire may arrive after it.
 func (o *owed) answered(taken []*debt, results []engine.Result, now int64) (away bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -243,7 +242,7 @@ func (o *owed) answered(taken []*debt, results []engine.Result, now int64) (away
 	return away
 }
 
-// repay tells the store what it is owed, until life ends.
+// repay sends owed operations to the store, until life ends.
 func (s *Store) repay(life context.Context) {
 	for {
 		select {
@@ -262,7 +261,7 @@ func (s *Store) repay(life context.Context) {
 	}
 }
 
-// pay tells the store what is due, until it does not answer.
+// pay sends due operations until the store does not answer.
 func (s *Store) pay(life context.Context, wanted func(*engine.Op) bool) {
 	for life.Err() == nil {
 		taken := s.owed.take(s.now(), wanted)

@@ -16,7 +16,7 @@ import (
 
 var ten = headgate.Concurrency(10, headgate.LeaseTime(time.Minute))
 
-// acquire asks for a permit of a key, for 20 ms.
+// acquire requests a permit of a key, for 20 ms.
 func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engine.Result {
 	t.Helper()
 	op := engine.Single(kind, "k", ten, 1)
@@ -28,7 +28,7 @@ func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engi
 	return results[0]
 }
 
-// Permits that shares gave are in the store once it answers, above the limit too, so that it denies until
+// Permits granted by shares are recorded in the store once it answers, even above the limit, so that it denies until
 // holders have left (known bug 60: 20 were held of 10).
 func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,8 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 	})
 }
 
-// While the store does not have a permit that this process's share gave, answers for the key say fallback.
+// While the store does not know of a permit that this process's share granted, answers for the key have the mode
+// fallback.
 func TestPermitOutsideTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -80,7 +81,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		s.set(nil, false) // it was away for one call
+		s.set(nil, false) // it was down for one call
 		if r := acquire(t, all[0].store, engine.OpAcquire, "store"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) {
 			t.Errorf("%+v; want the share's promise", r)
 		}
@@ -88,7 +89,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 		if r := acquire(t, all[0].store, engine.OpAcquire, "again"); r.Err != nil || r.Outcome.Promise.Mode != engine.Exact || r.Outcome.Remaining != 7 {
 			t.Errorf("%+v; want exact, and three held", r)
 		}
-		time.Sleep(50 * time.Second) // the permit has the rest of its lease, and not another one
+		time.Sleep(50 * time.Second) // the permit has only the rest of its lease
 		if r := acquire(t, all[0].store, engine.OpRenew, "store"); r.Err != nil || !r.Outcome.Allowed {
 			t.Errorf("%+v", r)
 		}
@@ -99,8 +100,8 @@ func TestPermitOutsideTheStore(t *testing.T) {
 	})
 }
 
-// A permit that the store gave says fallback too if the share gave one of the key before the answer
-// came: the store did not know of it (known bug 60).
+// A permit granted by the store has the mode fallback too if the share granted one of the key before the answer came,
+// because the store did not know of that one (known bug 60).
 func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -122,8 +123,8 @@ func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	})
 }
 
-// An acquire whose outcome is not known is released in the background, again until that is known to have
-// come after it, and not if its caller has acquired the permit again (known bug 60).
+// An acquire with an unknown outcome is released in the background, repeatedly until a release is known to have come
+// after it, unless its caller has acquired the permit again (known bug 60).
 func TestUnknownAcquireIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -189,8 +190,8 @@ func TestReleaseIsRepeated(t *testing.T) {
 	})
 }
 
-// A permit that the share gave, and the store too without an answer, is released in both, also where the
-// store is away at the release.
+// A permit granted by the share, and by the store without an answer, is released in both, even if the store is down
+// at the release.
 func TestPermitOfBothIsReleased(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -217,8 +218,8 @@ func TestPermitOfBothIsReleased(t *testing.T) {
 	}
 }
 
-// A permit of a share that the store has is told to it again where it misses a renewal: the holder goes on,
-// and the store must not forget it before.
+// If the store misses a renewal of a share's permit, it is told of the permit again, because the holder continues and
+// the store must not forget the permit before.
 func TestMissedRenewalIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -229,7 +230,7 @@ func TestMissedRenewalIsOwed(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		s.set(nil, false)
-		time.Sleep(40 * time.Second) // the store has the permit, for 20 s more
+		time.Sleep(40 * time.Second) // the store has the permit for another 20 s
 		s.set(headgate.ErrStoreUnavailable, false)
 		if r := acquire(t, all[0].store, engine.OpRenew, "id"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
@@ -248,7 +249,7 @@ func TestMissedRenewalIsOwed(t *testing.T) {
 	})
 }
 
-// The same of a permit that the share and the store gave together, after a loss of data (known bug 60).
+// The same for a permit granted by both the share and the store, after a loss of data (known bug 60).
 func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// permits says until when permits that were given by shares can be alive. They live in the memory of
-// this process, and are added to the store's as soon as it answers: owed.go.
+// permits records until when permits given by shares can be alive. They are in the memory of this process, and are
+// sent to the store as soon as it answers: owed.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
-// given notes that a permit lives until an instant.
+// given records that a permit lives until an instant.
 func (p *permits) given(ends int64) {
 	for until := p.until.Load(); until < ends && !p.until.CompareAndSwap(until, ends); {
 		until = p.until.Load()
@@ -29,8 +29,8 @@ func hasPermits(op *engine.Op) bool {
 	return ok && op.Kind == engine.OpReserve
 }
 
-// leases returns the shortest and the longest lease of an operation's limits, in µs: a permit is lost after
-// the first, and takes units until the second.
+// leases returns the shortest and the longest lease of an operation's limits, in µs: a permit is lost after the
+// shortest, and takes units until the longest.
 func leases(op *engine.Op) (shortest, longest int64) {
 	shortest = math.MaxInt64
 	for i := range op.Charges {
@@ -40,7 +40,7 @@ func leases(op *engine.Op) (shortest, longest int64) {
 	return shortest, longest
 }
 
-// hold gives a permit of a share, alone or with a reserve.
+// hold gives a permit from a share, by itself or with a reserve.
 func (s *Store) hold(own *engine.Op) (r engine.Result) {
 	now, longest := s.now(), int64(0)
 	for i := range own.Charges {
@@ -49,8 +49,7 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 			continue
 		}
 		longest = max(longest, limit.Numbers().Period)
-		// Less than one unit is this process's, or a process before it may have given permits
-		// that are still held.
+		// The share is less than one unit, or an earlier process may have given permits that are still held.
 		wait, early := again, s.began+limit.Numbers().Period-now
 		if !limit.Algorithm().DeniesAll() {
 			wait = time.Duration(early) * time.Microsecond
@@ -66,9 +65,9 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 	return r
 }
 
-// oweShare adds a permit that a share gave to what the store is owed: it gets the permit under the
-// holder's own id, even above the limit, so that it denies until holders have left (known bug 60). sent
-// says that the store may have given the permit too. Without room the share gives none.
+// oweShare adds a permit given by a share to the operations owed to the store. The store gets it under the holder's
+// own id, even above the limit, so that it denies until holders have left (known bug 60). sent means that the store
+// may have given the permit too. Without room the share gives none.
 func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)
@@ -80,13 +79,13 @@ func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
 	s.owed.given.Add(1)
 }
 
-// both notes that the store gave a permit beside a share: it is owed one that it loses again.
+// both records that the store and a share gave the same permit: if the store loses it, it is owed again.
 func (s *Store) both(op *engine.Op) {
 	shortest, _ := leases(op)
-	s.owed.add(op, s.now()+shortest, s.now(), true, true) // without room the store is not told a second time
+	s.owed.add(op, s.now()+shortest, s.now(), true, true) // without room it is not sent again
 }
 
-// oweRelease releases a permit in the background that the store may have given, or still has.
+// oweRelease releases, in the background, a permit that the store may have given or may still have.
 func (s *Store) oweRelease(op *engine.Op) {
 	release := *op
 	release.Kind = engine.OpRelease
@@ -94,12 +93,11 @@ func (s *Store) oweRelease(op *engine.Op) {
 	s.owed.add(&release, s.now()+longest, s.now(), true, false) // without room it stays until its lease ends
 }
 
-// unknown reports whether an error says that the store may have decided the operation.
+// unknown reports whether an error means that the store may have decided the operation.
 func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
 
-// outside returns the acquires of keys of which the store does not have all permits, by their places. It
-// is asked before the store, which may get them while it decides. Permits that shares give while it
-// decides are not among them.
+// outside returns, by index, the acquires of keys for which the store does not have all permits. It must run before
+// the call to the store, which may get them meanwhile. Permits that shares give during the call are not included.
 func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	for i := range ops {
 		if (ops[i].Kind == engine.OpAcquire || hasPermits(&ops[i])) && s.owed.holds(&ops[i]) {
@@ -112,7 +110,7 @@ func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	return found
 }
 
-// acquired looks at the answer to an acquire.
+// acquired handles the answer to an acquire.
 func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
 	switch {
 	case unknown(r.Err) && !unconfirmed(r.Err):
@@ -128,7 +126,7 @@ func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
 	}
 }
 
-// keep renews or releases a permit that a share gave, and reports whether it did.
+// keep renews or releases a permit given by a share, and reports whether it did.
 func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	n := int64(s.processes.count())
 	if n == 0 {
@@ -155,8 +153,8 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	return true
 }
 
-// keepOwn renews and releases permits that shares gave, and returns the answers by the place of
-// the operation. The store gets the operations too: it may have the permit as well.
+// keepOwn renews and releases permits given by shares, and returns the answers by index. The store gets the
+// operations too, because it may also have the permit.
 func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]engine.Result) {
 	if !s.permits.alive(s.now()) {
 		return nil
@@ -173,8 +171,8 @@ func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]
 	return kept
 }
 
-// kept makes one answer of the store's and of the share's, which has renewed or released its permit.
-// Where the store has the permit too, it has done the same.
+// kept combines the store's answer with that of the share, which has renewed or released its permit. If the store has
+// the permit too, it has done the same.
 func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 	if op.Kind == engine.OpRelease {
 		outside, sent := s.owed.drop(op)
@@ -193,7 +191,7 @@ func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 	}
 }
 
-// releaseShare gives up the permit of a share, whose operation the store has not allowed.
+// releaseShare gives up the permit of a share after the store has denied the operation.
 func (s *Store) releaseShare(op *engine.Op) {
 	release := *op
 	release.Kind = engine.OpRelease

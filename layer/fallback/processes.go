@@ -15,14 +15,14 @@ import (
 
 const (
 	beat = time.Second
-	// lives is for how many beats a process is counted after its last one.
+	// lives is the number of beats for which a process is counted after its last one.
 	lives = 5
-	// farewell is how long leaving the group may take.
+	// farewell bounds the time for leaving the group.
 	farewell = 100 * time.Millisecond
 )
 
-// processes knows how many processes share the limits, and whether the store has lost data
-// since they began: markers.go.
+// processes counts the processes that share the limits, and detects a loss of the store's data since they started:
+// markers.go.
 type processes struct {
 	coordinator engine.Coordinator
 	group, own  string
@@ -31,16 +31,16 @@ type processes struct {
 	early       chan struct{}
 
 	mu      sync.Mutex
-	recent  [2]int // the largest numbers of this minute and of the one before
+	recent  [2]int // the largest numbers of this minute and the previous one
 	minute  int64
 	ever    bool
-	names   []string // of the last beat
-	markers []marker // as they were last seen
+	names   []string // from the last beat
+	markers []marker // as last seen
 
-	// lost is when the store last lost data, in µs since 1970; 0 if it never did.
+	// lost is when the store last lost data, in µs since 1970, or 0.
 	lost    atomic.Int64
 	losses  atomic.Int64
-	version atomic.Int64 // of the note about the loss that was last read
+	version atomic.Int64 // of the last read record of a loss
 }
 
 func (p *processes) init(coordinator engine.Coordinator, c *Config) {
@@ -57,7 +57,7 @@ func (p *processes) run(life context.Context) {
 	defer ticker.Stop()
 	for {
 		ctx, cancel := context.WithTimeout(life, beat)
-		_ = p.once(ctx) // the number stays as it was; the next beat tries again
+		_ = p.once(ctx) // on error the number stays; the next beat retries
 		cancel()
 		select {
 		case <-ticker.C:
@@ -68,7 +68,7 @@ func (p *processes) run(life context.Context) {
 	}
 }
 
-// hurry looks for the markers at once: the store was away, and may have lost its data.
+// hurry reads the markers at once: the store was away, and may have lost its data.
 func (p *processes) hurry() {
 	select {
 	case p.early <- struct{}{}:
@@ -76,7 +76,7 @@ func (p *processes) hurry() {
 	}
 }
 
-// once beats, and looks for the markers.
+// once beats, and reads the markers.
 func (p *processes) once(ctx context.Context) error {
 	names, err := p.coordinator.Beat(ctx, p.group, p.own, lives*beat)
 	number := len(names)
@@ -90,8 +90,8 @@ func (p *processes) once(ctx context.Context) error {
 	return p.look(ctx)
 }
 
-// heard keeps the number of processes. It is known from then on, also where a marker cannot be
-// read: one master of a Cluster may be away (known bug 61).
+// heard stores the number of processes. It is known from then on, even if a marker cannot be read, because one master
+// of a Cluster may be away (known bug 61).
 func (p *processes) heard(number int, names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,8 +102,8 @@ func (p *processes) heard(number int, names []string) {
 	}
 }
 
-// age begins another minute. After a loss of the store's data the processes join again one
-// by one, so the number is the largest of a while. While nothing is heard it stays.
+// age starts another minute. After a loss of the store's data the processes rejoin one by one, so the number is the
+// largest of the last minutes. Without beats it does not change.
 func (p *processes) age() {
 	minute := p.clock().Unix() / 60
 	if minute == p.minute {
@@ -112,7 +112,7 @@ func (p *processes) age() {
 	p.recent[1], p.recent[0], p.minute = p.recent[0], 0, minute
 }
 
-// count returns how many processes share the limits; 0 if that is not known.
+// count returns the number of processes that share the limits, or 0 if unknown.
 func (p *processes) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *processes) count() int {
 	return max(p.recent[0], p.recent[1], p.expect)
 }
 
-// members returns the name of this process, and those that the last beat returned.
+// members returns the name of this process, and the names from the last beat.
 func (p *processes) members() (own string, all []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,16 +133,16 @@ func (p *processes) members() (own string, all []string) {
 func (p *processes) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	_ = p.coordinator.Leave(ctx, p.group, p.own) // after an error, its life in the group ends by itself
+	_ = p.coordinator.Leave(ctx, p.group, p.own) // after an error, the membership expires by itself
 }
 
-// probed is the limit that tests of the store ask for.
+// probed is the limit for testing the store.
 var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)})
 
 const probeSpace = "headgate:probe"
 
-// probe tests a lane: it must answer a request. A store of one lane must also say whether it
-// lost data; of several, the values that would tell may be on lanes that are away.
+// probe tests a lane: it must answer a request. A store with one lane must also tell whether it lost data; with
+// several, the values for that may be on lanes that are away.
 func (s *Store) probe(ctx context.Context, lane int) error {
 	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
 	ops[0].Space = probeSpace

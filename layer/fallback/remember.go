@@ -11,36 +11,34 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// memory keeps what keys have left, for the last keys that were asked for and have spent a
-// part of their limits. Each key has one place, by its hash; another key takes it over.
+// memory stores the remaining units of recently used keys that have spent part of their limits. Each key has one
+// place, by its hash; another key can overwrite it.
 //
-// Nothing is locked where the store answers. Of two writes of one place at the same time,
-// parts of both can remain: the place then belongs to no key, because its sum is wrong.
+// There is no lock while the store answers. Two concurrent writes to one place can mix: the place then belongs to no
+// key, because its sum is wrong.
 type memory struct {
 	seed   maphash.Seed
 	began  int64 // in µs since 1970
 	places []place
-	// locks are held while a share is lowered: other callers of the key wait for that.
+	// locks are held while a share is lowered: other callers of the key wait.
 	locks [64]sync.Mutex
 }
 
-// place is what was last heard of a key: how many units it has left, packed in the upper half
-// of the word, and when the limit is as if untouched, in ticks since the memory began. A word of
-// 0 is nothing.
+// place is the last known state of a key: its remaining units, packed into the upper half of the word, and when the
+// limit is full again, in ticks since the memory was created. A word of 0 is empty.
 type place struct {
 	sum  atomic.Uint64 // the key's hash, xor word
 	word atomic.Uint64
 }
 
-// tick is the unit of the time in a place, in µs: 2^32 of them are two years.
+// tick is the unit of time in a place, in µs: 2^32 ticks are two years.
 const tick = 1 << 14
 
 func newMemory(keys int, now int64) *memory {
 	return &memory{seed: maphash.MakeSeed(), began: now, places: make([]place, keys)}
 }
 
-// at returns the hash of the counter of a charge's window, its place, and the lock of the
-// place.
+// at returns the hash of the counter of a charge's window, its place, and the lock of the place.
 func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *place, lock *sync.Mutex) {
 	space, subject := op.Counted(charge)
 	limit := op.Charges[charge].Limit
@@ -49,7 +47,7 @@ func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *place, lo
 	return key, &m.places[i], &m.locks[i%uint64(len(m.locks))]
 }
 
-// keep writes what a key has left, and when its limit is as if untouched, in µs since 1970.
+// keep stores a key's remaining units, and when its limit is full again, in µs since 1970.
 func (m *memory) keep(key uint64, p *place, remaining, full int64) {
 	ticks := min(max(0, full-m.began)/tick+1, math.MaxUint32) // rounded up, and never 0
 	word := packed(min(max(0, remaining), algo.MaxUnits))<<32 | uint64(ticks)
@@ -57,7 +55,7 @@ func (m *memory) keep(key uint64, p *place, remaining, full int64) {
 	p.word.Store(word)
 }
 
-// take returns what is known of a key, and forgets it: one share begins with it.
+// take returns the stored state of a key, and removes it, because only one share may start with it.
 func (m *memory) take(key uint64, p *place) (remaining, full int64, known bool) {
 	word := p.word.Load()
 	if word == 0 || p.sum.Load()^word != key {
@@ -67,8 +65,8 @@ func (m *memory) take(key uint64, p *place) (remaining, full int64, known bool) 
 	return unpacked(word >> 32), m.began + int64(word&math.MaxUint32)*tick, true
 }
 
-// packed returns units in 32 bits: the highest 27 of them, and how many were cut off. So a
-// share begins with less than its part by one in 67 million at most, and never with more.
+// packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. So a share starts with at
+// most one in 67 million too few, and never with too many.
 func packed(units int64) uint64 {
 	cut := max(0, bits.Len64(uint64(units))-27)
 	return uint64(units)>>cut<<5 | uint64(cut)
@@ -76,16 +74,15 @@ func packed(units int64) uint64 {
 
 func unpacked(units uint64) int64 { return int64(units >> 5 << (units & 31)) }
 
-// spared is the part of its limit that a key may have spent and not be remembered: an eighth.
-// Most keys have spent less, and then a decision costs neither a look at the clock nor at the
-// memory. Their shares begin with a whole part. What was remembered of such a key before is
-// too low, until its limit would have recovered.
+// spared is the part of its limit that a key may have spent without being remembered: an eighth. Most keys have spent
+// less, and a decision on them needs neither the clock nor the memory. Their shares start with a full part. An older
+// entry for such a key is too low until its limit would have recovered.
 const spared = 8
 
-// untouched reports whether so little is spent that it is not remembered.
+// untouched reports whether so few units are spent that they are not remembered.
 func untouched(s *engine.Standing) bool { return (s.Limit-s.Remaining)*spared <= s.Limit }
 
-// remember keeps what an answer of the store says about the keys of an operation.
+// remember stores the remaining units of an operation's keys from an answer of the store.
 func (s *Store) remember(op *engine.Op, o *engine.Outcome) {
 	if o.Limits == nil && untouched(&o.Standing) {
 		return

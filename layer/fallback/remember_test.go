@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// What a key has left is remembered in 32 bits: never as more, and of the largest limit by
-// less than one in 2^26 as less.
+// The remaining units of a key are stored in 32 bits: never rounded up, and rounded down by less than one part in
+// 2^26 of the largest limit.
 func TestRememberedUnits(t *testing.T) {
 	m := newMemory(1, 0)
 	for _, units := range []int64{0, 1, 1<<27 - 1, 1 << 27, 1<<27 + 1, 1<<32 - 1, 1 << 32, 1_000_000_000_000, algo.MaxUnits - 1, algo.MaxUnits} {

@@ -9,17 +9,17 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
-// settleable reports whether the caller may settle what the operation charges.
+// settleable reports whether the caller may settle the operation's charge.
 func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Settled }
 
-// charged returns what the shares of this process were charged, for a settlement.
+// charged returns the charge of this process's shares, for a settlement.
 func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
 	r := o.Reservation(&own.op, "")
 	r.Process = s.processes.own
 	return r
 }
 
-// beside returns the same of shares that were charged beside the store.
+// beside returns the charge of shares in addition to the store's.
 func beside(r *engine.Reservation) *engine.Reservation {
 	if r == nil {
 		return nil
@@ -27,7 +27,7 @@ func beside(r *engine.Reservation) *engine.Reservation {
 	return &engine.Reservation{Process: r.Process, Shares: r.Limits}
 }
 
-// ofShares reports whether the operation settles what shares alone were charged.
+// ofShares reports whether the operation settles a charge of shares only.
 func ofShares(op *engine.Op) bool {
 	return op.Kind == engine.OpSettle && op.Reservation != nil && op.Reservation.Process != "" && len(op.Reservation.Shares) == 0
 }
@@ -39,8 +39,7 @@ func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	d.decide(ctx, ops, results)
 }
 
-// settles decides operations of which some settle what shares alone were charged. The store never
-// learns of these.
+// settles decides operations, some of which settle a charge of shares only. The store never sees these.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Rest)
 	defer func() {
@@ -61,14 +60,13 @@ func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// settle settles what shares were charged. Those of a process that is gone stay spent, and so
-// settle nothing.
+// settle settles a charge of shares. Shares of a process that is gone stay spent, so there is nothing to settle.
 func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	if op.Reservation.Process != s.processes.own {
 		return engine.Result{}
 	}
 	r := *op.Reservation
-	r.Limits, r.Process, r.Shares, r.Term = limits, "", nil, nil // shares keep no terms
+	r.Limits, r.Process, r.Shares, r.Term = limits, "", nil, nil // shares have no terms
 	own := r.Settle(0)
 	for i := range own.Charges {
 		charge := 0
@@ -89,8 +87,8 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	return answer
 }
 
-// settled looks at the store's answer to a settlement, which also ends what shares were charged beside it.
-// One that the store did not take is kept.
+// settled handles the store's answer to a settlement, which also settles the charge of shares in addition to the
+// store's. A settlement that the store missed is kept.
 func (s *Store) settled(op *engine.Op, r *engine.Result) {
 	of := op.Reservation
 	if op.Stage == engine.Report {

@@ -18,7 +18,7 @@ func reserve(t *testing.T, store engine.Store, limit headgate.Limit, units int64
 	return op, do(t, store, op)
 }
 
-// In an outage a reserve is decided by the share, and settled there: by the process that gave it, once
+// In an outage a reserve is decided by the share and settled there, by the process that granted it, once
 // (known bug 57: it was an error).
 func TestReserveInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestReserveInAnOutage(t *testing.T) {
 	})
 }
 
-// In doubt a settlement ends what the store was charged and what the share was (known bug 57).
+// In doubt a settlement settles both the store's charge and the share's (known bug 57).
 func TestSettlementInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -82,8 +82,8 @@ func TestSettlementInDoubt(t *testing.T) {
 	})
 }
 
-// A settlement that the store did not take is told to it once it answers, and counted as lost if it
-// does not before the reservation ends (known bug 57).
+// A settlement that the store did not apply is sent again once it answers, and counted as lost if it does not answer
+// before the reservation expires (known bug 57).
 func TestSettlementIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

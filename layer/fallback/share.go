@@ -14,21 +14,18 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// again is the wait of a cost that is larger than a share, but not than the limit: the
-// store may be back by then.
+// again is the wait for a cost above the share but not above the limit: the store may be back by then.
 const again = time.Second
 
-// shares is an operation on this process's shares of its limits: one or more buckets for each
-// charge.
+// shares is an operation on this process's shares of its limits: one or more buckets for each charge.
 type shares struct {
 	op engine.Op
-	of []int // the charge that each bucket is a share of
-	// bound is by how many units all shares can exceed one of the limits.
+	of []int // the charge of each bucket
+	// bound is the largest number of units by which all shares can exceed one of the limits.
 	bound int64
 }
 
-// shares returns the operation on shares of n processes. wanted leaves out charges; nil wants
-// all.
+// shares returns the operation on shares of n processes. wanted selects charges; nil selects all.
 func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *shares {
 	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID, Listed: op.Listed}}
 	switch op.Kind {
@@ -60,7 +57,7 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 	return own
 }
 
-// share answers an operation by this process's shares of its limits.
+// share answers an operation with this process's shares of its limits.
 func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) bool) {
 	n := int64(s.processes.count())
 	if n == 0 {
@@ -83,8 +80,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	switch {
 	case errors.Is(answer.Err, memstore.ErrFull):
-		// An outage with more keys than fit denies new ones: a share that is forgotten would
-		// begin anew.
+		// In an outage with more keys than fit, new keys are denied, because a forgotten share would start anew.
 		answer = engine.Result{Outcome: engine.Outcome{AtMicros: s.now(), Standing: engine.Standing{RetryAfter: again}}}
 		own.of = nil
 	case answer.Err != nil:
@@ -107,8 +103,8 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 }
 
-// outcome states the answer of the buckets for the operation's own charges: of several buckets
-// the binding one.
+// outcome converts the answer of the buckets to one for the operation's own charges: of several buckets, the binding
+// one.
 func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome {
 	o := *answer
 	o.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
@@ -144,7 +140,7 @@ func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome
 	return o
 }
 
-// tighter reports whether a bucket binds rather than another one of its limit.
+// tighter reports whether bucket a binds rather than bucket b of the same limit.
 func tighter(a, b *engine.Standing) bool {
 	if a.RetryAfter != b.RetryAfter {
 		return a.RetryAfter > b.RetryAfter
@@ -152,20 +148,20 @@ func tighter(a, b *engine.Standing) bool {
 	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.ResetAfter > b.ResetAfter
 }
 
-// alone decides an operation on the counters of this process.
+// alone decides an operation with the counters of this process.
 func (s *Store) alone(op *engine.Op) engine.Result {
 	var results [1]engine.Result
 	s.own.Do(context.Background(), []engine.Op{*op}, results[:])
 	return results[0]
 }
 
-// now is this process's time in µs since 1970.
+// now returns this process's time in µs since 1970.
 func (s *Store) now() int64 { return s.config.Memory.Clock().UnixMicro() }
 
 // probes has steps for couldPass, because a step escapes to the heap.
 var probes = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
-// couldPass reports whether the operation could pass its untouched limits.
+// couldPass reports whether the operation could pass if its limits were full.
 func couldPass(op *engine.Op) bool {
 	if op.Chosen() {
 		steps := make([]algo.Step, len(op.Charges))
@@ -185,10 +181,9 @@ func couldPass(op *engine.Op) bool {
 	return true
 }
 
-// begin lowers a share that nothing has been charged to. It was empty when the process
-// started, and has refilled since then; and where the store's last answer about the key is
-// remembered, it is no more than 1/n of what was left. So neither restarts nor many short
-// outages hand out units twice.
+// begin lowers a share that was not charged yet. The share was empty when the process started, and has refilled since
+// then. If the store's last answer about the key is remembered, the share is at most 1/n of the units left then. So
+// neither restarts nor many short outages grant units twice.
 func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
 	if a := share.Algorithm(); a.Holds() || a.Constant() {
 		return
@@ -213,7 +208,7 @@ func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n i
 	}
 }
 
-// refilled returns how many units of a bucket refill in a time, at most its burst.
+// refilled returns the number of units that a bucket refills in a time, at most its burst.
 func refilled(l *algo.Limit, us int64) int64 {
 	hi, lo := bits.Mul64(uint64(max(0, us)), uint64(l.Count))
 	if hi >= uint64(l.Period) {

@@ -11,14 +11,14 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// A share is empty when its process starts and refills from then on, so that restarts hand
-// out nothing twice (known bug 63: 25 960 of 1000 a day passed with hourly restarts).
+// A share is empty when its process starts and refills from then on, so that restarts don't grant units twice
+// (known bug 63: 25 960 of 1000 a day passed with hourly restarts).
 func TestSharesBeginEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		limit := headgate.FixedWindow(headgate.PerDay(1000))
 		passed := int64(0)
-		for range 24 { // each process hears of the other once, and the store dies again
+		for range 24 { // each process learns of the other once, and the store dies again
 			s.set(nil, false)
 			all := s.begin(t, 2, fallback.Config{})
 			s.set(headgate.ErrStoreUnavailable, false)
@@ -62,8 +62,8 @@ func TestProcessesCountForTwoMinutes(t *testing.T) {
 	})
 }
 
-// In an outage every window of a limit has its share and its bound (known bug 56: 5/3s and
-// 50/1h let 90 pass in an hour and stated 5).
+// In an outage every window of a limit has its share and its bound (known bug 56: 50/1h with 5/3s let 90 pass in an
+// hour and stated 5).
 func TestEveryWindowHasItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -91,15 +91,15 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		// The last answers named the window of 3 s: what was left of the hour is not remembered.
+		// The last answers were about the window of 3 s, so the remaining units of the hour are unknown.
 		if passed > 50+1 || passed < 5 {
 			t.Errorf("%d units passed in 69 s; the shares of the hour have 50", passed)
 		}
 	})
 }
 
-// NextPays is off in a share: a cost above it is denied, and may be tried again (known bug 56:
-// 400 000 units passed where 100 000 did without an outage).
+// NextPays is off in a share: a cost above the share is denied, and may be retried (known bug 56: 400 000 units
+// passed where 100 000 did without an outage).
 func TestSharesDoNotLend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -121,7 +121,7 @@ func TestSharesDoNotLend(t *testing.T) {
 	})
 }
 
-// No permit is given until a lease length after the start: permits of the process before may
+// No permit is granted until a lease length after the start, because permits granted by the previous process may
 // still be held.
 func TestPermitsWaitForALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestPermitsWaitForALease(t *testing.T) {
 	})
 }
 
-// Keys beyond the memory of shares are denied, and none is forgotten.
+// Keys beyond the memory of shares are denied, and no existing key is dropped.
 func TestFullMemoryOfSharesDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

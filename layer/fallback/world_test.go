@@ -17,11 +17,11 @@ import (
 type server struct {
 	mu   sync.Mutex
 	now  *memstore.Store
-	err  error         // of each call; nil for none
-	hang bool          // calls end with their contexts
-	late bool          // calls are decided, and their answers come after their contexts have ended
-	slow time.Duration // how long answers take after their calls are decided
-	skip time.Duration // by which the clocks of the store and of the processes were moved on
+	err  error         // of each call, or nil
+	hang bool          // calls block until their contexts end
+	late bool          // calls are decided, but answered after their contexts have ended
+	slow time.Duration // delay of answers after their calls are decided
+	skip time.Duration // how far the clocks of the store and of the processes were advanced
 }
 
 func newServer(t *testing.T) *server {
@@ -31,7 +31,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// lose replaces the data by nothing.
+// lose deletes the data.
 func (s *server) lose(t testing.TB) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: s.clock})
@@ -49,16 +49,15 @@ func (s *server) clock() time.Time {
 	return time.Now().Add(s.skip)
 }
 
-// pass lets a long time pass at once, without the beats in it.
+// pass advances the time at once, without beats.
 func (s *server) pass(d time.Duration) {
 	s.mu.Lock()
 	s.skip += d
 	s.mu.Unlock()
-	time.Sleep(2500 * time.Millisecond) // the processes know of each other again
+	time.Sleep(2500 * time.Millisecond) // until the processes know of each other again
 }
 
-// older replaces the data by that of a backup: no states, and the coordinator's values as they
-// were then.
+// older replaces the data by a backup: no states, and the coordinator's values at that time.
 func (s *server) older(t *testing.T, backup map[string]string) {
 	t.Helper()
 	s.lose(t)
@@ -80,7 +79,7 @@ func (s *server) backup(t *testing.T) map[string]string {
 	return map[string]string{name: text}
 }
 
-// answer says whether answers come in time.
+// answer sets whether answers come in time.
 func (s *server) answer(inTime bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,17 +175,17 @@ func (*server) Publish(context.Context, string, string) error { return nil }
 
 func (*server) Subscribe(context.Context, string, func(), func(string)) error { return nil }
 
-// process is one of those that share the server.
+// process is one of the processes that share the server.
 type process struct {
 	*headgate.Limiter
 	store *fallback.Store
 }
 
-// filled is how long ago the processes of most tests have started: their shares, which begin
-// empty, have refilled since.
+// filled is how long ago the processes of most tests have started: their shares, which are empty at first, have
+// refilled since.
 const filled = 2 * time.Hour
 
-// start starts processes whose shares have filled. They end with the test.
+// start starts processes whose shares have filled. They stop with the test.
 func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
 	all = s.begin(t, n, c)
@@ -194,7 +193,7 @@ func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
 	return all
 }
 
-// begin starts processes, which then know of each other.
+// begin starts processes, and waits until they know of each other.
 func (s *server) begin(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
 	c.All, c.Memory.Clock = true, s.clock
@@ -218,8 +217,7 @@ func end(t *testing.T, all []process) {
 	}
 }
 
-// allow asks each process in turn until none of them passes, and returns how many units
-// passed. Each call has 20 ms.
+// allow calls each process in turn until none of them allows, and returns how many units passed. Each call has 20 ms.
 func allow(t *testing.T, all []process, key string, limit headgate.Limit) (passed int64, last headgate.Decision) {
 	t.Helper()
 	for denied := 0; denied < len(all); {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
-// advance is one request that takes units ahead in addition to its own.
+// advance is one request that prefetches units in addition to its own.
 type advance struct {
 	record  *record
 	limit   engine.Limit
@@ -20,8 +20,8 @@ type advance struct {
 	taken   *atomic.Int64
 }
 
-// op returns the operation that goes to the store instead of the caller's own: its unit,
-// and a share of the remaining units.
+// op returns the operation sent to the store instead of the caller's own: the caller's unit, and a share of the
+// remaining units.
 func (a *advance) op(own *engine.Op) engine.Op {
 	charge := own.Charges[0]
 	charge.Cost = 1 + share(a.limit, a.config, a.members)
@@ -31,10 +31,9 @@ func (a *advance) op(own *engine.Op) engine.Op {
 	return op
 }
 
-// share returns how many units a process may hold of a key. All processes together hold
-// at most as many units of a token bucket as it refills in a life: the units that they
-// hold at an instant can pass beyond the bucket in any span from then on
-// (docs/design/speed.md).
+// share returns the number of units of a key that a process may hold. All processes together hold at most as many
+// units of a token bucket as it refills in a life: the units held at an instant can pass in addition to the bucket in
+// any span from then on (docs/design/speed.md).
 func share(limit engine.Limit, c *Config, members int) int64 {
 	units := c.MaxUnits
 	if l := limit.Numbers(); l.Algorithm.Refills() {
@@ -43,8 +42,7 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 	return units
 }
 
-// ahead returns how long after they were taken a log's units are entered: when they die,
-// in whole milliseconds.
+// ahead returns how long after they were taken a log's units are entered: when they die, in whole milliseconds.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	if !limit.Algorithm().KeepsTimes() {
 		return 0
@@ -52,7 +50,7 @@ func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	return (life + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// finish keeps the units that came, and leaves the caller the answer to its own request.
+// finish stores the prefetched units, and leaves the caller the answer to its own request.
 func (a *advance) finish(r *engine.Result) {
 	held := hold{}
 	if d := &r.Outcome; r.Err == nil && d.Allowed {
@@ -63,8 +61,7 @@ func (a *advance) finish(r *engine.Result) {
 	a.record.finish(held)
 }
 
-// rest is the operations of a call that go to the store, and which of them take units
-// ahead.
+// rest is the operations of a call that go to the store, and which of them take units ahead.
 type rest struct {
 	forward.Rest
 	advances []advance
@@ -79,8 +76,8 @@ func (r *rest) free() {
 	rests.Put(r)
 }
 
-// many spends held units for the operations of one call, and forwards the others in one
-// call. No operation waits for another caller.
+// many spends held units on the operations of one call, and forwards the others in one call. No operation waits for
+// another caller.
 func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	left := rests.Get().(*rest)
 	defer left.free()

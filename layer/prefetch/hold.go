@@ -7,20 +7,19 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hold is the units that a process holds of one key. Its instants are those of this
-// process, and monotonic.
+// hold is the units of one key held by a process. Its instants are monotonic, by this process's clock.
 type hold struct {
 	units int64
-	// dies is when units may no longer be spent; returns is when they go back.
+	// dies is when units may no longer be spent; returns is when they are given back.
 	dies, returns time.Time
 	heard         time.Time
 	taken         time.Time      // by the store's clock: the handle for a give
 	outcome       engine.Outcome // the answer that took them
 }
 
-// newHold returns the units held after a decision that charged one unit for a caller, and
-// further ones. They live for a life from when the request was sent, because the decision
-// was made later, and no longer than the window in which they were taken.
+// newHold returns the units held after a decision that charged one unit for a caller, plus some ahead. They live for
+// one life from when the request was sent, because the decision was made later, and at most until the end of the
+// window in which they were taken.
 func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Duration, members int) hold {
 	l := limit.Numbers()
 	left := life
@@ -34,9 +33,8 @@ func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Dur
 	return h
 }
 
-// overshoot returns by how many units a limit can be exceeded: a window by none; a token
-// bucket, in any span, by its refill in a life or by the units that all processes hold,
-// whichever is less.
+// overshoot returns by how many units a limit can be exceeded: none for a window; for a token bucket, in any span,
+// its refill in a life or the units that all processes hold, whichever is less.
 func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	if !l.Algorithm.Refills() {
 		return 0
@@ -44,7 +42,7 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	return min(l.Refilled(life.Microseconds()), members*(l.Burst/(2*members)))
 }
 
-// spend takes units if enough of them still live, and writes the answer into the outcome.
+// spend takes units if enough of them are alive, and writes the answer into the outcome.
 func (h *hold) spend(units int64, now time.Time, o *engine.Outcome) bool {
 	if h.units < units || !now.Before(h.dies) {
 		return false

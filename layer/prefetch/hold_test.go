@@ -10,15 +10,14 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Units taken ahead live for the life that was set, from when they were requested, and no
-// longer than their window or segment. They go back at half of that. The stated bound is
-// that of docs/reference/promises.md.
+// Prefetched units live for the configured life, starting at the request for them, but not longer than their window
+// or segment. They are returned after half of that. The stated bound is that of docs/reference/promises.md.
 func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 	const ms = time.Millisecond
 	at := time.UnixMilli(1_700_000_000_000)
 	for _, c := range []struct {
 		limit     headgate.Limit
-		into      time.Duration // into the second of the decision
+		into      time.Duration // time within the second of the decision
 		reset     time.Duration
 		life      time.Duration
 		lives     time.Duration
@@ -57,8 +56,7 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 	}
 }
 
-// Prefetched units that go back after their window has ended free nothing in the window that
-// is open then.
+// If prefetched units are returned after their window has ended, they free nothing in the current window.
 func TestUnitsGoBackToTheWindowOfTheirCharge(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})

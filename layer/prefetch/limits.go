@@ -6,15 +6,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Accepted says which limits can be prefetched.
+// Accepted describes the limits that can be prefetched.
 const Accepted = "token buckets without debt, windows and logs that do not count their denials"
 
 // Prefetchable reports whether a limit's units can be prefetched.
 func Prefetchable(limit engine.Limit) bool { return limit.Numbers().Prefetchable() }
 
-// Prefetches reports whether the store may spend held units on an operation: an allow of one
-// unit or more on one limit that [Config] or [Store.SetSpaces] names, unless it can be
-// settled or waits for replicas: prefetched units were charged before.
+// Prefetches reports whether the store may spend held units on an operation: an allow of at least one unit on one
+// limit named in [Config] or [Store.SetSpaces]. Operations that can be settled or wait for replicas are excluded,
+// because prefetched units were charged before.
 func (s *Store) Prefetches(op *engine.Op) bool {
 	if op.Kind != engine.OpAllow || op.Settled || op.Replicas.Count > 0 || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
 		return false
@@ -27,7 +27,7 @@ func (s *Store) Prefetches(op *engine.Op) bool {
 	return limits.has(op.Charges[0].Limit, space)
 }
 
-// leased has the limits that are prefetched. It is immutable.
+// leased has the prefetched limits. It is immutable.
 type leased map[engine.Limit]leasedLimit
 
 type leasedLimit struct {
@@ -62,7 +62,7 @@ func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[engin
 	return in.counter, named && (in.spaces == nil || in.spaces[space])
 }
 
-// both returns the limits that both have, in the spaces that both have them in.
+// both returns the intersection: limits in both, in the spaces in which both have them.
 func (l leased) both(other leased) leased {
 	common := leased{}
 	for limit, in := range l {

@@ -8,17 +8,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// members knows how many processes share the limits.
+// members counts the processes that share the limits.
 //
-// A process that joins waits until every other one counts it, or no longer uses its old
-// number: no process uses a number older than two beats, and none takes units ahead
-// before two beats and a life have passed since it joined. A process that is gone is
-// counted until its life in the group is over, which is longer than its units live.
+// A process that joins waits until every other one counts it, or can no longer use its old number: no process uses a
+// number older than two beats, and none takes units ahead before two beats and a life have passed since it joined. A
+// process that is gone is counted until its membership expires, which is longer than its units live.
 //
-// A process whose life in the group may have ended joins again, and all processes do if
-// the coordinator has lost the group, because the others may have counted without them in
-// the meantime. The loss shows in a value of the group's name, whose version then
-// changes.
+// A process whose membership may have expired joins again, because the others may have counted without it in the
+// meantime. All processes do so if the coordinator has lost the group. The loss shows in the version of a value with
+// the group's name.
 type members struct {
 	coordinator engine.Coordinator
 	group, own  string
@@ -28,7 +26,7 @@ type members struct {
 	number int
 	fresh  time.Time // the number may be used until then
 	ready  time.Time // and from then on
-	ends   time.Time // the earliest end of the life in the group
+	ends   time.Time // the earliest expiry of the membership
 	epoch  int64     // of the group
 }
 
@@ -46,7 +44,7 @@ func (m *members) run(ctx context.Context) {
 	}
 }
 
-// lives is for how many beats a member is counted after its last one.
+// lives is the number of beats for which a member is counted after its last one.
 const lives = 4
 
 func (m *members) once(ctx context.Context) {
@@ -64,8 +62,8 @@ func (m *members) once(ctx context.Context) {
 	m.heard(sent, time.Now(), len(names), epoch)
 }
 
-// current returns the group's epoch, and begins one if there is none. It is called after
-// the beat, so that a number from after the loss of the group comes with another epoch.
+// current returns the group's epoch, and creates one if needed. It runs after the beat, so that a number from after a
+// loss of the group comes with another epoch.
 func (m *members) current(ctx context.Context) (epoch int64, err error) {
 	_, epoch, err = m.coordinator.Get(ctx, m.group)
 	if err != nil || epoch != 0 {
@@ -85,7 +83,7 @@ func (m *members) heard(sent, now time.Time, number int, epoch int64) {
 	m.number, m.fresh, m.ends = number, sent.Add(2*m.beat), sent.Add(lives*m.beat)
 }
 
-// count returns how many processes there are; known is false if that is not known.
+// count returns the number of processes; known is false if it is not known.
 func (m *members) count(now time.Time) (n int, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,5 +97,5 @@ func (m *members) count(now time.Time) (n int, known bool) {
 func (m *members) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	_ = m.coordinator.Leave(ctx, m.group, m.own) // after an error, its life in the group ends by itself
+	_ = m.coordinator.Leave(ctx, m.group, m.own) // after an error, the membership expires by itself
 }

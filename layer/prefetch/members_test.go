@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Known bug 43: a process whose life in the group may have ended, or whose group is lost,
-// takes no units ahead before all others count it again. The processes that stay
-// continue.
+// Known bug 43: a process that may no longer be counted in the group, or whose group is lost, prefetches nothing
+// before all others count it again. The processes that stay continue.
 func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	const long = 20 * time.Second
 	for name, disturb := range map[string]func(w *world){
@@ -55,8 +54,7 @@ func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	}
 }
 
-// A process that is back takes no units ahead for two beats and a life, from when it
-// learnt that it is back.
+// A process that is back prefetches nothing for two beats and a life, from when it learned that it is back.
 func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, 2)
@@ -85,8 +83,8 @@ func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 	})
 }
 
-// Processes come and go, lose their connection to the group and find it again, get late
-// answers, and the group is lost: at no moment do they hold more units than they state.
+// Processes come and go, lose their connection to the group and find it again, get late answers, and the group is
+// lost: at no time do they hold more units than they state.
 func TestBoundAtAllTimes(t *testing.T) {
 	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,32 +1,28 @@
-// Package prefetch takes units of hot keys ahead, so that most decisions on them need no
-// request to the store.
+// Package prefetch takes units of hot keys from the store in advance, so that most decisions on them need no request
+// to the store.
 //
-// A process with many requests for one key takes a share of the remaining units, at most
-// one (2·N)-th for N processes, and spends that share locally for a short time,
-// [Config.Life]. Near the limit the shares shrink to nothing, every decision goes to the
-// store, and decisions are exact. Unspent units go back at half their life, and when the
-// store is closed. Units of a process that dies stay spent.
+// A process with many requests for one key takes a share of the remaining units, at most one (2·N)-th for N
+// processes, and spends that share locally for a short time, [Config.Life]. Near the limit the shares shrink to
+// nothing, every decision goes to the store, and decisions are exact. Unspent units are given back at half their
+// life, and when the store is closed. Units of a process that dies stay spent.
 //
-// The price is a bound, which every decision states. Units of a window are spent within
-// the window (or the segment of a sliding window) in which they were taken, or not at
-// all, and a log enters them when they die: no window exceeds its limit. Units of a token
-// bucket can be spent up to Life later than they were taken. So all processes together
-// hold at most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can
-// exceed the limit by that many; the total does not exceed it. Resetting a key, or losing
-// its state, also gives back the units that processes hold of it.
+// The price is a bound, stated in every decision. Units of a window are spent in the window (or the segment of a
+// sliding window) in which they were taken, or not at all, and a log enters them when they die: no window exceeds its
+// limit. Units of a token bucket can be spent up to Life after they were taken. So all processes together hold at
+// most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can exceed the limit by that many; the total
+// does not exceed it. Resetting a key, or losing its state, also gives back the units that processes hold of it.
 //
-// Only the named limits are prefetched: those in [Config.Limits] in every name space,
-// those in [Config.Spaces] in one. Every other operation goes to the store unchanged.
-// [Store.SetSpaces] replaces the latter while the store is in use.
+// Only named limits are prefetched: those in [Config.Limits] in every name space, those in [Config.Spaces] in one.
+// Every other operation goes to the store unchanged. [Store.SetSpaces] replaces the latter while the store is in use.
 //
-//	prefetch.go  a request → spent from held units, taken ahead, or sent to the store
-//	advance.go   the operation that takes units ahead
-//	limits.go    which limits are prefetched
-//	spaces.go    the change of these limits
+//	prefetch.go  a request → spent from held units, prefetched, or sent to the store
+//	advance.go   the operation that prefetches units
+//	limits.go    the limits to prefetch
+//	spaces.go    changing these limits
 //	hold.go      the units held of one key
 //	table.go     the known keys, bounded
-//	members.go   how many processes there are
-//	return.go    the units that go back
+//	members.go   counts the processes
+//	return.go    returning units
 package prefetch
 
 import (
@@ -47,31 +43,29 @@ const (
 	DefaultMaxKeys  = 1 << 16
 )
 
-// Config sets up a store.
+// Config configures a store.
 type Config struct {
 	// Limits are the limits to prefetch in every name space: see [Prefetchable].
 	Limits []engine.Limit
-	// Spaces are the limits to prefetch in one name space each, such as a server's
-	// policies. At least one limit is in Limits, or Spaces is not nil: with empty Spaces,
-	// nothing is prefetched until [Store.SetSpaces] names limits.
+	// Spaces are limits to prefetch in one name space each, such as a server's policies. Either Limits has at least
+	// one limit, or Spaces is not nil: with empty Spaces, nothing is prefetched until [Store.SetSpaces] names limits.
 	Spaces map[string][]engine.Limit
-	// Life is how long units are held at most: 10 ms to 10 s. It has no default.
+	// Life is the longest time that units are held: 10 ms to 10 s. It has no default.
 	Life time.Duration
-	// MaxUnits is how many units are held of one key at most: 1 to 1 million. It has no
-	// default.
+	// MaxUnits is the largest number of units held of one key: 1 to 1 million. It has no default.
 	MaxUnits int64
-	// Group names the group of processes that share the limits, and a value of the
-	// coordinator: 1 to 256 bytes. The default is "leases".
+	// Group names the group of processes that share the limits, and a value of the coordinator: 1 to 256 bytes. The
+	// default is "leases".
 	Group string
-	// HotAfter is how many requests for a key within a Life make it hot, so that its
-	// units are prefetched: 1 to 1 million. The default is 8.
+	// HotAfter is the number of requests within a Life that make a key hot, so that its units are prefetched: 1 to 1
+	// million. The default is 8.
 	HotAfter int
-	// MaxKeys is how many keys are watched: 64 to 2^24. Other keys are not prefetched.
-	// The default is 65536, about 24 MiB.
+	// MaxKeys is the number of keys that are watched: 64 to 2^24. Other keys are not prefetched. The default is
+	// 65536, about 24 MiB.
 	MaxKeys int
 }
 
-// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
 type Store struct {
 	store   engine.Store
 	config  Config
@@ -92,9 +86,8 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// New returns a store in front of another, and closes that one in its Close. The
-// coordinator knows how many processes there are; usually it is the store behind all
-// layers. The error is an [*engine.InputError] for a Config out of its ranges.
+// New wraps store. Close also closes it. The coordinator counts the processes; usually it is the innermost store. The
+// error is an [*engine.InputError] for a Config out of range.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -110,8 +103,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	return s, nil
 }
 
-// start begins what runs beside the decisions, once: without a limit to prefetch there is
-// nothing to do.
+// start starts the background goroutines, once. They are not needed until there is a limit to prefetch.
 func (s *Store) start() {
 	s.started.Do(func() {
 		s.works.Go(func() { s.members.run(s.life) })
@@ -160,18 +152,17 @@ func checkLimits(limits []engine.Limit, spaces map[string][]engine.Limit) error 
 	return nil
 }
 
-// Unwrap returns the store behind.
+// Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats is the counts that a store keeps.
+// Stats are the counts of a store.
 type Stats struct {
-	// Spent is how many held units were spent here, Asked how many operations went to the
-	// store behind.
+	// Spent is the number of held units spent locally, Asked the number of operations sent to the wrapped store.
 	Spent, Asked int64
-	// Taken is how many units were taken ahead, Returned how many of them went back, and
-	// Lost how many could not.
+	// Taken is the number of units prefetched, Returned the number of them given back, and Lost the number that could
+	// not be given back.
 	Taken, Returned, Lost int64
-	// Members is how many processes there are; 0 means not known.
+	// Members is the number of processes; 0 means unknown.
 	Members int
 }
 
@@ -199,7 +190,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	s.many(ctx, ops, results)
 }
 
-// take spends held units, takes some ahead, or forwards the operation.
+// take spends held units, prefetches some, or forwards the operation.
 func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	for ctx.Err() == nil {
 		spent, own, waits := s.spend(ctx, &ops[0], &results[0])
@@ -207,7 +198,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 			return
 		}
 		if waits != nil {
-			select { // another caller is taking units ahead
+			select { // another caller is prefetching
 			case <-waits:
 			case <-ctx.Done():
 			}
@@ -224,8 +215,8 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 	s.ask(ctx, ops, results)
 }
 
-// spend spends held units on an operation. If there are too few, it says which request
-// takes units ahead: the caller's own, another caller's, which it can wait for, or none.
+// spend spends held units on an operation. If there are too few, it returns the request that prefetches units: the
+// caller's own, another caller's that it can wait for, or none.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, &r.Outcome)
 	s.give(ctx, found.gives)
@@ -236,8 +227,8 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	if found.ours == nil {
 		return false, advance{}, found.inFlight
 	}
-	// If the process is stopped from here on, it finds its units dead when it continues,
-	// whatever the number of processes is by then.
+	// If the process is stopped from here on, its units are dead when it continues, however many processes there are
+	// by then.
 	sent := time.Now()
 	n, known := s.members.count(sent)
 	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {
@@ -252,7 +243,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.store.Do(ctx, ops, results)
 }
 
-// Close gives the held units back and closes the store behind. It is idempotent.
+// Close gives the held units back and closes the wrapped store. It is idempotent.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil

@@ -67,7 +67,7 @@ func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *head
 	return store, headgate.New(headgate.WithStore(store))
 }
 
-// settled is how long processes need until they know of one another.
+// settled is how long processes need until they know of each other.
 const settled = 5 * time.Second
 
 var (
@@ -78,7 +78,7 @@ var (
 	strict = headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5), headgate.Strict(), headgate.Named("strict"))
 )
 
-// passes is the instants at which requests passed, in ms since the start.
+// passes is the times at which requests passed, in ms since the start.
 type passes struct {
 	mu sync.Mutex
 	at []time.Duration
@@ -90,7 +90,7 @@ func (p *passes) add(at time.Duration) {
 	p.at = append(p.at, at)
 }
 
-// most returns the most requests that passed in any span of a length.
+// most returns the maximum number of requests that passed in any span of a length.
 func (p *passes) most(span time.Duration) (most int) {
 	for i, from := 0, 0; i < len(p.at); i++ {
 		for p.at[i]-p.at[from] >= span {
@@ -101,8 +101,8 @@ func (p *passes) most(span time.Duration) (most int) {
 	return most
 }
 
-// Uneven processes send more requests for one hot key than it admits. No more pass than
-// stated, nearly all of the limit is used, and few requests reach the store.
+// Processes with different rates send more requests for one hot key than it allows. No more pass than stated, nearly
+// all of the limit is used, and few requests reach the store.
 func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 	const life, lasts = 100 * time.Millisecond, 5 * time.Second
 	for _, limit := range []headgate.Limit{bucket, fixed, window, strict, slog} {
@@ -161,8 +161,8 @@ func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 	}
 }
 
-// Unspent units go back at half their life and when the store is closed. Units of a
-// process that is gone stay spent.
+// Unspent units are returned at half their life and when the store is closed. Units of a process that has died stay
+// spent.
 func TestUnspentUnitsGoBack(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1000))
 	peek := func(s *shared) int64 {
@@ -184,7 +184,7 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 				}
 			}
 		}
-		warm() // one unit, then one that also took 100 ahead, then one of these
+		warm() // one unit, then one that also prefetched 100, then one of these
 		if left := peek(s); left != 1000-2-100 {
 			t.Errorf("%d left while 99 units are held, want 898", left)
 		}
@@ -218,7 +218,7 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 		s.mu.Lock()
 		s.down = true
 		s.mu.Unlock()
-		// Held units are spent while the store does not answer, until they die.
+		// Held units are spent while the store does not answer, until they expire.
 		d, err := l.Allow(context.Background(), "k", limit)
 		if err != nil || !d.Allowed || d.Promise.Mode != engine.Leased {
 			t.Errorf("while the store does not answer: %+v, %v", d, err)
@@ -234,8 +234,7 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 	})
 }
 
-// A share of few units is nothing: then every request goes to the store. Units of a key
-// that was reset are no longer held.
+// A share of too few units is zero: then every request goes to the store. Units of a key that was reset are dropped.
 func TestFewUnitsAreNotPrefetched(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(20))
 	synctest.Test(t, func(t *testing.T) {
@@ -260,7 +259,7 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			_, _ = l.Allow(context.Background(), "k", limit) // one unit, then one with 9 taken ahead, then one of these
+			_, _ = l.Allow(context.Background(), "k", limit) // one unit, then one with 9 prefetched, then one of these
 		}
 		if _, err := l.Policy("", limit).Reset(context.Background(), "k"); err != nil {
 			t.Fatal(err)
@@ -271,8 +270,8 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 	})
 }
 
-// No units are prefetched before the process can rely on being counted, when it no longer
-// hears of the others, or for a limit that is not named.
+// No units are prefetched before the process can rely on being counted, when it no longer hears of the others, or for
+// a limit that is not named.
 func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
@@ -311,9 +310,8 @@ func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 	})
 }
 
-// Operations of one call are answered from held units, and the others go to the store in
-// one call. Several units are spent if so many are held. Other name spaces are not
-// prefetched.
+// Operations of one call are answered from held units if possible, and the others go to the store in one call.
+// Several units are spent if that many are held. Other namespaces are not prefetched.
 func TestBatchSpendsHeldUnits(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
@@ -352,7 +350,7 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 		}{
 			{"k", "others", []int64{1, 1, 1, 1, 1, 1, 0}, "eeeeee"},
 			{"k", "others", []int64{1, 1, 0}, "ee"},
-			{"k", "ours", []int64{1, 1, 1, 1, 1, 0}, "eeeee"}, // the third also takes ten ahead
+			{"k", "ours", []int64{1, 1, 1, 1, 1, 0}, "eeeee"}, // the third also prefetches ten
 			{"k", "ours", []int64{1, 3, 7, 1, 1, 0}, "llell"}, // six are held when seven are requested
 			{"k", "ours", []int64{5, 4, 0}, "el"},
 			{"several", "ours", []int64{2, 2, 2, 2, 2, 0}, "eeeee"},
@@ -368,8 +366,7 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 	})
 }
 
-// Units of a log that were taken ahead and spent late count from the latest instant at
-// which they could be spent.
+// Units of a log that were prefetched and spent late count from the latest time at which they could be spent.
 func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	limit := headgate.SlidingLog(headgate.PerSecond(100))
 	synctest.Test(t, func(t *testing.T) {
@@ -390,7 +387,7 @@ func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 				}
 			}
 		}
-		ask(3) // one unit, one with some taken ahead, one of these
+		ask(3) // one unit, one with some prefetched, one of these
 		time.Sleep(400 * time.Millisecond)
 		ask(40)
 		if got := store.Stats(); got.Spent != 41 {
@@ -404,7 +401,7 @@ func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	})
 }
 
-// Settings out of their ranges are errors.
+// Settings out of range are errors.
 func TestConfigIsChecked(t *testing.T) {
 	good := func() prefetch.Config {
 		return prefetch.Config{Limits: []headgate.Limit{bucket}, Life: time.Second, MaxUnits: 10}

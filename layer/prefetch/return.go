@@ -7,10 +7,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// farewell bounds how long Close gives units back and leaves the group.
+// farewell is how long Close may take to give units back and leave the group.
 const farewell = time.Second
 
-// giveBack returns, every quarter of a life, the units that have lived half of theirs.
+// giveBack returns units that have reached half their life. It runs every quarter of a life.
 func (s *Store) giveBack() {
 	ticker := time.NewTicker(s.config.Life / 4)
 	defer ticker.Stop()
@@ -34,7 +34,7 @@ func (s *Store) returnAll() {
 	s.give(ctx, s.table.collect(func(id, *record) bool { return true }))
 }
 
-// collect removes the units of the records that are wanted.
+// collect removes and returns the units of the records for which wanted returns true.
 func (t table) collect(wanted func(id, *record) bool) (gives []giving) {
 	for h := range t.All() {
 		h.Lock()
@@ -48,15 +48,14 @@ func (t table) collect(wanted func(id, *record) bool) (gives []giving) {
 	return gives
 }
 
-// giving is units on their way back to the store. Until they arrive, their process takes
-// no others of that key ahead: it holds one set of prefetched units of a key, never two.
+// giving is units that are being returned to the store. Until they arrive, the process prefetches no others of that
+// key, so that it never holds two sets of prefetched units of a key.
 type giving struct {
 	op     engine.Op
 	record *record
 }
 
-// give gives units back by their handle, so that no unit goes to a window in which it was
-// not charged.
+// give gives units back by their handle, so that no unit goes to a window to which it was not charged.
 func (s *Store) give(ctx context.Context, gives []giving) {
 	for len(gives) > 0 {
 		some := gives[:min(len(gives), engine.MaxOps)]

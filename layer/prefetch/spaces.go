@@ -7,11 +7,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// SetSpaces replaces [Config.Spaces] while the store is in use. Before it returns, the
-// units held of limits that are no longer prefetched have gone back, so that a change of
-// a limit finds them in the store. If ctx ends first, the rest goes back at half its life;
-// the new limits are in force in either case. The error is an [*engine.InputError] for a
-// limit that cannot be prefetched, and then nothing changes.
+// SetSpaces replaces [Config.Spaces] while the store is in use. Before it returns, the units held of limits that are
+// no longer prefetched are given back, so that they are in the store when the limit changes. If ctx ends first, the
+// rest is given back after half of its life; the new limits apply in either case. A limit that cannot be prefetched
+// is an [*engine.InputError], and then nothing changes.
 func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit) error {
 	if err := checkLimits(nil, spaces); err != nil {
 		return err
@@ -32,8 +31,7 @@ func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit)
 	return err
 }
 
-// returnDropped returns the units of the limits that are not kept, and those that are
-// being taken of them.
+// returnDropped returns the units of the limits that are no longer prefetched, including units that are in flight.
 func (s *Store) returnDropped(ctx context.Context, kept leased) error {
 	dropped := func(name id, r *record) bool { return !kept.has(r.limit, name.space) }
 	for {
@@ -50,8 +48,8 @@ func (s *Store) returnDropped(ctx context.Context, kept leased) error {
 	}
 }
 
-// inFlight returns a channel that is closed when units of a wanted record have arrived;
-// nil if none are being taken.
+// inFlight returns a channel that is closed when the units in flight for a wanted record have arrived, or nil if
+// there are none.
 func (t table) inFlight(wanted func(id, *record) bool) (arrived <-chan struct{}) {
 	for h := range t.All() {
 		h.Lock()

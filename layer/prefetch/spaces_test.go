@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// TestSettledAllowIsNotPrefetched: units of its own could not be given back by a
-// reservation, so the store decides it; and it decides lists, which are charged in one step.
+// TestSettledAllowIsNotPrefetched checks that the store decides allows with a reservation, which could not return
+// prefetched units, and lists, which are charged in one step.
 func TestSettledAllowIsNotPrefetched(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
 	synctest.Test(t, func(t *testing.T) {
@@ -35,8 +35,8 @@ func TestSettledAllowIsNotPrefetched(t *testing.T) {
 	})
 }
 
-// SetSpaces gives the units back that are held of limits which are no longer prefetched,
-// and keeps the others. The limits that it adds are prefetched from then on.
+// SetSpaces returns the units held of limits that are no longer prefetched, and keeps the others. The limits that it
+// adds are prefetched from then on.
 func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {
 	const before, kept, added = "before", "kept", "added"
 	limit := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
@@ -91,8 +91,8 @@ func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {
 	})
 }
 
-// Units that are on their way while the limit is dropped go back when they arrive, before
-// SetSpaces returns.
+// If a limit is dropped while units for it are in flight, they are returned when they arrive, before SetSpaces
+// returns.
 func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
 		ask := func() { held.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1)) }
 		ask()
 		slow.takes = time.Second
-		go ask() // takes units ahead, for a second
+		go ask() // prefetches, which takes a second
 		time.Sleep(500 * time.Millisecond)
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -132,7 +132,7 @@ func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
 	})
 }
 
-// slowStore decides each call at once, and answers after a time.
+// slowStore decides each call at once, and answers after a delay.
 type slowStore struct {
 	engine.Store
 

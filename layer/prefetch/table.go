@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// id is a key under a counter. All versions of a limit on a key share one counter, and so
-// one set of prefetched units.
+// id is a key and a counter. All versions of a limit on a key share one counter, and therefore one set of prefetched
+// units.
 type id struct {
 	space, key string
 	counter    unique.Handle[engine.Counter]
@@ -30,13 +30,12 @@ type record struct {
 	hold     hold
 	inFlight chan struct{} // closed when the units being taken have arrived
 	reset    bool          // while units were in flight: they do not count
-	// returning is set while units are on their way back.
+	// returning is set while units are being returned.
 	returning bool
 }
 
-// found says what a caller does: use the spent units, wait, take units ahead and finish
-// the record if ours is set, or otherwise forward its operation. Units that another
-// version of the limit holds go back first.
+// found is the next step of a caller: use the spent units, wait, prefetch and finish the record if ours is set, or
+// otherwise forward its operation. gives has units held for another version of the limit, to be returned first.
 type found struct {
 	gives    []giving
 	spent    bool
@@ -44,8 +43,8 @@ type found struct {
 	ours     *record
 }
 
-// look finds the record of an operation's key, and counts the request. If it spends held
-// units, it writes the answer into the outcome.
+// look finds the record of an operation's key, and counts the request. If it spends held units, it writes the answer
+// into the outcome.
 func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	space, key := op.Subject(0)
 	limit, life := op.Charges[0].Limit, s.config.Life
@@ -53,7 +52,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	now := time.Now()
 	h.Lock()
 	defer h.Unlock()
-	// Under the lock: SetSpaces looks at the records after it has changed the limits.
+	// This must be under the lock, because SetSpaces examines the records after it has changed the limits.
 	counter, leased := s.leased.Load().counter(limit, space)
 	if !leased {
 		return found{}
@@ -90,8 +89,8 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	return found{}
 }
 
-// change continues with another version of the limit, as a cold key: units held under the
-// version before go back first.
+// change switches to another version of the limit and marks the key as cold. Units held for the previous version must
+// be returned first.
 func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
 	if r.inFlight != nil || r.returning {
 		return found{} // until then every request goes to the store
@@ -103,7 +102,7 @@ func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
 	return f
 }
 
-// giveBack removes the held units, to give them back by handle.
+// giveBack removes the held units, so that they can be returned by handle.
 func (r *record) giveBack(name id) giving {
 	op := engine.Single(engine.OpGive, name.key, r.limit, r.hold.units)
 	op.Space, op.Taken = name.space, r.hold.taken
@@ -111,14 +110,14 @@ func (r *record) giveBack(name id) giving {
 	return giving{op: op, record: r}
 }
 
-// returned records that the units have gone back, or are lost.
+// returned records that the units were returned, or are lost.
 func (r *record) returned() {
 	r.shard.Lock()
 	defer r.shard.Unlock()
 	r.returning = false
 }
 
-// finish ends the taking of units for a record.
+// finish ends the prefetch for a record.
 func (r *record) finish(held hold) {
 	r.shard.Lock()
 	defer r.shard.Unlock()
@@ -126,7 +125,7 @@ func (r *record) finish(held hold) {
 		r.hold = hold{}
 	}
 	if r.hold.units == 0 {
-		// No units were to spare: other requests go to the store too, and not one by one.
+		// No units could be spared, so other requests go to the store too, without waiting for each other.
 		r.asked, r.since = 0, time.Now()
 	}
 	close(r.inFlight)

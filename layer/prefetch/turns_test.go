@@ -12,16 +12,15 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// unclosed is a store that outlives the stores in front of it.
+// unclosed is a store that outlives the stores that wrap it.
 type unclosed struct{ engine.Store }
 
 func (unclosed) Close() error { return nil }
 
-// Known bug 50: two processes that take units ahead and give them back in turns hold no
-// more at any instant than their decisions state, however long the bucket refills behind
-// them.
+// Known bug 50: two processes that alternately prefetch and return units never hold more than their decisions state,
+// however long the bucket has been refilling.
 func TestProcessesInTurnsStayWithinTheBound(t *testing.T) {
-	for joins := 500; joins < 620; joins += 20 { // the second process joins in another phase of the first's turns
+	for joins := 500; joins < 620; joins += 20 { // the second process joins at different phases of the first one
 		turns(t, joins)
 	}
 }
@@ -61,8 +60,7 @@ func turns(t *testing.T, joins int) {
 	})
 }
 
-// drain takes all units, and returns how many there were and the largest overshoot that a
-// decision stated.
+// drain takes all units, and returns how many there were and the largest overshoot that a decision stated.
 func drain(t *testing.T, limiters []*headgate.Limiter, limit headgate.Limit) (passed, stated int64) {
 	t.Helper()
 	for _, l := range limiters {

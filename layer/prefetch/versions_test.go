@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// Two versions of a limit have one counter, and so one set of prefetched units: units
-// held under one version go back before a request of the other.
+// Two versions of a limit have one counter, and therefore one set of prefetched units: units held under one version
+// are returned before a request under the other.
 func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 	larger := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
 	smaller := headgate.TokenBucket(headgate.Per(100, 10*time.Second), headgate.Burst(60))
@@ -40,19 +40,19 @@ func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 			return d.Remaining
 		}
 		allow(larger, engine.Exact)
-		allow(larger, engine.Exact) // and takes half of the rest ahead
+		allow(larger, engine.Exact) // and prefetches half of the rest
 		allow(larger, engine.Leased)
 		if n := left(); n > 60 {
 			t.Fatalf("%d left at the store: nothing was taken ahead", n)
 		}
-		// The other version finds these units given back: 97 less its own unit.
+		// The other version finds these units returned: 97 less its own unit.
 		if d := allow(smaller, engine.Exact); d.Remaining != 56 || left() != 96 {
 			t.Errorf("%d left under the smaller version, %d at the store; want 56 and 96", d.Remaining, left())
 		}
 		if n := held.Stats().Returned; n == 0 {
 			t.Error("nothing was returned")
 		}
-		// Another grid is another counter: it takes no units from this one.
+		// Another grid is another counter, which takes no units from this one.
 		allow(other, engine.Exact)
 		if n := left(); n != 96 {
 			t.Errorf("%d left, want 96", n)

@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// group is a coordinator that can lose its data, like a server that fails over to an
-// empty replica.
+// group is a coordinator that can lose its data, like a server that fails over to an empty replica.
 type group struct {
 	mu  sync.Mutex
 	now *memstore.Store
@@ -97,7 +96,7 @@ type world struct {
 	nodes []*node
 }
 
-// memberLife is both the life of units and the time between beats.
+// memberLife is both the life of units and the interval between beats.
 const memberLife = time.Second
 
 func (w *world) join() *node {
@@ -130,12 +129,12 @@ func (w *world) close() {
 	}
 }
 
-// holds lets all processes take as many units as they may, at once. It returns how many
-// units they can then spend without the store, and how many they state at most.
+// holds makes all processes prefetch as many units as they may, at once. It returns how many units they can then
+// spend without the store, and how many they state at most.
 func (w *world) holds() (units, said int64) {
 	w.t.Helper()
 	for _, n := range w.nodes {
-		for range 3 { // the key becomes hot, and the process takes units ahead
+		for range 3 { // the key becomes hot, and the process prefetches
 			if _, err := n.asks.Allow(context.Background(), "k", bucket); err != nil {
 				w.t.Fatal(err)
 			}

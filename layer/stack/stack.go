@@ -1,6 +1,5 @@
-// Package stack puts the layers in front of a store in their order: fallback in front of
-// prefetch in front of the deny cache in front of group commit. Each can be left out. The package of each
-// layer says what the layer promises.
+// Package stack wraps a store with the layers, from the outside: fallback, prefetch, the deny cache, and group
+// commit. Each is optional. The package of each layer documents its guarantees.
 //
 //	store, err := stack.New(redis, redis, stack.Config{MaxStale: time.Second})
 package stack
@@ -15,27 +14,25 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// Config says which layers there are. The zero Config has only group commit, which
-// changes no answer.
+// Config selects the layers. The zero Config has only group commit, which changes no answer.
 type Config struct {
-	// Batch sets up group commit.
+	// Batch configures group commit.
 	Batch batch.Config
-	// WithoutBatch leaves group commit out: every call goes to the store on its own.
+	// WithoutBatch omits group commit: every call goes to the store separately.
 	WithoutBatch bool
-	// MaxStale is how old a repeated denial may be, 1 ms to 1 h; 0 leaves the deny cache
-	// out. Denials of prefetched limits are not repeated.
+	// MaxStale is the largest age of a repeated denial, 1 ms to 1 h; 0 omits the deny cache. Denials of prefetched
+	// limits are not repeated.
 	MaxStale time.Duration
-	// Prefetch sets up prefetch. There is none if Limits is empty and Spaces is nil;
-	// with empty Spaces, limits can be named later (prefetch.Store.SetSpaces).
+	// Prefetch configures prefetch. The layer is omitted if Limits is empty and Spaces is nil; with empty Spaces,
+	// limits can be named later (prefetch.Store.SetSpaces).
 	Prefetch prefetch.Config
-	// Fallback sets up the answers of this process while the store is away; nil is none.
+	// Fallback configures the answers of this process while the store is away. nil omits the layer.
 	Fallback *fallback.Config
 }
 
-// New returns a store in front of another, and closes that one in its Close; after an
-// error it has closed nothing. Prefetch and fallback use the coordinator, which usually is
-// the store itself; without both it may be nil. The error is an [*engine.InputError] of the
-// layer whose settings are invalid.
+// New wraps store with the layers. Close also closes store, but after an error of New it is still open. Prefetch and
+// fallback use the coordinator, which usually is the store itself; without both it may be nil. The error is an
+// [*engine.InputError] from the layer with the invalid settings.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
 	leases := len(c.Prefetch.Limits) > 0 || c.Prefetch.Spaces != nil
 	var front *prefetch.Store

@@ -25,8 +25,7 @@ func memory(t *testing.T, now func() time.Time) *memstore.Store {
 	return store
 }
 
-// The rules of every store hold through all layers at once. Prefetching a limit that no
-// request uses changes nothing.
+// The rules of every store hold with all layers together. Prefetching a limit that no request uses changes nothing.
 func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	other := headgate.FixedWindow(headgate.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
@@ -39,8 +38,8 @@ func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	}})
 }
 
-// Each layer answers its own operations: prefetch those on the named limits, the deny
-// cache denials of all others.
+// Each layer answers its own operations: prefetch those on the named limits, and the deny cache denials of all
+// others.
 func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 	hot := headgate.FixedWindow(headgate.PerHour(20))
 	cold := headgate.FixedWindow(headgate.PerHour(1), headgate.Named("cold"))

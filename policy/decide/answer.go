@@ -59,7 +59,7 @@ func (b *Batch) Answer(i int) Response {
 	if op.Settled {
 		response.Charged = b.toSettle(at, result)
 	}
-	if kind >= engine.OpAcquire { // the others, nearly all requests, hold nothing
+	if kind >= engine.OpAcquire { // most requests end here: they hold nothing
 		b.hold(&response, kind, at.op)
 	}
 	if op.Chosen() && err == nil {
@@ -71,8 +71,8 @@ func (b *Batch) Answer(i int) Response {
 	return response
 }
 
-// unknown answers a request whose decision is not known: with the error, or with what the failure
-// mode answers instead. What the layer fallback answers does not come here.
+// unknown answers a request whose decision is not known: with the error, or with the failure mode's answer. Answers
+// of the fallback layer do not come here.
 func (b *Batch) unknown(at *plan, response *Response, err error) {
 	b.lacking = b.lacking || errors.Is(err, headgate.ErrNotReplicated)
 	if d, ok := at.Failure.Answer(at.request.Kind, at.cost, err); ok {
@@ -116,7 +116,7 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 	}
 }
 
-// named returns the name of the owner of a limit and its unit; "" of an inline one.
+// named returns the name of a limit's owner and its unit, or "" for an inline limit.
 func named(owner *policy.Policy) (name, unit string) {
 	if owner == nil {
 		return "", ""
@@ -124,13 +124,13 @@ func named(owner *policy.Policy) (name, unit string) {
 	return owner.Name, owner.Unit
 }
 
-// toSettle returns what the limits of a request were charged, shadows included; nil if nothing was.
+// toSettle returns the charges of a request, shadows included, or nil if there are none.
 func (b *Batch) toSettle(at *plan, deciding *headgate.Result) *headgate.Charged {
 	if !deciding.Decision.Allowed || deciding.Decision.Promise.OvershootMax == engine.Unbounded {
 		return nil
 	}
 	ops := append(slices.Clone(b.Ops[at.op:at.op+1]), b.Ops[at.shadows:at.shadows+at.shadowCount]...)
-	for i := range ops { // the batch's memory is used again, and so is that of the keys
+	for i := range ops { // the memory of the batch and of the keys is reused
 		op := &ops[i]
 		op.Key, op.Charges = strings.Clone(op.Key), slices.Clone(op.Charges)
 		for j := range op.Charges {
@@ -141,10 +141,9 @@ func (b *Batch) toSettle(at *plan, deciding *headgate.Result) *headgate.Charged 
 	return b.rules.Limiter.Charged(ops, results)
 }
 
-// shadowed answers a request whose limits are all shadows: it passes. A reset, give or expiry asks
-// the shadows themselves, and has their errors; so has the caller's mistake, such as a key that is
-// too long. Beside a live limit a shadow's error is never the answer's (known bug 59): the live limit
-// has decided, and may have charged.
+// shadowed answers a request whose limits are all shadows: it passes. A reset, give or expiry is answered by the
+// shadows, errors included; the caller's mistakes, such as a key that is too long, are errors too. If there is a live
+// limit, a shadow's error is never the answer (known bug 59): the live limit has decided, and may have charged.
 func (b *Batch) shadowed(at *plan, response *Response) {
 	kind := at.request.Kind
 	response.Decision = headgate.Decision{Allowed: true, Unlimited: true, Binding: headgate.Binding{Policy: response.Policy}}
@@ -167,7 +166,7 @@ func (b *Batch) shadowed(at *plan, response *Response) {
 	if kind == engine.OpAllow {
 		response.Decision.Granted = at.cost
 	}
-	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // of a route whose policies have left the file nothing is decided
+	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // nothing was decided for a route whose policies have left the file
 		b.hold(response, kind, at.shadows)
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// Rules are what requests are decided by.
+// Rules are the settings for deciding requests.
 type Rules struct {
 	// Limiter decides.
 	Limiter *headgate.Limiter
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// HashKeys are the secrets that keys are hashed with before they reach the store; nil leaves
-	// keys as they are. Overrides see the key itself.
+	// HashKeys are the secrets for hashing keys before they reach the store, or nil if keys are not hashed. Overrides
+	// use the unhashed key.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure that this process is under ([pressure.Gate.Level]); nil means no pressure.
+	// Pressure returns the level of pressure on this process ([pressure.Gate.Level]). nil means no pressure.
 	Pressure func() int
 }
 
@@ -32,21 +32,19 @@ func (r *Rules) Level() int {
 	return r.Pressure()
 }
 
-// Seal signs reservations that leave the process, so that no client can give back units that it
-// was not charged.
+// Seal signs reservations that leave the process, so that no client can give back units that it was not charged.
 type Seal interface {
-	// Sign returns what the client gets for the text of a reservation.
+	// Sign returns the signed text of a reservation, for the client.
 	Sign(text string) string
-	// Open returns the reservation of what a client sends.
+	// Open returns the reservation for a signed text from a client.
 	Open(signed string) (*engine.Reservation, error)
 }
 
-// Batch is requests that are decided together. It is used in this order: Begin, Add or Refuse for
-// each request, Do, Answer for each, and End. A pool keeps its memory, and so the keys that it
-// holds must not be kept.
+// Batch is requests that are decided together. Call Begin, Add or Refuse for each request, Do, Answer for each
+// request, and End, in this order. Batches are pooled: callers must not keep the keys that a batch holds.
 type Batch struct {
-	// Ops are the operations of all requests, and Results their answers in the same order. A caller
-	// that does not call Do has Ops decided, as [Do] does.
+	// Ops are the operations of all requests, and Results their answers in the same order. A caller that does not
+	// call Do must have Ops decided like [Do] does.
 	Ops     []engine.Op
 	Results []headgate.Result
 
@@ -54,7 +52,7 @@ type Batch struct {
 	policies    *policy.Set
 	seal        Seal
 	charges     []engine.Charge
-	limits      []policy.Charge // of the request, or item, that is being planned
+	limits      []policy.Charge // of the request or item being planned
 	itemCharges []itemCharge
 	plans       []plan
 	shadows     []Shadow // in the order of their operations
@@ -65,23 +63,23 @@ type Batch struct {
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
 
-// Begin returns a batch for some requests, by one version of the policies. seal can be nil if no
-// client of the requests is outside of the process.
+// Begin returns a batch for the given number of requests, with one version of the policies. seal can be nil if all
+// clients are in this process.
 func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 	b := batches.Get().(*Batch)
 	b.rules, b.policies, b.seal, b.pressure = r, policies, seal, r.Level()
 	if r.HashKeys != nil {
 		b.keys.secrets = r.HashKeys.Secrets()
 	}
-	// Operations hold slices of the charges, so these must not move while later requests are
-	// added. A request with several limits allocates its own.
+	// Operations hold slices of the charges, so these must not move while later requests are added. A request with
+	// several limits allocates its own.
 	if cap(b.charges) < requests {
 		b.charges = make([]engine.Charge, 0, requests)
 	}
 	return b
 }
 
-// Refuse takes the place of Add for a request that is not decided: err is its answer.
+// Refuse replaces Add for a request that is not decided: err is its answer.
 func (b *Batch) Refuse(r *Request, err error) {
 	if b.keys.secrets != nil {
 		b.keys.of(r)
@@ -92,7 +90,7 @@ func (b *Batch) Refuse(r *Request, err error) {
 // Do decides the operations.
 func (b *Batch) Do(ctx context.Context) { Do(ctx, b.rules.Limiter, b.Ops, b.Room()) }
 
-// Room returns Results with the length of Ops.
+// Room returns Results, resized to the length of Ops.
 func (b *Batch) Room() []headgate.Result {
 	if cap(b.Results) < len(b.Ops) {
 		b.Results = make([]headgate.Result, len(b.Ops))
@@ -109,8 +107,8 @@ func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []hea
 	}
 }
 
-// Counted returns what each request is counted under, if that is not its key: the key's hash. It is in
-// memory that is reused.
+// Counted returns for each request the hash that it is counted under, or "" if it is counted under its key. The
+// memory is reused.
 func (b *Batch) Counted() []string { return b.keys.counted }
 
 // End ends the batch.
@@ -135,9 +133,9 @@ func (b *Batch) End() {
 // Lacking reports whether the store has charged something that too few of its replicas have.
 func (b *Batch) Lacking() bool { return b.lacking }
 
-// GiveUp releases the permits that the store has granted, and that too few replicas have: the
-// answer is an error, so that no client knows the holder that was made for it. A client's own
-// holder keeps them: it may have held them before, and can ask again or release them.
+// GiveUp releases permits that the store granted but too few replicas have: the answer is an error, so no client
+// knows the holder id generated for it. A client's own holder id keeps its permits: it may have held them before, and
+// can retry or release them.
 func (b *Batch) GiveUp(ctx context.Context) {
 	var ops []engine.Op
 	for i := range b.plans {
@@ -152,5 +150,5 @@ func (b *Batch) GiveUp(ctx context.Context) {
 			}
 		}
 	}
-	Do(ctx, b.rules.Limiter, ops, make([]headgate.Result, len(ops))) // where that fails, the units are free after the lease time
+	Do(ctx, b.rules.Limiter, ops, make([]headgate.Result, len(ops))) // if that fails, the units are free after the lease time
 }

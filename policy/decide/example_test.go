@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// The routes of the file say which key, cost and policies a request has.
+// The routes of the file define the key, cost and policies of a request.
 func ExampleLimiter_AllowRequest() {
 	config, err := policy.Load("../testdata/limits.yaml")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestFailureModesReachTheLayers: the operations of a request say whether a share of the process may answer,
-// and whether the store is believed after a loss of data: of a policy, a route, items and inline limits.
+// TestFailureModesReachTheLayers: the operations of a policy, a route, items and inline limits say whether a share of
+// the process may answer, and whether the store is trusted after a loss of data.
 func TestFailureModesReachTheLayers(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

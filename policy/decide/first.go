@@ -7,15 +7,15 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// choices is the policy with first that a request has, and the item that names it: an operation has one
-// set of choices.
+// choices is the policy with first of a request, and the item that names it. An operation can have only one set of
+// choices.
 type choices struct {
 	of   *policy.Policy
 	item int
 }
 
-// add notes the choice of a charge. The error is that of a second set of choices, or of a counter that is
-// a choice and has to be charged anyway.
+// add records the choice of a charge. It returns an error for a second set of choices, and for a counter that is a
+// choice and is also charged otherwise.
 func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
 		return &headgate.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
@@ -33,7 +33,7 @@ func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	}
 }
 
-// chosen names the limit that paid, and leaves out the limits of choices that were not made.
+// chosen names the limit that paid, and drops the limits of other choices.
 func (r *Response) chosen(op *engine.Op, at *plan) {
 	d := &r.Decision
 	if len(d.Limits) == 0 {
@@ -56,7 +56,7 @@ func (r *Response) chosen(op *engine.Op, at *plan) {
 	r.Limits, d.Limits = kept, standings
 }
 
-// pays names the limit that paid, as an override of it does.
+// pays names the limit that paid, in the form used by overrides.
 func (r *Response) pays(limit headgate.Limit, name string, owner *policy.Policy) {
 	if !r.Decision.Allowed || r.Paid != "" {
 		return

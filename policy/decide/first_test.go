@@ -47,7 +47,7 @@ func firstLimiter(t *testing.T) (*decide.Limiter, *headgate.Limiter) {
 	return decide.New(config, limiter), limiter
 }
 
-// TestFirst: the first limit with room pays alone. The answer names it and has no limit of another choice.
+// TestFirst: only the first limit with room pays. The answer names it and lists no limit of another choice.
 func TestFirst(t *testing.T) {
 	l, _ := firstLimiter(t)
 	for _, c := range []struct {
@@ -84,7 +84,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestFirstOnceInARequest: a second policy with first, or a choice that is charged anyway, is an error.
+// TestFirstOnceInARequest: a second policy with first, or a choice that is also charged otherwise, is an error.
 func TestFirstOnceInARequest(t *testing.T) {
 	l, _ := firstLimiter(t)
 	for name, items := range map[string][]decide.Item{
@@ -104,7 +104,7 @@ func TestFirstOnceInARequest(t *testing.T) {
 	}
 }
 
-// TestFirstSettles: what a reservation settles belongs to the limit that paid.
+// TestFirstSettles: a reservation settles on the limit that paid.
 func TestFirstSettles(t *testing.T) {
 	l, _ := firstLimiter(t)
 	left := func(policy string) int64 {

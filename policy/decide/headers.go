@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// HeaderLimits returns the limits of an answer for rate-limit headers, the binding one first. It
-// leaves out those that limit nothing, and has none where nothing was decided.
+// HeaderLimits returns the limits of an answer for rate-limit headers, the binding one first, without those that
+// limit nothing. It returns none if nothing was decided.
 func (r *Response) HeaderLimits() []httplimit.Limit {
 	d := &r.Decision
 	if d.Unlimited {
@@ -29,7 +29,7 @@ func (r *Response) HeaderLimits() []httplimit.Limit {
 	})
 }
 
-// Style returns the form of the rate-limit headers: that of the policy.
+// Style returns the policy's style of rate-limit headers.
 func (r *Response) Style() httplimit.Style {
 	if r.Requested == nil {
 		return httplimit.Draft
@@ -37,8 +37,7 @@ func (r *Response) Style() httplimit.Style {
 	return httplimit.Style(r.Requested.Headers)
 }
 
-// WriteHeaders writes the rate-limit headers in the form that the policy names. A denial gets
-// Retry-After and Cache-Control too.
+// WriteHeaders writes the rate-limit headers in the policy's style. A denial also gets Retry-After and Cache-Control.
 func (r *Response) WriteHeaders(h http.Header) {
 	if !r.Decision.Allowed {
 		httplimit.RetryAfter(h, r.Decision.RetryAfter)
@@ -46,8 +45,8 @@ func (r *Response) WriteHeaders(h http.Header) {
 	r.Style().Write(h, r.HeaderLimits()...)
 }
 
-// ReplaceHeaders is WriteHeaders for an allowed request that another server has answered. That
-// server's own rate-limit headers are removed, in every style, unless the policy writes none.
+// ReplaceHeaders is WriteHeaders for an allowed request that another server has answered. It removes that server's
+// own rate-limit headers, in every style, unless the policy writes none.
 func (r *Response) ReplaceHeaders(h http.Header) {
 	if r.Decision.Unlimited || r.Style() == httplimit.Style(policy.HeadersOff) {
 		return

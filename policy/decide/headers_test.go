@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestHeadersAreThoseOfTheServer: middleware by a file writes what the server's front ends write, which is
-// Response.WriteHeaders: all limits, each with the numbers of its own window, in the form of the policy.
+// TestHeadersAreThoseOfTheServer: middleware with a file writes the same headers as the server's front ends
+// (Response.WriteHeaders): all limits, each with the numbers of its own window, in the style of the policy.
 func TestHeadersAreThoseOfTheServer(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

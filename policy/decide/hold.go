@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// hold sets what only the operations of reservations and permits have.
+// hold sets the fields that only operations on reservations and permits have.
 func (r *Request) hold(op *engine.Op) {
 	switch {
 	case r.Kind == engine.OpReserve:
@@ -22,8 +22,8 @@ func (r *Request) hold(op *engine.Op) {
 	}
 }
 
-// estimate lowers the costs of a reserve to what an untouched limit lets pass, where the policy says so:
-// the commit charges the rest.
+// estimate caps the costs of a reserve at the capacity of the limits, if the policy says so: the commit charges the
+// rest.
 func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	if r.Kind != engine.OpReserve || !p.EstimateMax {
 		return
@@ -34,8 +34,8 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	}
 }
 
-// WatchTerms makes the limiter end the reservations of the policies whose terms have passed, also those
-// of processes that are gone, if one of the policies has a term.
+// WatchTerms makes the limiter end overdue reservations, including those of processes that are gone, if a policy has
+// a term.
 func (r *Rules) WatchTerms(policies *policy.Set) {
 	for _, name := range policies.Names() {
 		if p, ok := policies.Get(name); ok && p.Term != nil {
@@ -45,7 +45,7 @@ func (r *Rules) WatchTerms(policies *policy.Set) {
 	}
 }
 
-// ceiling returns the ceiling of an item; 0 for a charge that no item asked for.
+// ceiling returns the ceiling of an item, or 0 for a charge without one.
 func (r *Request) ceiling(item int) int64 {
 	if item >= len(r.Items) {
 		return 0
@@ -53,7 +53,7 @@ func (r *Request) ceiling(item int) int64 {
 	return r.Items[item].Ceiling
 }
 
-// reserves notes the term, the estimate and the ceiling of a charge of a reserve.
+// reserves records the term, the estimate and the ceiling of a charge of a reserve.
 func (at *plan) reserves(kind engine.Kind, c *policy.Charge, ceiling int64) {
 	if kind != engine.OpReserve {
 		return
@@ -64,7 +64,7 @@ func (at *plan) reserves(kind engine.Kind, c *policy.Charge, ceiling int64) {
 	}
 }
 
-// checkCeilings returns the error of a ceiling without a term, or below the units that were asked for.
+// checkCeilings rejects a ceiling without a term, or below the requested units.
 func (at *plan) checkCeilings() error {
 	for i, most := range at.ceilings {
 		if most == 0 || at.term != nil && most >= at.estimates[i] {
@@ -82,8 +82,8 @@ func (at *plan) checkCeilings() error {
 	return nil
 }
 
-// setTerm gives a reserve the shortest term of its policies. Estimates are the units that were asked for of
-// each charge. The error is of a ceiling.
+// setTerm gives a reserve the shortest term of its policies. The estimates are the requested units of each charge.
+// The error is about a ceiling.
 func (at *plan) setTerm(op *engine.Op) error {
 	if err := at.checkCeilings(); err != nil || at.term == nil {
 		return err
@@ -99,7 +99,7 @@ func (at *plan) setTerm(op *engine.Op) error {
 	return nil
 }
 
-// reserveItems sets what a reserve of several items has: a permit among them is held by the reservation's
+// reserveItems sets the fields for a reserve with several items. A permit among them is held under the reservation's
 // id, which no client can guess.
 func reserveItems(op *engine.Op, items int) {
 	op.Listed = items
@@ -108,8 +108,7 @@ func reserveItems(op *engine.Op, items int) {
 	}
 }
 
-// shadow returns the operation of a shadow beside the deciding one: of a reserve, a take, because
-// nothing settles it.
+// shadow returns the operation of a shadow. For a reserve it is a take, because nothing settles it.
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
 	op := engine.Op{
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
@@ -126,12 +125,12 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 	return op
 }
 
-// isHold reports whether the kind is of a permit.
+// isHold reports whether an operation of the kind is about a permit.
 func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
 
-// withoutPermits changes an operation on limits of which no permit can be held, because
-// they deny or allow everything: it then only peeks. A reserve whose limits are all
-// shadows reserves of a limit that allows everything, so that it has an answer to settle.
+// withoutPermits changes an operation on limits without permits, because they deny or allow everything: it then only
+// peeks. A reserve whose limits are all shadows reserves from a limit that allows everything, so that there is an
+// answer to settle.
 func withoutPermits(op *engine.Op, unlimited bool) {
 	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
 	switch {
@@ -145,7 +144,7 @@ func withoutPermits(op *engine.Op, unlimited bool) {
 	}
 }
 
-// hold sets what only reservations and permits answer.
+// hold sets the fields that only reservations and permits answer.
 func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	op, result := &b.Ops[at], &b.Results[at]
 	switch kind {
@@ -176,8 +175,8 @@ func (r *Response) pending(of []int64) {
 	}
 }
 
-// leaseOf returns how long a permit lasts: the shortest lease time of its limits. Where a renewal only begins
-// a term again, that is the term.
+// leaseOf returns how long a permit lasts: the shortest lease time of its limits, or the term if the renewal only
+// restarts a term.
 func leaseOf(op *engine.Op) time.Duration {
 	if op.Kind == engine.OpSettle {
 		return op.Reservation.Term.Within

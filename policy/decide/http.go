@@ -11,30 +11,28 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// AllowRequest charges an HTTP request as its route says, on all policies of the route or
-// on none. A request without a route is allowed, and its decision is Unlimited. The error
-// of a request without a part of the key is an [*httplimit.NoKeyError], unless the route skips such
-// requests.
+// AllowRequest charges an HTTP request on all policies of its route, or on none. A request without a route is
+// allowed, and its decision is Unlimited. If a part of the key is missing, the error is an [*httplimit.NoKeyError],
+// unless the route skips such requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	response, err := l.ofHTTP(r, false, false)
 	return response.Decision, err
 }
 
-// AllowMatch charges a request whose route is known.
+// AllowMatch charges a request whose route is already known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
 	response, err := l.matched(ctx, m, false, false)
 	return response.Decision, err
 }
 
-// ChargeRequest decides as AllowRequest does, for the middleware of package httplimit. The cost of the
-// answer is that of the route's first policy, and the highest of several charges, also where the request
-// is denied; 0 without a route or a key.
+// ChargeRequest decides like AllowRequest, for the middleware of package httplimit. The cost in the answer is the
+// cost of the route's first policy, or the highest of several charges, even if the request is denied. It is 0 without
+// a route or a key.
 //
-// Settle corrects the charge once the response is known: each limit of the route, shadows
-// included, is then charged final units, 0 or more. What a limit was charged beyond that is
-// given back; more is charged, also beyond the limit ([headgate.Charged.Settle]).
-// It is nil if nothing limits the request, if it was not charged, or if settles is false and nothing
-// delays it. Its errors are those of [headgate.Limiter.Allow].
+// Settle corrects the charge once the response is known: each limit of the route, shadows included, is then charged
+// final units, 0 or more. It gives excess units back, and charges missing ones even beyond the limit
+// ([headgate.Charged.Settle]). It is nil if nothing limits the request, if it was not charged, or if settles is false
+// and nothing delays it. It returns the same errors as [headgate.Limiter.Allow].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
 	response, err := l.ofHTTP(r, settles, true)
 	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
@@ -47,8 +45,8 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 	return a, err
 }
 
-// CountedBy describes the key that the binding limit of the answer is counted under, such as "header
-// X-API-Key". It is "" for requests without a route, and for those with one charge.
+// CountedBy describes the key of the answer's binding limit, such as "header X-API-Key". It is "" for requests
+// without a route, and for those with one charge.
 func (r *Request) CountedBy(answer *Response) string {
 	if r.Route == nil || answer.Limits == nil || r.Items == nil {
 		return ""

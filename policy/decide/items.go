@@ -8,15 +8,14 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// itemCharge is a limit of an item. Charge.Key is what the item is counted under.
+// itemCharge is a limit of an item. Charge.Key is the item's key or its hash.
 type itemCharge struct {
 	policy.Charge
 
 	item int
 }
 
-// items appends the operations of a request with several items: one for all limits that decide, and
-// one for each shadow.
+// items appends the operations of a request with several items: one for all deciding limits, and one for each shadow.
 func (b *Batch) items(at *plan) {
 	at.Answers, b.itemCharges = policy.AnyAnswers(), b.itemCharges[:0]
 	settled := at.request.Settled || at.request.Undoable && at.request.Route != nil && at.request.Route.Route.RefundOnError
@@ -42,7 +41,7 @@ func (b *Batch) items(at *plan) {
 	if at.err = at.joinAll(&op, b.itemCharges); at.err != nil {
 		return
 	}
-	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all are shadows: there is an answer to settle
+	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all are shadows: the client needs an answer to settle
 		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: headgate.NoLimit(), Cost: 1}}, 0}
 		at.join(&op, &none)
 	}
@@ -71,12 +70,12 @@ func (b *Batch) items(at *plan) {
 	}
 }
 
-// limitsOf sets the limits of an item: none if the policy of a route has left the file. An inline limit
+// limitsOf collects the limits of an item. There are none if the policy of a route has left the file. An inline limit
 // has no owner.
 func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	p, ok := b.policies.Get(item.Policy)
 	switch {
-	case item.Key == "": // it would be counted under the key of the first
+	case item.Key == "": // otherwise it would be counted under the first item's key
 		return &headgate.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case ok:
 		if at.policy == nil {
@@ -124,8 +123,8 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 	return nil
 }
 
-// join adds a charge to the deciding operation, or its cost to the charge of the same counter, by the
-// smaller of their limits. The item of the larger one has its own limit peeked at beside that.
+// join adds a charge to the deciding operation. If the counter already has a charge, it adds the cost to that charge,
+// under the smaller of the two limits; the larger limit is then peeked at separately.
 func (at *plan) join(op *engine.Op, c *itemCharge) {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
@@ -153,8 +152,8 @@ func (at *plan) join(op *engine.Op, c *itemCharge) {
 	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})
 }
 
-// beside returns the answers of the shadows of a request, and those of the limits of items that were
-// charged by a smaller one.
+// beside returns the answers of a request's shadows, and of the limits of items that were charged under a smaller
+// limit.
 func (b *Batch) beside(at *plan) []ShadowAnswer {
 	answers := make([]ShadowAnswer, 0, at.shadowCount+len(at.own))
 	answer := func(op, item int) ShadowAnswer {

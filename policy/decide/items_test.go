@@ -50,8 +50,8 @@ func ask(t *testing.T, l *decide.Limiter, r decide.Request) decide.Response {
 	return responses[0]
 }
 
-// TestItems: several charges with keys and costs of their own are charged all or none, with the overrides
-// of each key, and the answer says which limit denied.
+// TestItems: several charges with their own keys and costs are charged all or none, with the overrides of each key,
+// and the answer says which limit denied.
 func TestItems(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	both := func(address, plan string) decide.Request {
@@ -84,8 +84,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestItemsOfOneCounter: two items of one counter are one charge of both costs, by the smaller of their
-// limits; the item of the larger one is told what its own has left.
+// TestItemsOfOneCounter: two items of one counter are one charge of both costs, under the smaller of their limits.
+// The item with the larger limit gets the remaining units of its own.
 func TestItemsOfOneCounter(t *testing.T) {
 	own := &decide.Own{Space: "own"}
 	item := func(units int64) decide.Item {
@@ -106,7 +106,7 @@ func TestItemsOfOneCounter(t *testing.T) {
 	}
 }
 
-// TestFailureOfItems: the strictest failure mode is that of all.
+// TestFailureOfItems: the strictest failure mode applies to all.
 func TestFailureOfItems(t *testing.T) {
 	l := itemLimiter(t, func(s engine.Store) engine.Store { return failing{s} })
 	ofAll := func(names ...string) (items []decide.Item) {
@@ -123,8 +123,8 @@ func TestFailureOfItems(t *testing.T) {
 	}
 }
 
-// TestCount: hits are counted where one fixed window is charged, the refused ones too; other limits
-// are charged, or asked about one unit where there are no hits.
+// TestCount: hits are counted, including denied ones, if a single fixed window is charged. Other limits are charged,
+// or peeked at for one unit if there are no hits.
 func TestCount(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	count := func(q decide.Request, cost int64) decide.Response {
@@ -154,8 +154,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestEstimateMax: a reserve of more than a limit ever lets pass takes what it does let pass, and the commit
-// charges the rest.
+// TestEstimateMax: a reserve of more than the capacity takes the capacity, and the commit charges the rest.
 func TestEstimateMax(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

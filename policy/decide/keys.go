@@ -7,20 +7,19 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// hashKeys is the hashes of the keys of one batch, in its memory. Without secrets it has none: keys
-// are counted as they are.
+// hashKeys has the hashes of the keys of one batch, in its memory. Without secrets it is empty: keys are not hashed.
 type hashKeys struct {
 	secrets *keyhash.Secrets
 	buffer  []byte
 	counted []string // the hash of the key of each request
-	names   []string // of the key that is being planned, under each secret
+	names   []string // of the key being planned, under each secret
 }
 
-// of returns the text that a request is counted under, and the key by which it finds overrides. An
-// invalid key stays as it is, so that the store rejects it. The text of a hash as a client's key finds
-// no override: those of that hash are of another key.
+// of returns the text that a request is counted under, and the key for looking up overrides. An invalid key is not
+// changed, so that the store rejects it. A client's key that has the form of a hash finds no override, because
+// overrides of that hash are for another key.
 func (h *hashKeys) of(r *Request) (counted, named string) {
-	if r.Items != nil { // which have keys of their own
+	if r.Items != nil { // each item has its own key
 		h.counted = append(h.counted, "")
 		return "", ""
 	}
@@ -29,7 +28,7 @@ func (h *hashKeys) of(r *Request) (counted, named string) {
 	return counted, named
 }
 
-// text is of for a key whose hash can be known.
+// text is of for a key whose hash may be known.
 func (h *hashKeys) text(key, known string) (counted, named string) {
 	if h.secrets == nil {
 		return key, key
@@ -51,8 +50,8 @@ func (h *hashKeys) text(key, known string) (counted, named string) {
 	return counted, key
 }
 
-// hash returns the hash of a key. It shares the memory of the buffer, whose bytes do not
-// change before the batch ends, also if the buffer grows.
+// hash returns the hash of a key. It shares the memory of the buffer, whose bytes do not change before the batch
+// ends, even if the buffer grows.
 func (h *hashKeys) hash(secret int, key string) string {
 	from := len(h.buffer)
 	h.buffer = h.secrets.Append(h.buffer, secret, key)

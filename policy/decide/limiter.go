@@ -10,11 +10,10 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// Limiter decides requests by the policies and routes of a file. It is safe for use by
-// many goroutines.
+// Limiter decides requests with the policies and routes of a file. It is safe for use by many goroutines.
 //
-// It answers as a server with the same file does, with its failure modes and shadows, and
-// shares the counters of servers and programs on the same store.
+// It gives the same answers as a server with the same file, including failure modes and shadows, and shares counters
+// with servers and programs on the same store.
 type Limiter struct {
 	rules  Rules
 	config *policy.Config
@@ -23,21 +22,21 @@ type Limiter struct {
 // Option is an option of [New].
 type Option func(*Limiter)
 
-// WithHashKeys counts keys under their hashes, as a server with the same --hash-keys-file does.
-// Overrides see the key itself.
+// WithHashKeys counts keys under their hashes, like a server with the same --hash-keys-file. Overrides use the
+// unhashed key.
 func WithHashKeys(secrets *keyhash.File) Option {
 	return func(l *Limiter) { l.rules.HashKeys = secrets }
 }
 
-// WithFailure is the failure mode of requests that bring their limits; the default is deny.
+// WithFailure sets the failure mode of requests with inline limits; the default is deny.
 func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
 
-// WithPressure makes all classes of a policy but the first leave more of its limits while the process runs short of CPU time or memory: at the
-// level n of [pressure.Full], n quarters of the units that they could use otherwise. Pass the method Level of a [pressure.Gate].
+// WithPressure makes all classes of a policy except the first leave more of its limits while the process runs short
+// of CPU time or memory: at level n of [pressure.Full], n quarters of the units that they could otherwise use. Pass
+// the method Level of a [pressure.Gate].
 func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.Pressure = level } }
 
-// New returns a limiter that decides by a file. The headgate.Limiter stays the caller's to
-// close.
+// New returns a limiter that applies a file. The caller closes the headgate.Limiter.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
 	l := &Limiter{config: config, rules: Rules{Limiter: limiter}}
 	for _, option := range options {
@@ -47,31 +46,29 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	return l
 }
 
-// Allow charges the key what a request of the policy costs: one unit, unless the file
-// says otherwise. A denial is a Decision, not an error. The errors are those of
-// [headgate.Limiter.Allow]; an unknown policy is a [*NoPolicyError]. If the
-// decision is not known and the policy's failure mode is allow, the request is allowed.
+// Allow charges the key the cost of a request under the policy: one unit, unless the file sets another cost. A denial
+// is a Decision, not an error. It returns the same errors as [headgate.Limiter.Allow]; an unknown policy is a
+// [*NoPolicyError]. If the decision is not known and the policy's failure mode is allow, the request is allowed.
 func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key})
 }
 
-// AllowN charges the key n units of the policy, or none: n is 0 or more.
+// AllowN charges the key n units of the policy, or none, for n of 0 or more.
 func (l *Limiter) AllowN(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
 
-// Peek answers as AllowN would, and writes nothing.
+// Peek returns the decision that AllowN would make, and writes nothing.
 func (l *Limiter) Peek(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpPeek, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
 
-// Give returns n units that were charged and not used, to shadows too.
+// Give returns n units that were charged and not used, to shadows as well.
 func (l *Limiter) Give(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpGive, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
 
-// Reset forgets what the key has spent of the policy and of its shadows, and reports
-// whether it had spent anything.
+// Reset clears the key's spent units of the policy and its shadows, and reports whether there were any.
 func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, err error) {
 	response := l.do(ctx, &Request{Kind: engine.OpReset, Policy: policy, Key: key})
 	return response.Found, response.Err
@@ -82,11 +79,11 @@ func (l *Limiter) one(ctx context.Context, r *Request) (headgate.Decision, error
 	return response.Decision, response.Err
 }
 
-// giveUpWithin bounds how long a store that hangs holds up the answer to an acquire.
+// giveUpWithin bounds how long a hanging store delays the answer to an acquire.
 const giveUpWithin = time.Second
 
-// Do decides requests in order, in one call of the store for each [engine.MaxOps] operations, and sets
-// responses, which has the same length.
+// Do decides requests in order, with one call to the store for each [engine.MaxOps] operations, and fills responses,
+// which must have the same length.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
 	b := l.rules.Begin(l.config.Policies, len(requests), nil)
 	defer b.End()

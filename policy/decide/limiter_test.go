@@ -46,8 +46,8 @@ func boundLimiter(t *testing.T, options ...headgate.Option) (*decide.Limiter, *h
 	return decide.New(config, limiter), limiter
 }
 
-// TestBoundPoliciesShareCounters: a policy decides with its overrides, and the same policy
-// inside all, and as a headgate.Policy of its name, has the same counter.
+// TestBoundPoliciesShareCounters: a policy decides with its overrides. It has the same counter by itself, under
+// another policy's all, and as a headgate.Policy of its name.
 func TestBoundPoliciesShareCounters(t *testing.T) {
 	ctx := t.Context()
 	for _, options := range [][]headgate.Option{nil, {headgate.WithSpace("own")}} {
@@ -67,8 +67,7 @@ func TestBoundPoliciesShareCounters(t *testing.T) {
 	}
 }
 
-// TestBoundShadowsAndCandidates: neither denies, and a candidate counts apart from the
-// policy's own limit.
+// TestBoundShadowsAndCandidates: neither denies, and a candidate counts separately from the policy's own limit.
 func TestBoundShadowsAndCandidates(t *testing.T) {
 	var shadows []string
 	l, _ := boundLimiter(t, headgate.WithObserver(headgateObserver(&shadows)))
@@ -162,7 +161,7 @@ func TestBoundErrors(t *testing.T) {
 	}
 }
 
-// TestBoundFailureModes fills a store, so that it refuses a new key.
+// TestBoundFailureModes fills a store, so that it rejects a new key.
 func TestBoundFailureModes(t *testing.T) {
 	store, err := memstore.New(memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	if err != nil {
@@ -195,7 +194,7 @@ routes:
 	}
 }
 
-// failing is a store whose server refuses everything, as with a wrong password.
+// failing is a store whose server rejects everything, as with a wrong password.
 type failing struct{ engine.Store }
 
 func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
@@ -204,7 +203,7 @@ func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-// TestBoundFailureAllow: it covers every reason for which the decision is not known, as in a server.
+// TestBoundFailureAllow: the mode allow covers every reason why the decision is not known, as in a server.
 func TestBoundFailureAllow(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: fixed-window, limit: 9, window: 1h, failure: allow}}"))
 	if err != nil {
@@ -225,8 +224,7 @@ func TestBoundFailureAllow(t *testing.T) {
 	}
 }
 
-// TestNoRedisClientIsLinked: a program that reads a file and decides in memory links no
-// client of Redis.
+// TestNoRedisClientIsLinked: a program that reads a file and decides in memory does not link a Redis client.
 func TestNoRedisClientIsLinked(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// headgateObserver appends the name space and the answer of each decided operation.
+// headgateObserver appends the namespace and the answer of each decided operation.
 func headgateObserver(to *[]string) func(context.Context, *engine.Op, *headgate.Result) {
 	return func(_ context.Context, op *engine.Op, r *headgate.Result) {
 		space, _ := op.Subject(0)

@@ -10,35 +10,32 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// plan says which operations of the batch belong to a request, and how their results
-// make its response.
+// plan records which operations of the batch belong to a request, for making its response from their results.
 type plan struct {
 	request *Request
 	policy  *policy.Policy
 	err     error
-	// op is the index of the deciding operation; -1 if all limits are shadows.
+	// op is the index of the deciding operation, or -1 if all limits are shadows.
 	op int
-	// shadows is the index of the first operation of a shadow. Each shadow has one.
+	// shadows is the index of the first shadow operation. Each shadow has one.
 	shadows, shadowCount int
-	// owners are the policies of the limits of the deciding operation; nil if all
-	// belong to the requested policy.
+	// owners are the policies of the deciding operation's limits, or nil if all belong to the requested policy.
 	owners []*policy.Policy
 	policy.Answers
 	cost int64
-	// items are the places of the items of each limit of the deciding operation; nil without items.
+	// items has, for each limit of the deciding operation, the indexes of its items. It is nil without items.
 	items [][]int
-	// own are the limits of items that are charged by a smaller one, and peeks is the index of the first
+	// own are the limits of items that are charged under a smaller limit, and peeks is the index of the first
 	// operation that peeks at one.
 	own   []itemCharge
 	peeks int
-	// term, estimates and ceilings are of a reserve: see setTerm.
+	// term, estimates and ceilings belong to a reserve: see setTerm.
 	term                *engine.Term
 	estimates, ceilings []int64
-	// reports says that the operation before the deciding one begins the term of a reservation again.
+	// reports is true if the operation before the deciding one restarts the term of a reservation.
 	reports bool
 	choices choices
-	// denied is a request of a route without a key: nothing is charged, and it never
-	// passes.
+	// denied is true for a request of a route without a key: nothing is charged, and it never passes.
 	denied bool
 }
 
@@ -66,7 +63,7 @@ func (b *Batch) Add(r *Request) {
 	b.plans = append(b.plans, at)
 }
 
-// named appends the operations of a request that names its policy.
+// named appends the operations of a request that names a policy.
 func (b *Batch) named(at *plan, key, named string) {
 	r := at.request
 	p, ok := b.policies.Get(r.Policy)
@@ -88,7 +85,7 @@ func (b *Batch) named(at *plan, key, named string) {
 	b.charged(at, key, r.Settled)
 }
 
-// Routed returns the request that charges an HTTP request as its route says, on all policies or on none.
+// Routed returns the request that charges an HTTP request on all policies of its route, or on none.
 func Routed(m *route.Match) Request {
 	r := Request{Kind: engine.OpAllow, Route: m, Class: m.Class}
 	if len(m.Items) == 1 {
@@ -105,8 +102,7 @@ func Routed(m *route.Match) Request {
 	return r
 }
 
-// routed appends the operations of a request with a route of one charge. named is the key by which it
-// finds overrides.
+// routed appends the operations of a request whose route has one charge. named is the key for looking up overrides.
 func (b *Batch) routed(at *plan, key, named string) {
 	r := at.request
 	at.denied = r.Route.NoKey != nil
@@ -148,7 +144,7 @@ func (r *Request) op(key string) engine.Op {
 	return op
 }
 
-// ownCost returns the cost of a request that no policy gives a cost.
+// ownCost returns the cost of a request without a policy: its own, or 1.
 func (r *Request) ownCost() int64 {
 	if r.HasCost {
 		return r.Cost
@@ -178,13 +174,13 @@ func (b *Batch) inline(at *plan, key string) {
 	b.Ops = append(b.Ops, op)
 }
 
-// mark tells the layers what a request with a failure mode accepts: a share of the process where the
-// store is away, and with Allow the store's word also where it has lost data.
+// mark tells the layers what a request with a failure mode accepts: with Local, a share of this process while the
+// store is away; with Allow, also the store's answer after it has lost data.
 func mark(op *engine.Op, f policy.Failure) {
 	op.Local, op.Lenient = f == policy.Local, f == policy.Allow
 }
 
-// own returns where and how an inline limit is charged.
+// own returns the namespace and the failure mode of an inline limit.
 func (b *Batch) own(o *Own) Own {
 	if o == nil {
 		return Own{Space: Inline, Failure: b.rules.Failure}
@@ -192,7 +188,7 @@ func (b *Batch) own(o *Own) Own {
 	return *o
 }
 
-// countable changes a count of what cannot be counted: hits of one fixed window can.
+// countable changes an OpCount on limits that cannot count hits: only a single fixed window can.
 func countable(op *engine.Op) {
 	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().CountsHits() {
 		return
@@ -205,7 +201,7 @@ func countable(op *engine.Op) {
 	}
 }
 
-// charge returns a slice with one charge, from the memory of the batch if it has space.
+// charge returns a slice with one charge, from the memory of the batch if it has room.
 func (b *Batch) charge(c engine.Charge) []engine.Charge {
 	if len(b.charges) == cap(b.charges) {
 		return []engine.Charge{c}
@@ -214,8 +210,8 @@ func (b *Batch) charge(c engine.Charge) []engine.Charge {
 	return b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]
 }
 
-// charged appends the operations for the limits of a policy or a route: one for all limits
-// that decide, and one for each shadow.
+// charged appends the operations for the limits of a policy or a route: one for all deciding limits, and one for each
+// shadow.
 func (b *Batch) charged(at *plan, key string, settled bool) {
 	r, limiter := at.request, b.rules.Limiter
 	space := limiter.InSpace(at.policy.Space())
@@ -224,7 +220,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	mark(&op, at.Failure)
 	for i := range b.limits {
 		c := &b.limits[i]
-		if c.Space != "" { // a policy that is not enabled counts nothing
+		if c.Space != "" { // a disabled policy counts nothing
 			c.Space = limiter.InSpace(c.Space)
 		}
 		if r.CountDenied && c.Limit.Algorithm().DeniesAll() {
@@ -301,8 +297,8 @@ func (b *Batch) settle(at *plan) {
 	b.Ops = append(b.Ops, op)
 }
 
-// renew appends the operations that renew the permits of a reservation and begin its term again. One without
-// both is held.
+// renew appends the operations that renew the permits of a reservation and restart its term. A reservation without
+// either counts as held.
 func (b *Batch) renew(at *plan) {
 	held, err := b.open(at.request.Reservation)
 	if err != nil {
@@ -335,7 +331,7 @@ func (b *Batch) open(text string) (*engine.Reservation, error) {
 	return engine.ParseReservation(text)
 }
 
-// textOf returns what settles a reservation.
+// textOf returns the text that settles a reservation.
 func (b *Batch) textOf(held *headgate.Reservation) string {
 	if b.seal != nil {
 		return b.seal.Sign(held.String())

@@ -13,9 +13,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// The operation of a policy waits for its replicas. That of a route waits for what is enough
-// for all its policies, and inside all the policy that is named says what is waited for. Shadows
-// wait for none.
+// The operation of a policy waits for its replicas. A route's operation waits for as many as satisfy all its
+// policies. Under all, the named policy decides how many. Shadows wait for none.
 func TestPoliciesWaitForReplicas(t *testing.T) {
 	const file = `
 policies:

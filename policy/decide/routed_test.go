@@ -33,8 +33,8 @@ routes:
     charge: [{policy: per-ip, key: [{header: X-IP}]}, {policy: per-ip, key: [{header: X-Key}], cost: 2}]
 `
 
-// TestRouteOfSeveralCharges: a request is charged under each key at its cost, or under none; overrides apply by
-// the key of their charge. With hashed keys the answers are the same.
+// TestRouteOfSeveralCharges: a request is charged under each key at its cost, or under none. Overrides apply to the
+// key of their charge. With hashed keys the answers are the same.
 func TestRouteOfSeveralCharges(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(chargedTwice))
 	if err != nil {
@@ -109,7 +109,7 @@ func withoutTimes(header string) string {
 	return strings.Join(limits, ", ")
 }
 
-// TestFinalCostOfSeveralKeys: what a request was charged under each key comes back, or stays, under that key.
+// TestFinalCostOfSeveralKeys: the charge under each key is given back, or stays, under that key.
 func TestFinalCostOfSeveralKeys(t *testing.T) {
 	five := func(*http.Request, httplimit.Response) int64 { return 5 }
 	for _, c := range []struct {

@@ -37,8 +37,8 @@ routes:
   - {match: {path: /quiet}, key: [{header: X-User}], policies: [off, quiet]}
 `
 
-// settling is a middleware by routes with a final cost, on a clock that stands still. Each
-// handler changes the header that the key was read from: the handler owns its request.
+// settling is a middleware with routes and a final cost, on a stopped clock. Each handler changes the header with the
+// key, because the handler owns its request.
 type settling struct {
 	limiter *decide.Limiter
 	handler http.Handler
@@ -82,7 +82,7 @@ func (s *settling) get(target, user string) *httptest.ResponseRecorder {
 	return w
 }
 
-// spent returns what a user has spent of each policy.
+// spent returns the units that a user has spent under each policy.
 func (s *settling) spent(t *testing.T, user string, policies ...string) string {
 	t.Helper()
 	var all []string
@@ -131,8 +131,7 @@ func TestFinalCostByRoutes(t *testing.T) {
 	}
 }
 
-// A request that was denied, or lacks its key, is not settled; nor is one whose rule wants
-// what was charged.
+// A request that was denied or lacks its key is not settled, nor is one whose final cost equals its charge.
 func TestNothingToSettle(t *testing.T) {
 	kept := func(_ *http.Request, o httplimit.Response) int64 { return o.Charged }
 	s := newSettling(t, kept)
@@ -150,7 +149,7 @@ func TestNothingToSettle(t *testing.T) {
 	}
 }
 
-// Shadows are corrected too, and a disabled policy beside them changes nothing.
+// Shadows are corrected too, and a disabled policy in the same request changes nothing.
 func TestFinalCostOfShadows(t *testing.T) {
 	for _, file := range []string{settledPolicies, strings.ReplaceAll(settledPolicies, "shadow: true", "shadow: false")} {
 		config, err := policy.Parse("x.yaml", []byte(file))
@@ -179,8 +178,8 @@ func TestFinalCostOfShadows(t *testing.T) {
 	}
 }
 
-// A final cost below the charge gives back no units that refill has replaced: attempts that turn
-// out not to count let no more through than the burst (known bug 58: 20 failures of 10 at once).
+// A final cost below the charge gives back no units that have refilled since: attempts that do not count in the end
+// let no more pass than the burst (known bug 58: 20 failures of 10 at once).
 func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -228,8 +227,7 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesARoutesPacer: what its request was charged comes back from the pacer and
-// from the limit beside it.
+// TestClientThatLeavesARoutesPacer: its charge is given back to the pacer and to the other limit.
 func TestClientThatLeavesARoutesPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := policy.Parse("x.yaml", []byte(`

@@ -7,26 +7,25 @@ import (
 
 // Shadow is the decision of a shadow limit.
 type Shadow struct {
-	// Owner is the policy that has the limit, and Of the one that has the setting.
+	// Owner is the policy that has the limit, and Of the policy with the setting.
 	Owner, Of *policy.Policy
 	// Request is the index of the request, and Kind its verb.
 	Request int
 	Kind    engine.Kind
-	// Denied is true if the limit would have denied the request. Err is not nil if that
-	// is not known.
+	// Denied is true if the limit would have denied the request. Err is set if that is not known.
 	Denied bool
 	Err    error
-	// Compared is true if both answers are known: Live is whether the request was
-	// allowed, and InForce whether it would have been with the shadow in force. Of the
-	// limits of one shadow the last says it for all; Last is false for the others.
+	// Compared is true if both answers are known: Live is whether the request was allowed, and InForce whether it
+	// would have been with the shadow in force. For a shadow with several limits, the last one has the result for
+	// all; Last is false for the others.
 	Compared, Live, InForce, Last bool
 
 	op, item  int
 	candidate bool
 }
 
-// Shadows returns the decisions of the shadows of all requests, in memory that is reused. responses
-// are those of all requests.
+// Shadows returns the decisions of the shadows of all requests, in memory that is reused. responses has the responses
+// of all requests.
 func (b *Batch) Shadows(responses []Response) []Shadow {
 	request := 0
 	for i := range b.shadows {
@@ -45,9 +44,8 @@ func (b *Batch) Shadows(responses []Response) []Shadow {
 	return b.shadows
 }
 
-// compare sets what the shadow would have changed about the answer to its request. A
-// candidate stands in for the limit of its owner; another shadow stands beside the limits
-// that decide. An answer without the store is no answer of these limits.
+// compare sets how the shadow would have changed the answer to its request. A candidate would replace its owner's
+// limit; another shadow would be added to the deciding limits. An answer without the store does not count.
 func (s *Shadow) compare(live *Response) {
 	s.Last = true
 	if s.Err != nil || live.Err != nil || live.Decision.Promise.Mode == engine.Fallback {
@@ -57,7 +55,7 @@ func (s *Shadow) compare(live *Response) {
 	s.InForce = !s.Denied && (s.Live || s.candidate && s.onlyOwnerDenies(live))
 }
 
-// join makes s say what the shadow before it says too, if both are limits of one shadow.
+// join merges the result of the previous shadow into s, if both are limits of one shadow.
 func (s *Shadow) join(before *Shadow) {
 	if before.Request == s.Request && before.Of == s.Of {
 		s.Compared, s.InForce = s.Compared && before.Compared, s.InForce && before.InForce
@@ -65,8 +63,8 @@ func (s *Shadow) join(before *Shadow) {
 	}
 }
 
-// onlyOwnerDenies reports whether no limit but the owner's denied the request. Where one limit decided,
-// it is the owner's.
+// onlyOwnerDenies reports whether only the owner's limit denied the request. If a single limit decided, it is the
+// owner's.
 func (s *Shadow) onlyOwnerDenies(live *Response) bool {
 	for i := range live.Limits {
 		if l := &live.Limits[i]; l.Policy != s.Owner.Name && l.Decision.RetryAfter > 0 {

@@ -18,8 +18,8 @@ policies:
   stream: {algorithm: concurrency, limit: 1, lease: 30s}
 `
 
-// A reservation that nobody settles is charged the estimate, also where estimate_max had lowered it, and
-// its permit is released. A renewal begins the term again.
+// A reservation that nobody settles is charged the estimate, even if estimate_max had lowered it, and its permit is
+// released. A renewal restarts the term.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := policy.Parse("x.yaml", []byte(termPolicies))
@@ -53,7 +53,7 @@ func TestTerms(t *testing.T) {
 		if r := ask(t, l, renew); r.Err != nil || r.Decision.Allowed {
 			t.Errorf("renewed after its term: %+v", r)
 		}
-		// 150 of 100 are charged: what a commit of as many would give back shows it.
+		// 150 of 100 are charged: the units that a commit would give back show it.
 		if d, err := l.Give(t.Context(), "tokens", "ann", 60); err != nil || d.Remaining != 10 {
 			t.Errorf("%d left after 60 were given back of 150, %v; want 10", d.Remaining, err)
 		}
@@ -66,7 +66,7 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// A ceiling is no lower than what was asked for, also where estimate_max lowers the charge, and needs a term.
+// A ceiling is at least the requested units, even if estimate_max lowers the charge, and needs a term.
 func TestCeilings(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(termPolicies))
 	if err != nil {

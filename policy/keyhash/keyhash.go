@@ -1,9 +1,8 @@
-// Package keyhash replaces keys by keyed hashes, so that addresses and names of people are
-// in no store, log, metric or trace.
+// Package keyhash replaces keys with keyed hashes, so that people's addresses and names do not appear in stores,
+// logs, metrics or traces.
 //
-// The hash is HMAC-SHA256 with a secret, cut to 16 bytes: any two of 10^9 keys have the
-// same hash with a probability below 2^-68. Without the secret, a guessed key cannot be checked
-// against a hash.
+// The hash is HMAC-SHA256 with a secret, truncated to 16 bytes: among 10^9 keys, any two collide with a probability
+// below 2^-68. Without the secret, a guessed key cannot be checked against a hash.
 package keyhash
 
 import (
@@ -22,15 +21,15 @@ import (
 )
 
 const (
-	// Prefix begins the text of a hash: hmac: and 32 hexadecimal digits.
+	// Prefix starts the text of a hash: hmac: and 32 hexadecimal digits.
 	Prefix = "hmac:"
-	// Bytes is how much of HMAC-SHA256 is kept.
+	// Bytes is the number of bytes of HMAC-SHA256 that are kept.
 	Bytes = 16
 	// textBytes is the length of the text.
 	textBytes = len(Prefix) + 2*Bytes
 )
 
-// The bounds of the file.
+// Bounds of the file.
 const (
 	maxSecrets     = 2
 	minSecretBytes = 32
@@ -43,22 +42,22 @@ func Is(text string) bool {
 	return len(text) == textBytes && strings.HasPrefix(text, Prefix) && strings.Trim(text[len(Prefix):], "0123456789abcdef") == ""
 }
 
-// File is the secrets of a file. It is safe for concurrent use. A nil *File has none.
+// File has the secrets of a file. It is safe for concurrent use. A nil *File has none.
 type File struct {
 	path    string
 	current atomic.Pointer[Secrets]
 }
 
-// Open reads a file: one or two secrets, one a line, of 32 to 256 bytes. The first hashes
-// keys; the second is the one before it, under which operators still find keys.
+// Open reads a file with one or two secrets, one a line, of 32 to 256 bytes. The first hashes keys; the second is the
+// previous one, which operators can still use to find keys.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	_, err := f.Reload()
 	return f, err
 }
 
-// Reload reads the file again, and reports whether its secrets have changed. If it has an
-// error, the secrets before stay.
+// Reload reads the file again, and reports whether its secrets have changed. If the file is invalid, the old secrets
+// stay.
 func (f *File) Reload() (changed bool, err error) {
 	texts, err := read(f.path)
 	if err != nil {
@@ -76,7 +75,7 @@ func (f *File) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// Secrets returns the secrets in force; nil if keys are not hashed.
+// Secrets returns the current secrets, or nil if keys are not hashed.
 func (f *File) Secrets() *Secrets {
 	if f == nil {
 		return nil
@@ -84,7 +83,7 @@ func (f *File) Secrets() *Secrets {
 	return f.current.Load()
 }
 
-// read reads the secrets. Errors do not show them.
+// read reads the secrets. Its errors do not contain them.
 func read(path string) (secrets []string, err error) {
 	data, err := files.Read(path, maxFileBytes)
 	if err != nil {
@@ -106,23 +105,23 @@ func read(path string) (secrets []string, err error) {
 	return secrets, nil
 }
 
-// Secrets hash keys. It is immutable.
+// Secrets hashes keys. It is immutable.
 type Secrets struct {
 	texts []string
 	pools []*sync.Pool // of *hasher, one for each secret
 }
 
-// hasher is a hash with its memory, reused so that a key costs no allocation.
+// hasher is a hash with its memory, reused so that hashing a key allocates nothing.
 type hasher struct {
 	hash.Hash
 
 	sum [sha256.Size]byte
 }
 
-// Count is how many secrets there are: 2 while one is exchanged.
+// Count is the number of secrets: 2 during a rotation.
 func (s *Secrets) Count() int { return len(s.pools) }
 
-// Append appends the text of the hash of a key under a secret: 0 is the first.
+// Append appends the text of a key's hash under a secret: 0 is the first.
 func (s *Secrets) Append(to []byte, secret int, key string) []byte {
 	h := s.pools[secret].Get().(*hasher)
 	defer s.pools[secret].Put(h)
@@ -132,7 +131,7 @@ func (s *Secrets) Append(to []byte, secret int, key string) []byte {
 	return hex.AppendEncode(append(to, Prefix...), sum[:Bytes])
 }
 
-// Of returns the hash of a key under a secret. A text that is a hash already is its own.
+// Of returns the hash of a key under a secret. A key that already is a hash is returned unchanged.
 func (s *Secrets) Of(secret int, key string) string {
 	if Is(key) {
 		return key

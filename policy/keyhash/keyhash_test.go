@@ -23,7 +23,7 @@ func open(t *testing.T, text string) (*keyhash.File, error) {
 	return keyhash.Open(path)
 }
 
-// TestHash: the hash is the beginning of HMAC-SHA256, as any other program computes it.
+// TestHash: the hash is the first part of HMAC-SHA256, as any other program computes it.
 func TestHash(t *testing.T) {
 	f, err := open(t, one+"\n"+two+"\n")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestErrors: an error says what is accepted, and shows no secret.
+// TestErrors: an error lists the accepted values and shows no secret.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "0 secrets; accepted: one, or two different ones, one a line"},

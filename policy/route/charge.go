@@ -2,25 +2,25 @@ package route
 
 import "iter"
 
-// Charge is one charge of a route: its policies, under one key and at one cost. A limit that is in
-// several of its policies is charged once.
+// Charge is one charge of a route: its policies, under one key and at one cost. A limit that is in several of its
+// policies is charged once.
 type Charge struct {
 	// Policies are the names of the policies, in order.
 	Policies []string
 	// Key has the parts of the key, 1 to MaxParts.
 	Key []Part
-	// Cost is what a request costs. The zero value leaves that to each policy.
+	// Cost is the cost of a request. The zero value means each policy's own cost.
 	Cost Cost
 }
 
-// MaxParts is how many parts a key has at most.
+// MaxParts is the number of parts that a key can have.
 const MaxParts = 8
 
-// Item is what one charge of a route is for a request.
+// Item is one charge of a route, evaluated for a request.
 type Item struct {
-	// Key is what the request is counted under: the parts, joined.
+	// Key is the key of the request: the parts, joined.
 	Key string
-	// Cost is what the request costs. If HasCost is false, each policy has its own.
+	// Cost is the cost of the request. If HasCost is false, each policy has its own.
 	Cost    int64
 	HasCost bool
 }

@@ -2,16 +2,15 @@ package route
 
 import "strings"
 
-// Class is the class of a route's requests. The zero value names none.
+// Class is the class of a route's requests. The zero value means no class.
 type Class struct {
 	// Name is the class.
 	Name string
-	// Header is the header that names the class, "" if none. Only trusted proxies can set it: the header of
-	// another peer names no class.
+	// Header is the header that names the class, or "". It is read only if a trusted proxy sent it.
 	Header string
 }
 
-// of returns the class of a request; "" if it names none.
+// of returns the class of a request, or "".
 func (c *Class) of(v *view) string {
 	if c.Header == "" {
 		return c.Name
@@ -22,7 +21,7 @@ func (c *Class) of(v *view) string {
 	return strings.TrimSpace(v.Header.Get(c.Header))
 }
 
-// String describes the class; "" if requests have none.
+// String describes the class. It is "" if requests have none.
 func (c *Class) String() string {
 	if c.Header != "" {
 		return "header " + c.Header

@@ -6,10 +6,10 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Proxies says which peers may name their client.
+// Proxies configures which peers are trusted to name their client.
 type Proxies = httplimit.Proxies
 
-// Loopback is the value of trusted_proxies by default: proxies on the same machine.
+// Loopback is the default of trusted_proxies: proxies on the same machine.
 var Loopback = httplimit.Loopback
 
 func within(prefixes []netip.Prefix, address netip.Addr) bool {

@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// Cost is what a request costs. The zero value leaves that to each policy.
+// Cost is the cost of a request. The zero value means each policy's own cost.
 type Cost struct {
-	// Set is true if Units is the cost.
+	// Set reports that Units is the cost.
 	Set   bool
 	Units int64
-	// Header is the header that has the cost, "" if none.
+	// Header is the header with the cost, or "".
 	Header string
-	// Max is the highest cost that a header can name.
+	// Max is the highest cost that a header can set.
 	Max int64
 }
 
-// of returns the cost of a request. A header that is not there leaves the cost to the
-// policies. A number above Max costs Max, and so does a text that is no number: nothing
-// that a caller writes is cheaper than an honest cost. 0 costs 1.
+// of returns the cost of a request. A missing header leaves the cost to the policies. A number above Max costs Max,
+// and so does a text that is not a number, so that no invalid value is cheaper than an honest cost. 0 costs 1.
 func (c *Cost) of(v *view) (units int64, given bool) {
 	if c.Header == "" {
 		return c.Units, c.Set
@@ -34,7 +33,7 @@ func (c *Cost) of(v *view) (units int64, given bool) {
 	return max(units, 1), true
 }
 
-// String describes the cost; "" if each policy has its own.
+// String describes the cost. It is "" if each policy has its own.
 func (c *Cost) String() string {
 	switch {
 	case c.Header != "":

@@ -16,5 +16,5 @@
 //	group.go    the routes of one host and path, by header, query and client
 //	hidden.go   routes that no request reaches
 //	possible.go keys that no request of a route has
-//	explain.go  why a route matches or does not
+//	explain.go  explains why a route matches or does not
 package route

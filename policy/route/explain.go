@@ -5,18 +5,17 @@ import (
 	"fmt"
 )
 
-// nothing stands for a value that the request does not have.
+// nothing is shown for a value that the request does not have.
 const nothing = "nothing"
 
-// Explanation says why a request has the route that it has.
+// Explanation tells why a request has its route.
 type Explanation struct {
 	// Host, Path and Client are the request in normal form.
 	Host, Path, Client string
-	// Match is the route that was found; nil if none was. Parts are the values of the parts of the
-	// key of each of its charges.
+	// Match is the matching route, or nil. Parts are the values of the key parts of each of its charges.
 	Match *Match
 	Parts [][]string
-	// Tried are the routes before it, in order; More is how many of them are left out.
+	// Tried are the routes before it, in order; More is the number of omitted ones.
 	Tried []Tried
 	More  int
 }
@@ -25,14 +24,13 @@ type Explanation struct {
 type Tried struct {
 	Route *Route
 	Index int
-	// Condition is the first condition that did not hold, Wanted what it asks for and
-	// Got what the request has.
+	// Condition is the first condition that did not hold, Wanted the value that it requires and Got the request's
+	// value.
 	Condition   Condition
 	Wanted, Got string
 }
 
-// Explain tries one route after another, and returns the first most of those that did not
-// match.
+// Explain tries one route after another, and returns the first most of the routes that did not match.
 func (t *Table) Explain(r *Request, most int) Explanation {
 	v := t.view(r)
 	e := Explanation{Host: v.host, Path: v.path, Client: v.clientText()}
@@ -60,7 +58,7 @@ func (t *Table) Explain(r *Request, most int) Explanation {
 	return e
 }
 
-// explain says what the condition asks for and what the request has.
+// explain returns the value that the condition requires and the request's value.
 func (tried *Tried) explain(v *view) (wanted, got string) {
 	m := &tried.Route.Match
 	switch tried.Condition {
@@ -89,7 +87,7 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 	}
 }
 
-// shown describes the values of a header or field, at most four of them.
+// shown formats the values of a header or field, at most four of them.
 func shown(values []string) string {
 	if len(values) == 0 {
 		return nothing

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// group has the routes of one host and path. A route with an exact header, an exact field
-// of the query or a client is found by it, so that a path with many routes, one for each
-// customer, costs as much as one with few. Lists have places in the table, in order.
+// group has the routes of one host and path. Routes with an exact header, an exact query field or a client are
+// indexed by it, so that a path with many routes, one for each customer, costs as much as one with few. The lists
+// have indexes in the table, in order.
 type group struct {
 	headers []named
 	queries []named
@@ -15,13 +15,13 @@ type group struct {
 	others  []int
 }
 
-// named has the routes with a condition on one header or field, by its value.
+// named has the routes with a condition on one header or field, by value.
 type named struct {
 	name   string
 	values map[string][]int
 }
 
-// sized has the routes with a condition on a client, by networks of one size.
+// sized has the routes with a condition on a client, by networks of one prefix length.
 type sized struct {
 	bits     int
 	v6       bool
@@ -76,7 +76,7 @@ func (g *group) addClient(network netip.Prefix, place int) {
 	g.clients[i].networks[network] = append(g.clients[i].networks[network], place)
 }
 
-// find appends the lists with routes that the request can match.
+// find appends the lists of routes that the request can match.
 func (g *group) find(lists [][]int, v *view) [][]int {
 	if len(g.others) > 0 {
 		lists = append(lists, g.others)
@@ -98,8 +98,7 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 	return lists
 }
 
-// find appends the list of each value, once for a value that the request repeats: known bug
-// 69.
+// find appends the list for each value, once for a value that the request repeats (known bug 69).
 func (n *named) find(lists [][]int, values []string) [][]int {
 	if len(values) > 1 {
 		values = slices.Compact(slices.Sorted(slices.Values(values)))

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// Hidden is a route that no request reaches, because an earlier one matches all of its
-// requests.
+// Hidden is a route that no request reaches, because an earlier one matches all of its requests.
 type Hidden struct{ Route, By int }
 
-// Hidden returns the routes that an earlier one hides. It compares them two by two, and does not
-// find a route that several hide together.
+// Hidden returns the routes hidden by an earlier one. It compares pairs of routes, and does not find a route that is
+// hidden only by several together.
 func (t *Table) Hidden() (all []Hidden) {
 	for i := range t.Routes() {
 		by := slices.IndexFunc(t.routes[:i], func(r Route) bool { return r.covers(&t.routes[i]) })
@@ -22,7 +21,7 @@ func (t *Table) Hidden() (all []Hidden) {
 	return all
 }
 
-// covers reports whether the route surely applies to every request that the other one matches.
+// covers reports whether the route certainly applies to every request that the other one matches.
 func (r *Route) covers(other *Route) bool {
 	m, o := &r.Match, &other.Match
 	return !r.Skip && m.Host.covers(&o.Host) && m.Path.covers(&o.Path) && m.coversMethods(o) &&
@@ -57,7 +56,7 @@ func (m *Conditions) coversMethods(other *Conditions) bool {
 	return len(m.Methods) == 0 || len(other.Methods) > 0 && !slices.ContainsFunc(other.Methods, func(method string) bool { return !m.allowsMethod(method) })
 }
 
-// covered reports whether each condition holds where the others hold.
+// covered reports whether each condition holds whenever the others hold.
 func covered(conditions, others []Value) bool {
 	return !slices.ContainsFunc(conditions, func(v Value) bool {
 		return !slices.ContainsFunc(others, func(o Value) bool {

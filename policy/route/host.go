@@ -13,8 +13,8 @@ const hostAccepted = `a host without a port, such as api.example.com, or *.examp
 // maxHost is the length of the longest host name in DNS.
 const maxHost = 253
 
-// isHost reports whether a text is a host as a request names it: a name or an address, and
-// perhaps a colon and digits. An IPv6 address is in brackets. No host is one too.
+// isHost reports whether a text is a host as in a request: a name or an address, optionally with a colon and digits.
+// An IPv6 address is in brackets. The empty text is valid too.
 func isHost(text string) bool {
 	name, port, _ := strings.Cut(text, ":")
 	if strings.HasPrefix(text, "[") {
@@ -31,13 +31,13 @@ func isHost(text string) bool {
 	return len(name) <= maxHost+1 && !strings.ContainsFunc(name, notInName) && strings.Trim(port, "0123456789") == ""
 }
 
-// notInName reports whether no name of a host has a character.
+// notInName reports whether a character cannot be in a host name.
 func notInName(c rune) bool {
 	return c < 0x80 && c != '-' && c != '.' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
 }
 
-// normalHost returns a host in small letters, without port and without the dot at the
-// end. An IPv6 address has no brackets, and is as netip writes it.
+// normalHost returns a host in lower case, without port and trailing dot. An IPv6 address has no brackets, and is in
+// the form of netip.
 func normalHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -59,7 +59,7 @@ func normalHost(host string) string {
 // Host is the host of a route. The zero value is any host.
 type Host struct {
 	name string // without the *
-	sub  bool   // all hosts below the name, and not the name itself
+	sub  bool   // all hosts below the name, but not the name itself
 }
 
 // ParseHost reads a host or a pattern such as *.example.com.
@@ -73,7 +73,7 @@ func ParseHost(text string) (Host, error) {
 	return Host{name: normalHost(name), sub: sub}, nil
 }
 
-// String returns the host as it is written; "" for any host.
+// String returns the host as written, or "" for any host.
 func (h Host) String() string {
 	if h.sub {
 		return "*." + h.name

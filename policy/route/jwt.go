@@ -9,13 +9,12 @@ import (
 // maxToken is the length of the longest token that is read.
 const maxToken = 8 << 10
 
-// claim returns a claim of a JSON Web Token: a text, a number or true or false. It is ""
-// if the header has no token, or the token no such claim. readable is false for a token that
-// cannot be read: services behind may read it, and a client could so avoid its key.
+// claim returns a claim of a JSON Web Token: a text, a number, true or false. It is "" if the header has no token, or
+// the token lacks the claim. readable is false for a token that cannot be read: upstreams may accept it, and a client
+// could avoid its key that way.
 //
-// The signature is not verified: anybody can write any claim. A key from a claim keeps
-// honest callers apart; the service behind must reject forged tokens, or a caller gets a
-// fresh key by changing the claim.
+// The signature is not verified, so anybody can write any claim. A key from a claim keeps honest callers apart. The
+// upstream must reject forged tokens, or a caller gets a fresh key by changing the claim.
 func claim(header, name string) (text string, readable bool) {
 	token := header
 	if scheme, rest, ok := strings.Cut(strings.TrimSpace(header), " "); ok && strings.EqualFold(scheme, "Bearer") {
@@ -31,7 +30,7 @@ func claim(header, name string) (text string, readable bool) {
 	}
 }
 
-// claimOf returns a claim of the part of a token that has them.
+// claimOf returns a claim from the payload of a token.
 func claimOf(part, name string) (text string, readable bool) {
 	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(part, "="))
 	if err != nil {
@@ -44,8 +43,8 @@ func claimOf(part, name string) (text string, readable bool) {
 	return scalar(claims[name])
 }
 
-// scalar returns a text without its quotes, or a number or truth value as it is written. readable is
-// false for an object or list.
+// scalar returns a text without its quotes, or a number or boolean as written. readable is false for an object or
+// list.
 func scalar(value json.RawMessage) (text string, readable bool) {
 	switch {
 	case len(value) == 0 || string(value) == "null":

@@ -39,7 +39,7 @@ type Part struct {
 	Name string
 	// Claim is the claim of a token in the header Name.
 	Claim string
-	// V6Prefix is how many bits of an IPv6 client are counted as one client.
+	// V6Prefix is the prefix length of IPv6 networks that count as one client.
 	V6Prefix int
 }
 
@@ -55,15 +55,14 @@ func (p *Part) String() string {
 	}
 }
 
-// value returns the part's value, "" if the request has none. readable is false if the request has
-// one, or may have one, that cannot be read. Of several headers, cookies or fields with one name it
-// is the first.
+// value returns the part's value, or "" if the request has none. readable is false if the request has, or may have, a
+// value that cannot be read. Of several headers, cookies or fields with one name it uses the first.
 func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	switch p.From {
 	case FromPath:
 		return segmentAt(v.path, path.place(p.Name)), true
 	case FromHeader:
-		if p.Name == "Host" { // net/http keeps it apart
+		if p.Name == "Host" { // net/http keeps it separately
 			return v.host, true
 		}
 		return v.Header.Get(p.Name), true
@@ -96,8 +95,8 @@ func (p *Part) network(address netip.Addr) string {
 	return network.String()
 }
 
-// items returns the charges of a request. lack is nil if it has all parts of their keys, or else says
-// which part it lacks: one that cannot be read, or the first.
+// items returns the charges of a request. lack is nil if it has all parts of their keys. Otherwise it names a missing
+// part: an unreadable one if there is any, or else the first.
 func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
 	items = make([]Item, len(r.Charges))
 	for i := range r.Charges {
@@ -136,13 +135,13 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 	return values, lack
 }
 
-// shortened begins the key that takes the place of one that is too long.
+// shortened starts a key that replaces one that is too long.
 const shortened = "sha256:"
 
-// join makes one key of its parts: different parts make different keys.
+// join joins the parts to one key: different parts make different keys.
 func join(values []string) string { return Shortened(headgate.Key(values...)) }
 
-// Shortened returns a key, or for one that is longer than a store takes its SHA-256.
+// Shortened returns the key itself, or its SHA-256 if it is longer than a store accepts.
 func Shortened(key string) string {
 	if len(key) <= engine.MaxKeyBytes {
 		return key

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLongKeysAreHashed: a key that no store takes is replaced by its hash; different
-// parts keep different keys.
+// TestLongKeysAreHashed: a key that is too long for a store is replaced by its hash; different parts keep different
+// keys.
 func TestLongKeysAreHashed(t *testing.T) {
 	long := strings.Repeat("x", engine.MaxKeyBytes)
 	if got := join([]string{long}); got != long {
@@ -35,5 +35,5 @@ func TestTokenIsBounded(t *testing.T) {
 	}
 }
 
-// constant is a charge under one key for all requests.
+// constant is a charge with one key for all requests.
 var constant = []Charge{{Key: []Part{{Name: "all"}}}}

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A client cannot make a part of its key unreadable, so that the route is skipped. What is not there
-// skips it.
+// A client cannot skip the route by making a part of its key unreadable. Only a missing part skips it.
 func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"},
@@ -54,7 +53,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	}
 }
 
-// The first part that is missing is named, with the route's own status.
+// The error names the first missing part, and has the route's own status.
 func TestTheMissingPartIsNamed(t *testing.T) {
 	key := []Part{{From: FromConst, Name: "all"}, {From: FromHeader, Name: "X-API-Key"}, {From: FromClient, V6Prefix: 64}}
 	for status, want := range map[int]int{0: 400, 401: 401} {
@@ -65,7 +64,7 @@ func TestTheMissingPartIsNamed(t *testing.T) {
 	}
 }
 
-// What is no host, or could be two, and queries that net/url does not read, are errors.
+// Texts that are not a host, or could be two, and queries that net/url does not read, are errors.
 func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true, "b\u00fccher.example": true,
@@ -89,7 +88,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A key of one part is that part, so that a deny of a network applies.
+// A key with one part is that part, so that a deny for a network applies.
 func TestAKeyOfOnePartIsThePart(t *testing.T) {
 	for _, part := range []string{"2001:db8::/64", `a\b`, "a:b"} {
 		if got := join([]string{part}); got != part {

@@ -4,8 +4,7 @@ import "net/http"
 
 const nameAccepted = "letters, digits and !#$%&'*+-.^_`|~"
 
-// IsToken reports whether the text can be the name of a header, of a cookie or of a
-// method.
+// IsToken reports whether the text can be the name of a header, a cookie or a method.
 func IsToken(text string) bool {
 	if text == "" || len(text) > 256 {
 		return false
@@ -28,5 +27,5 @@ var tokenBytes = func() (set [256]bool) {
 	return set
 }()
 
-// canonical returns the name under which net/http keeps a header.
+// canonical returns the name under which net/http stores a header.
 func canonical(name string) string { return http.CanonicalHeaderKey(name) }

@@ -13,11 +13,10 @@ const (
 	maxPattern  = 1024
 )
 
-// NormalPath returns a path in the form in which routes compare it, so that no spelling
-// of a path avoids its route. It begins with a slash; each segment is percent-decoded
-// once; empty segments and a slash at the end are left out; the segments . and .. are
-// resolved, and .. stops at the top. A slash that was written as %2F stays a part of its
-// segment and is written %2F, and a percent sign is written %25. Letters keep their case.
+// NormalPath returns a path in the form that routes compare, so that no spelling of a path avoids its route. It
+// begins with a slash; each segment is percent-decoded once; empty segments and a trailing slash are removed; the
+// segments . and .. are resolved, and .. stops at the root. A slash written as %2F stays part of its segment and is
+// written %2F, and a percent sign is written %25. Letters keep their case.
 func NormalPath(path string) string {
 	if isNormal(path) {
 		return path
@@ -35,8 +34,8 @@ func NormalPath(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// isNormal reports whether the path is in normal form for sure: nothing in it is encoded,
-// and no segment is empty or begins with a dot.
+// isNormal reports whether the path is certainly in normal form: nothing in it is encoded, and no segment is empty or
+// begins with a dot.
 func isNormal(path string) bool {
 	if path == "/" {
 		return true
@@ -57,8 +56,7 @@ func isNormal(path string) bool {
 	return true
 }
 
-// decode decodes a segment. A percent sign before anything but two hexadecimal digits
-// stands for itself.
+// decode decodes a segment. A percent sign that is not followed by two hexadecimal digits is kept.
 func decode(segment string) string {
 	if !strings.Contains(segment, "%") {
 		return segment
@@ -82,7 +80,7 @@ func decode(segment string) string {
 
 var encoder = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// encode writes a decoded segment so that different segments stay different.
+// encode encodes a decoded segment so that different segments stay different.
 func encode(segment string) string {
 	if !strings.ContainsAny(segment, "%/") {
 		return segment
@@ -105,7 +103,7 @@ type segment struct {
 
 const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and does not end with it, a segment is a text, * or {name}, ** stands at the end; at most 32 segments and 1024 bytes"
 
-// ParsePath reads a pattern of paths.
+// ParsePath parses a path pattern.
 func ParsePath(text string) (Path, error) {
 	wrong := func(reason string) (Path, error) {
 		return Path{}, format.Invalid("path", format.Quote(text)+reason, pathAccepted)
@@ -149,7 +147,7 @@ func parseSegment(part string) (s segment, ok bool) {
 	return segment{literal: encode(decoded)}, decoded != "" && decoded != "." && decoded != ".." && !strings.ContainsAny(part, "{}*?#")
 }
 
-// String returns the pattern as written; "" for any path.
+// String returns the pattern as written, or "" for any path.
 func (p *Path) String() string { return p.text }
 
 // Has reports whether the pattern has a segment {name}.
@@ -194,7 +192,7 @@ func (p *Path) match(path string) bool {
 	return rest == "" || p.tail
 }
 
-// segmentAt returns the decoded segment at a place of a path in normal form.
+// segmentAt returns the decoded segment at an index of a path in normal form.
 func segmentAt(path string, place int) string {
 	i := 0
 	for part := range strings.SplitSeq(path[1:], "/") {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// MayCount reports whether a request with the charge can be counted under a key, or under one that
-// matches a pattern with *. Hashes of keys, which have hmac: or sha256: in front, are any key's.
+// MayCount reports whether a request with the charge can be counted under a key, or under one that matches a pattern
+// with *. Hashed keys, which start with hmac: or sha256:, can belong to any request.
 func (c *Charge) MayCount(key string) bool {
 	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, shortened) {
 		return true
@@ -56,7 +56,7 @@ func (p *Part) isClient(text string) bool {
 	return err == nil && network.Addr().Is6() && p.network(network.Addr()) == text
 }
 
-// split returns the parts of which headgate.Key makes a key.
+// split splits a key into the parts that headgate.Key joined.
 func split(key string) []string {
 	parts := []string{""}
 	for escaped, rest := false, key; rest != ""; rest = rest[1:] {

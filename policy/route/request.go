@@ -12,24 +12,23 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Request is what a route sees of a request.
+// Request has the properties of an HTTP request that routes use.
 type Request struct {
 	Method string
-	// Host is the host that was asked for, with or without a port.
+	// Host is the requested host, with or without a port.
 	Host string
-	// Path is the path as it was sent, percent-encoded; Query what follows its question
-	// mark.
+	// Path is the path as sent, percent-encoded. Query is the text after its question mark.
 	Path, Query string
 	// Header has the fields under their canonical names, such as X-User.
 	Header http.Header
-	// Peer is the address of the other end of the connection: a proxy or the client.
+	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
-	// Size is the length of the body in bytes, and -1 if it is not known.
+	// Size is the length of the body in bytes, or -1 if unknown.
 	Size int64
 }
 
-// FromHTTP returns the parts of a server's HTTP request that routes match. Targets and hosts
-// that could be read in two ways are an [*headgate.InputError]: see [Request.Check].
+// FromHTTP returns the route request for a server's HTTP request. Ambiguous targets and hosts are an
+// [*headgate.InputError]: see [Request.Check].
 func FromHTTP(r *http.Request) (Request, error) {
 	path := r.URL.EscapedPath()
 	if r.URL.Opaque != "" {
@@ -42,13 +41,13 @@ func FromHTTP(r *http.Request) (Request, error) {
 	return request, request.Check()
 }
 
-// maxFields is the number of fields of the longest query that is read: net/url reads no more.
+// maxFields is the number of query fields that are read. net/url reads no more.
 const maxFields = 10_000
 
-// Check rejects a path that does not begin with a slash, such as that of the target
-// x:http://h/login: an upstream may find another path in it than the routes do. OPTIONS * and
-// the empty path of http://h are accepted. It also rejects a host that is neither a name nor an
-// address with at most one port (known bug 67), and a query with more than 10 000 fields.
+// Check rejects a path that does not begin with a slash, such as in the target x:http://h/login, because an upstream
+// may find another path in it than the routes do. OPTIONS * and the empty path of http://h are accepted. It also
+// rejects a host that is neither a name nor an address with at most one port (known bug 67), and a query with more
+// than 10 000 fields.
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
@@ -63,7 +62,7 @@ func (r *Request) Check() error {
 	return nil
 }
 
-// view is a request in normal form. What few routes need is computed when one needs it.
+// view is a request in normal form. Properties that few routes need are computed on demand.
 type view struct {
 	*Request
 	table  *Table
@@ -72,7 +71,7 @@ type view struct {
 	path   string
 
 	query     url.Values
-	malformed error // of the query
+	malformed error // error of the query
 	client    netip.Addr
 	queried   bool
 	located   bool
@@ -83,7 +82,7 @@ func (t *Table) view(r *Request) view {
 	return view{Request: r, table: t, method: upper(r.Method), host: normalHost(r.Host), path: NormalPath(r.Path)}
 }
 
-// values of the query. Pairs that are not well formed are left out.
+// queryValues returns the values of the query. Malformed pairs are omitted.
 func (v *view) queryValues() url.Values {
 	if !v.queried {
 		v.query, v.malformed = url.ParseQuery(v.Query)
@@ -92,7 +91,7 @@ func (v *view) queryValues() url.Values {
 	return v.query
 }
 
-// clientAddress returns the client's address; the zero Addr if there is none.
+// clientAddress returns the client's address, or the zero Addr.
 func (v *view) clientAddress() netip.Addr {
 	if !v.located {
 		v.client = v.table.proxies.Client(v.Peer, v.Header)
@@ -101,8 +100,8 @@ func (v *view) clientAddress() netip.Addr {
 	return v.client
 }
 
-// cookie returns the first cookie of a name. readable is false if there is one of this name that
-// net/http does not read, such as one with a quote, or one of 3001 cookies.
+// cookie returns the first cookie with a name. readable is false if there is one with this name that net/http does
+// not read, such as one with a quote, or one of 3001 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	c, err := (&http.Request{Header: v.Header}).Cookie(name)
 	if err == nil {
@@ -118,7 +117,7 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	return "", true
 }
 
-// upper returns the method in capital letters, in which nearly all come.
+// upper returns the method in upper case, which nearly all methods already are.
 func upper(method string) string {
 	for i := range len(method) {
 		if c := method[i]; 'a' <= c && c <= 'z' {
@@ -138,8 +137,8 @@ func upperASCII(text string) string {
 	return string(letters)
 }
 
-// SetTarget sets the path and the query from the target of a request line: /path?query, or
-// a whole URL, whose host is set too.
+// SetTarget sets the path and the query from the target of a request line: /path?query, or a whole URL, whose host is
+// set too.
 func (r *Request) SetTarget(target string) {
 	target, _, _ = strings.Cut(target, "#")
 	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {

@@ -10,48 +10,46 @@ import (
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// Route says which requests are charged on which policies.
+// Route maps matching requests to the policies that they are charged on.
 type Route struct {
-	// Match has the conditions of a request. All of them must hold.
+	// Match has the conditions on a request, all of which must hold.
 	Match Conditions
-	// Charges are what a request is charged, all or nothing.
+	// Charges are the charges of a request, all or nothing.
 	Charges []Charge
-	// Skip makes the search go on with the next route if a part of a key is empty. By
-	// default such a request is denied.
+	// Skip continues the search with the next route if a part of a key is empty. By default such a request is denied.
 	Skip bool
-	// EmptyKeyStatus is the status that denies a request without a part of a key; 0
-	// stands for 400.
+	// EmptyKeyStatus is the status for a request without a part of a key; 0 means 400.
 	EmptyKeyStatus int
-	// Upstream is where a gateway sends the requests; nil leaves that to the gateway.
+	// Upstream is where a gateway sends the requests. If it is nil, the gateway decides.
 	Upstream *Upstream
-	// RefundOnError gives units back where the upstream fails before it answers.
+	// RefundOnError gives units back if the upstream fails before it answers.
 	RefundOnError bool
 	// Class is the class of the requests, for policies with classes.
 	Class Class
-	// Line is where the route stands in its file, 0 if in none.
+	// Line is the line of the route in its file, or 0.
 	Line int
 }
 
-// Conditions are the conditions of a route. Those that are not set hold for any request.
+// Conditions are the conditions of a route. An unset condition holds for any request.
 type Conditions struct {
 	Host    Host
 	Path    Path
 	Methods []string
-	// Headers and Query need one value of the header, or of the query's field, to match.
+	// Headers and Query require that one value of the header, or of the query field, matches.
 	Headers, Query []Value
-	// Clients are the networks that the client is in one of.
+	// Clients are networks. The client must be in one of them.
 	Clients []netip.Prefix
 	When    *When
 }
 
-// Value is a condition on a header or on a field of the query.
+// Value is a condition on a header or a query field.
 type Value struct {
 	name    string
 	pattern glob.Pattern
 }
 
-// HeaderValue returns a condition on a header: one of its values matches the pattern, in
-// which * stands for any bytes. The pattern * alone asks whether the header is there.
+// HeaderValue returns a condition on a header: one of its values matches the pattern, in which * matches any bytes.
+// The pattern * only requires that the header is present.
 func HeaderValue(name, pattern string) (Value, error) {
 	if !IsToken(name) {
 		return Value{}, format.Invalid("header", format.Quote(name), nameAccepted)
@@ -59,7 +57,7 @@ func HeaderValue(name, pattern string) (Value, error) {
 	return Value{name: canonical(name), pattern: glob.New(pattern)}, nil
 }
 
-// QueryValue returns the same condition on a field of the query.
+// QueryValue returns the same condition for a query field.
 func QueryValue(name, pattern string) Value { return Value{name: name, pattern: glob.New(pattern)} }
 
 func (v *Value) matches(values []string) bool { return slices.ContainsFunc(values, v.pattern.Match) }
@@ -70,7 +68,7 @@ func (v *Value) String() string { return v.name + "=" + v.pattern.String() }
 // Condition names a condition of a route.
 type Condition string
 
-// The conditions in the order in which a route is tested.
+// The conditions, in the order in which they are checked.
 const (
 	NoMismatch  Condition = ""
 	HostDiffers Condition = "host"
@@ -80,13 +78,12 @@ const (
 	WrongQuery  Condition = "query"
 	WrongClient Condition = "client"
 	WhenIsFalse Condition = "when"
-	// EmptyKey is no condition: the route matches and is skipped, because a part of the
-	// key is empty.
+	// EmptyKey is not a condition: the route matches but is skipped, because a part of the key is empty.
 	EmptyKey Condition = "key"
 )
 
-// mismatch returns the first condition that does not hold. known leaves out host and
-// path, which the table has compared.
+// mismatch returns the first condition that does not hold. known skips host and path, which the table has already
+// compared.
 func (r *Route) mismatch(v *view, known bool) Condition {
 	m := &r.Match
 	switch {
@@ -109,8 +106,8 @@ func (r *Route) mismatch(v *view, known bool) Condition {
 	}
 }
 
-// allowsMethod reports whether the method is in the list. GET stands for HEAD too:
-// servers run the same handler for both.
+// allowsMethod reports whether the list has the method. GET includes HEAD, because servers run the same handler for
+// both.
 func (m *Conditions) allowsMethod(method string) bool {
 	return len(m.Methods) == 0 || slices.Contains(m.Methods, method) || method == "HEAD" && slices.Contains(m.Methods, "GET")
 }

@@ -9,17 +9,16 @@ import (
 // Table finds the first route that matches a request. It is immutable and safe for
 // concurrent use.
 //
-// A search walks the host and the path of the request and looks up its headers, query and
-// client. Its cost does not grow with the number of routes, but with the number of those
-// that agree with the request in host and path and in an exact header, field or client.
+// A search walks the host and the path of the request and looks up its headers, query and client. Its cost does not
+// grow with the number of routes, but with the number of routes that have the same host and path as the request and
+// an equal exact header, field or client.
 type Table struct {
 	routes  []Route
 	proxies Proxies
 	hosts   hosts
 }
 
-// New returns a table of routes, in order. Proxies are those whose X-Forwarded-For is
-// believed.
+// New returns a table of routes, in order. X-Forwarded-For is trusted only from proxies.
 func New(routes []Route, proxies Proxies) *Table {
 	t := &Table{routes: routes, proxies: proxies}
 	for i := range routes {
@@ -34,20 +33,20 @@ func (t *Table) Routes() []Route { return t.routes }
 
 // Match is the route of a request.
 type Match struct {
-	// Route is the route, Index its place in the table.
+	// Route is the route, Index its position in the table.
 	Route *Route
 	Index int
-	// Items are the charges of the route for the request; nil if it lacks a part of a key.
+	// Items are the charges of the route for the request, or nil if the request lacks a part of a key.
 	Items []Item
-	// Class is the class of the request, "" for none.
+	// Class is the class of the request, or "".
 	Class string
-	// NoKey says which part of a key the request lacks: it is denied, and nothing is
-	// charged. It is nil if the request has all.
+	// NoKey names the part of a key that the request lacks: the request is denied, and nothing is charged. It is nil
+	// if no part is missing.
 	NoKey *httplimit.NoKeyError
 }
 
-// Proxies returns the addresses that are trusted to describe the request of their client.
-// Without a table these are the addresses of this machine.
+// Proxies returns the addresses that are trusted to describe their client's request. Without a table these are the
+// addresses of this machine.
 func (t *Table) Proxies() Proxies {
 	if t == nil {
 		return Loopback
@@ -55,7 +54,7 @@ func (t *Table) Proxies() Proxies {
 	return t.proxies
 }
 
-// Find returns the first route that matches; ok is false if none does.
+// Find returns the first matching route; ok is false if there is none.
 func (t *Table) Find(r *Request) (m Match, ok bool) {
 	if t == nil || len(t.routes) == 0 {
 		return Match{}, false
@@ -75,7 +74,7 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 			return Match{}, false
 		}
 		if place == last {
-			continue // it is in several lists
+			continue // the route is in several lists
 		}
 		last = place
 		if t.routes[place].mismatch(&v, true) != NoMismatch {
@@ -87,7 +86,7 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 	}
 }
 
-// next takes the lowest place from the lists, or returns -1 if they are empty.
+// next removes the lowest index from the lists, or returns -1 if they are empty.
 func next(lists [][]int) int {
 	least := -1
 	for i := range lists {
@@ -103,8 +102,8 @@ func next(lists [][]int) int {
 	return place
 }
 
-// match returns the match of a route whose conditions hold; ok is false if the route is
-// skipped. A part that cannot be read skips no route: its client could make it so.
+// match returns the match of a route whose conditions hold; ok is false if the route is skipped. An unreadable part
+// does not skip the route, because clients could use that to avoid it.
 func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
 	m = Match{Route: r, Index: place}
@@ -115,7 +114,7 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
 }
 
-// WhenErrors returns how often a when had an error since the table was made.
+// WhenErrors returns how many evaluations of a when failed since the table was made.
 func (t *Table) WhenErrors() (errors uint64) {
 	if t == nil {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// must returns a value, or panics: the texts of tests are right.
+// must returns a value, or panics: the texts in tests are valid.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -21,7 +21,7 @@ func must[T any](value T, err error) T {
 // pick returns one of the values.
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// randomRoute has conditions of few different values, so that many routes overlap.
+// randomRoute has conditions with few different values, so that many routes overlap.
 func randomRoute(random *rand.Rand) (r Route) {
 	m := &r.Match
 	if host := pick(random, "", "", "a.test", "*.test", "*.a.test", "b.test"); host != "" {
@@ -80,7 +80,7 @@ func randomRequest(random *rand.Rand) Request {
 	return r
 }
 
-// TestTableEqualsLinearSearch compares the table with one route after another.
+// TestTableEqualsLinearSearch compares the table with a linear search.
 func TestTableEqualsLinearSearch(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	found := map[bool]int{}
@@ -113,8 +113,7 @@ func TestEmptyTableFindsNothing(t *testing.T) {
 	}
 }
 
-// A route is tried once, however often the request repeats the header or field that it is
-// found by (known bug 69).
+// A route is tried once, however often the request repeats the header or field in its index (known bug 69).
 func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // an error each time
 	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Charges: constant}}
@@ -134,8 +133,7 @@ func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkFind shows that ten thousand routes cost as much as ten, whatever it is that
-// tells them apart.
+// BenchmarkFind shows that ten thousand routes cost as much as ten, whatever condition distinguishes them.
 func BenchmarkFind(b *testing.B) {
 	forms := []struct {
 		name string

@@ -5,11 +5,11 @@ import "strings"
 // hosts has the routes by host.
 type hosts struct {
 	exact map[string]*trie
-	below map[string]*trie // by the name below which they are
+	below map[string]*trie // by parent domain
 	any   *trie
 }
 
-// add returns the trie of a host, a new one if there was none.
+// add returns the trie of a host, and creates it if needed.
 func (h *hosts) add(host Host) *trie {
 	switch {
 	case host.name == "":
@@ -43,7 +43,7 @@ func (h *hosts) find(host string, visit func(*trie)) {
 		visit(h.any)
 	}
 	if h.below == nil || len(host) > maxHost {
-		return // no DNS name is longer, so no pattern ends such a host
+		return // longer than any DNS name, so no pattern matches
 	}
 	for i := range len(host) {
 		if host[i] == '.' {
@@ -54,15 +54,15 @@ func (h *hosts) find(host string, visit func(*trie)) {
 	}
 }
 
-// trie has the routes of one host by the segments of their paths.
+// trie has the routes of one host by path segment.
 type trie struct {
 	literal map[string]*trie
 	other   *trie  // any segment
 	end     *group // the path ends here
-	tail    *group // whatever follows
+	tail    *group // any rest of the path
 }
 
-// add returns the group of a path, a new one if there was none.
+// add returns the group of a path, and creates it if needed.
 func (t *trie) add(p *Path) *group {
 	for i := range p.segments {
 		if literal := p.segments[i].literal; literal != "" {

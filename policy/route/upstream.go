@@ -9,22 +9,22 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Upstream is a server behind a gateway.
+// Upstream is a server that a gateway forwards requests to.
 type Upstream struct {
 	// Name is its name in the file.
 	Name string
-	// URL has a scheme, http or https, a host and, if requests go below it, a path.
+	// URL has a scheme (http or https), a host and optionally a path that request paths are appended to.
 	URL *url.URL
-	// ClearHTTP2 speaks HTTP/2 in clear text, without HTTP/1.1 before it: h2c://.
+	// ClearHTTP2 uses HTTP/2 in clear text without an upgrade from HTTP/1.1: h2c://.
 	ClearHTTP2 bool
-	// InFlight bounds the requests that a gateway has at the upstream at the same time; nil does not.
+	// InFlight bounds the gateway's concurrent requests to the upstream. nil means no bound.
 	InFlight *adaptive.Config
 }
 
 const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
 
-// ParseUpstream reads the URL of an upstream. The error names the field url. A user and a
-// password are not accepted: they would not be sent.
+// ParseUpstream parses the URL of an upstream. The error names the field url. A user and a password are rejected,
+// because they would not be sent.
 func ParseUpstream(name, text string) (*Upstream, error) {
 	u, err := url.Parse(text)
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {
@@ -37,7 +37,7 @@ func ParseUpstream(name, text string) (*Upstream, error) {
 	return &Upstream{Name: name, URL: u, ClearHTTP2: clear}, nil
 }
 
-// clearHTTP2 is the scheme of HTTP/2 in clear text. No RFC has one; proxies write it so.
+// clearHTTP2 is the scheme of HTTP/2 in clear text. It is not in an RFC, but common among proxies.
 const clearHTTP2 = "h2c"
 
 // reachable reports whether the URL has a host that can be connected to by HTTP.
@@ -47,7 +47,7 @@ func reachable(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == clearHTTP2) && u.Hostname() != "" && u.Opaque == "" && u.User == nil && validPort
 }
 
-// withoutUser leaves out what can be a password.
+// withoutUser removes the part of a URL that can contain a password.
 func withoutUser(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {

@@ -11,12 +11,11 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// The bounds of a when. A unit of cost is one step of the evaluation, or ten bytes that
-// are looked at.
+// Bounds of a when. A unit of cost is one step of the evaluation, or ten bytes read.
 const (
 	maxWhenBytes = 4096
 	maxWhenCost  = 100_000
-	// What the estimate assumes of a request.
+	// Assumptions about a request for the cost estimate.
 	assumedText   = 4096
 	assumedFields = 64
 )
@@ -54,9 +53,8 @@ var environment = func() func() (*cel.Env, error) {
 	return func() (*cel.Env, error) { return env, err }
 }()
 
-// CompileWhen compiles a condition. It rejects one that can cost more than 100 000 units
-// on a request with 64 headers and texts of 4096 bytes. A larger request can reach that
-// bound when it is evaluated, which then ends with an error.
+// CompileWhen compiles a condition. It rejects one that can cost more than 100 000 units on a request with 64 headers
+// and texts of 4096 bytes. On a larger request the evaluation can reach that bound, and then ends with an error.
 func CompileWhen(text string) (*When, error) {
 	env, err := environment()
 	if err != nil {
@@ -93,7 +91,7 @@ func firstIssue(issues *cel.Issues) string {
 	return fmt.Sprintf("column %d: %s", first.Location.Column()+1, message)
 }
 
-// estimator says how large the parts of a request are.
+// estimator estimates the size of the parts of a request.
 type estimator struct{}
 
 // EstimateSize returns the size of a text, or the number of fields of a mapping.
@@ -108,7 +106,7 @@ func (estimator) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	return &cost.SizeEstimate{Max: assumedText}
 }
 
-// EstimateCallCost leaves the cost of calls to the library.
+// EstimateCallCost leaves the cost of calls to the library's defaults.
 func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }
@@ -116,8 +114,8 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
-// Errors returns how many evaluations had an error, such as a header that is not there,
-// or cost too much. The condition then does not hold.
+// Errors returns how many evaluations failed, because of a missing header or too high a cost. The condition then does
+// not hold.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
 // holds evaluates the condition.
@@ -138,8 +136,7 @@ func (w *When) evaluate(v *view) (bool, error) {
 	return held, nil
 }
 
-// variables returns the variables of the request. Those that cost something are computed
-// when an expression needs them.
+// variables returns the variables of the request. Expensive ones are computed on demand.
 func (v *view) variables() map[string]any {
 	if v.values == nil {
 		v.values = map[string]any{

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhenErrorsAreCounted: a condition with an error does not hold and is counted. Those
-// are a header that is not there, and a request on which the condition costs too much.
+// TestWhenErrorsAreCounted: a condition with an error does not hold and is counted. Errors are a missing header, and
+// a request on which the condition costs too much.
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},

@@ -9,31 +9,31 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Decoder puts the values of a file into structs by their yaml tags. It reports every
-// unknown field, field that stands twice and value of a wrong type, and reads the rest.
+// Decoder decodes the values of a file into structs by their yaml tags. It reports every unknown field, duplicate
+// field and value of a wrong type, and decodes the rest.
 type Decoder struct {
 	// Report is called for each error. The message begins with the path of the field.
 	Report func(at Place, message string)
 	// Pause is called for each struct.
 	Pause Pauser
-	// Hints are added to the errors of unknown fields at the top, by their names.
+	// Hints are added to the errors for unknown top-level fields, by name.
 	Hints map[string]string
 }
 
-// NodeReader is a type with more than one form in a file. It is not called for a field
-// without a value.
+// NodeReader is implemented by types with more than one form in a file. ReadNode is not called for a field without a
+// value.
 type NodeReader interface {
 	ReadNode(d *Decoder, n *Node, path []string) (ok bool)
 }
 
-// Breakable is a struct that remembers that one of its fields had an error. The rest of
-// it is then not checked: a field that could not be read would be missed.
+// Breakable is implemented by structs that remember that a field had an error. Their other checks are then skipped,
+// because the unreadable field would be reported as missing.
 type Breakable interface{ MarkBroken() }
 
-// Placed is a struct that remembers its line in the file.
+// Placed is implemented by structs that remember their line in the file.
 type Placed interface{ SetLine(line int) }
 
-// What values of a type accept, for error messages.
+// Accepted values by type, for error messages.
 const (
 	textAccepted   = "a text"
 	numberAccepted = "a whole number: digits alone, without quotes, point or exponent"
@@ -42,10 +42,10 @@ const (
 	fieldsAccepted = "a group of fields"
 )
 
-// fieldsLike returns what a group of fields accepts, with the name of one.
+// fieldsLike describes a group of fields, with the name of one as an example.
 func fieldsLike(name string) string { return fieldsAccepted + " such as {" + name + ": …}" }
 
-// Mismatch reports a value of a wrong type.
+// Mismatch reports a value of the wrong type.
 func (d *Decoder) Mismatch(n *Node, path []string, accepted string) bool {
 	if n.Kind != broken {
 		d.report(n.At, path, lastName(path)+" is "+n.shown()+"; accepted: "+accepted)
@@ -60,8 +60,7 @@ func (d *Decoder) report(at Place, path []string, message string) {
 	d.Report(at, message)
 }
 
-// lastName returns the name of the field at the end of the path, or item for an item of a
-// list.
+// lastName returns the name of the field at the end of the path, or "item" for an item of a list.
 func lastName(path []string) string {
 	if len(path) == 0 {
 		return "the file"
@@ -73,8 +72,8 @@ func lastName(path []string) string {
 	return last
 }
 
-// Decode sets what to points at, and returns false if it reported an error. A field
-// without a value stays unset. A field of type *Node is set to the value as it is.
+// Decode sets the value that to points at, and returns false if it reported an error. A field without a value stays
+// unset. A field of type *Node gets the node itself.
 func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
 	return d.decode(n, reflect.ValueOf(to).Elem(), path)
 }
@@ -94,7 +93,7 @@ func (d *Decoder) decode(n *Node, v reflect.Value, path []string) bool {
 	case reflect.Pointer:
 		to := reflect.New(v.Type().Elem())
 		ok := d.decode(n, to.Elem(), path)
-		if ok || to.Elem().Kind() == reflect.Struct { // a value of a wrong type is none
+		if ok || to.Elem().Kind() == reflect.Struct { // a value of the wrong type is left out
 			v.Set(to)
 		}
 		return ok
@@ -134,7 +133,7 @@ func (d *Decoder) decodeScalar(n *Node, v reflect.Value, path []string) bool {
 	return true
 }
 
-// once reports a field that stands twice in one mapping.
+// once reports a field that appears twice in one mapping.
 func (d *Decoder) once(n *Node, path []string) (pairs []Pair, ok bool) {
 	lines := make(map[string]int, len(n.Pairs))
 	pairs, ok = make([]Pair, 0, len(n.Pairs)), true
@@ -166,7 +165,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	pairs, ok := d.once(n, path)
 	for _, p := range pairs {
 		if len(path) == 0 && strings.HasPrefix(p.Key.Text, "x-") {
-			continue // a place for anchors
+			continue // for anchors
 		}
 		index, known := fields.index[p.Key.Text]
 		if !known {
@@ -182,7 +181,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	return ok
 }
 
-// DidYouMeanField is a hint for a field of a struct that stands alone, without a value.
+// DidYouMeanField returns a hint for a text that is the name of a field, written without a value.
 func DidYouMeanField(n *Node, t reflect.Type) string {
 	if n.Kind != Text || len(fieldsOf(t).index[n.Text]) == 0 {
 		return ""

@@ -12,12 +12,12 @@ import (
 type Error struct {
 	File         string
 	Line, Column int
-	// Message says what is wrong and what is accepted.
+	// Message says what is wrong and which values are accepted.
 	Message string
-	// Excerpt shows the lines around the position, with a mark; "" if there are none.
+	// Excerpt shows the lines around the position, with a marker, or is "".
 	Excerpt string
 
-	placed bool // Line and Column are those of something in the file
+	placed bool // Line and Column are a position in the file
 }
 
 // Error returns one line: file:line:column: message.
@@ -25,12 +25,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// ErrorAt returns an error at a place, or at the first character if that is not known.
+// ErrorAt returns an error at a place, or at the first character if the place is not known.
 func ErrorAt(name string, at Place, message string) *Error {
 	return &Error{File: name, Line: max(at.Line, 1), Column: max(at.Column, 1), Message: message, placed: at.Line > 0}
 }
 
-// Errors are the errors in a file in the order of their positions, at most 100.
+// Errors are the errors in a file, sorted by position, at most 100.
 type Errors []*Error
 
 // Error returns a line for each error.
@@ -53,16 +53,14 @@ func (e Errors) Unwrap() []error {
 
 const maxErrors = 100
 
-// Add appends an error, and drops it where so many were found that they are no longer
-// all from the beginning of the file.
+// Add appends an error. It drops the error if there are already far more than will be shown.
 func (e *Errors) Add(err *Error) {
 	if len(*e) < 100*maxErrors {
 		*e = append(*e, err)
 	}
 }
 
-// Sorted returns the first errors in the order of their positions with excerpts of the
-// file, or nil if there are none.
+// Sorted returns the first errors by position, with excerpts of the file, or nil if there are no errors.
 func (e Errors) Sorted(data []byte) error {
 	if len(e) == 0 {
 		return nil
@@ -80,15 +78,14 @@ func (e Errors) Sorted(data []byte) error {
 	return e
 }
 
-// The size of an excerpt: lines before and after the one with the error, and characters
-// of a line.
+// The size of an excerpt: lines before and after the error's, and characters per line.
 const (
 	excerptLines = 2
 	excerptWidth = 120
 )
 
-// excerpt shows the lines around a position, with a mark under it. Of a long line it
-// shows the part around the position.
+// excerpt shows the lines around a position, with a marker under it. A long line is cut to the part around the
+// position.
 func excerpt(lines []string, line, column int) string {
 	var b strings.Builder
 	for n := max(line-excerptLines, 1); n <= min(line+excerptLines, len(lines)); n++ {

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// structFields are the fields of a struct by their names in a file.
+// structFields are the fields of a struct by name in a file.
 type structFields struct {
 	index map[string][]int
 	names []string // sorted
-	first string   // the one that is declared first
+	first string   // the first declared one
 }
 
 var structs sync.Map // reflect.Type → *structFields
 
-// fieldsOf returns the fields of a struct, those of inlined structs included.
+// fieldsOf returns the fields of a struct, including those of inlined structs.
 func fieldsOf(t reflect.Type) *structFields {
 	if known, ok := structs.Load(t); ok {
 		return known.(*structFields)

@@ -9,8 +9,7 @@ import (
 // maxGuess is the length of the longest name that nearest compares.
 const maxGuess = 64
 
-// DidYouMean returns "; did you mean …?" with the nearest of the names, or "" if none is
-// near.
+// DidYouMean returns "; did you mean …?" with the nearest of the names, or "" if none is near.
 func DidYouMean(given string, names []string) string {
 	if name := nearest(given, names); name != "" {
 		return "; did you mean " + format.Quote(name) + "?"
@@ -18,11 +17,10 @@ func DidYouMean(given string, names []string) string {
 	return ""
 }
 
-// nearest returns the name that the fewest edits make of what was given: a letter put in,
-// left out or replaced, or two neighbours swapped. It returns "" if more than a third of
-// the letters, or more than two, would have to change, and for names of one or two
-// letters. Of several it is the first by the alphabet. The singular for the plural is one
-// edit: "policy" for "policies".
+// nearest returns the name with the fewest edits from given. An edit inserts, deletes or replaces a letter, or swaps
+// two neighbours; singular instead of plural is also one edit: "policy" for "policies". It returns "" if more than a
+// third of the letters, or more than two, would have to change, and for names of one or two letters. Ties go to the
+// alphabetically first name.
 func nearest(given string, names []string) string {
 	if len(given) < 3 || len(given) > maxGuess {
 		return ""
@@ -51,8 +49,7 @@ func singular(name string) string {
 	return name
 }
 
-// distance is the number of edits between two texts: the optimal string alignment
-// distance, by bytes.
+// distance is the number of edits between two texts: the optimal string alignment distance, in bytes.
 func distance(a, b string) int {
 	var rows [3][maxGuess + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]

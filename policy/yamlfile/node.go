@@ -7,28 +7,27 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Node is a value of the file after aliases and merge keys are replaced by what they
-// stand for. An alias shares the node of its anchor, so an error in it shows the place
-// where the value is written.
+// Node is a value of the file, with aliases and merge keys resolved. An alias shares the node of its anchor, so an
+// error in it shows the place where the value is written.
 type Node struct {
 	Kind  Kind
 	At    Place
 	Text  string  // of a scalar, as written
-	Plain bool    // the scalar has neither quotes nor a tag
-	Pairs []Pair  // of a mapping, in the order of the file; a name can be there twice
+	Plain bool    // the scalar has no quotes and no tag
+	Pairs []Pair  // of a mapping, in file order; a name can appear twice
 	Items []*Node // of a list
 
-	size   int // nodes below and with this one, those of aliases counted each time
-	height int // lists and mappings below and with this one
+	size   int // number of nodes in this subtree, counting aliases each time
+	height int // levels of lists and mappings in this subtree
 }
 
 // Pair is a field of a mapping.
 type Pair struct{ Key, Value *Node }
 
-// Place is a line and a column, both from 1. The zero Place is not known.
+// Place is a line and a column, both from 1. The zero Place is unknown.
 type Place struct{ Line, Column int }
 
-// Kind is the type of a value, by YAML 1.2.
+// Kind is the type of a value, as in YAML 1.2.
 type Kind uint8
 
 // The kinds.
@@ -48,17 +47,17 @@ func (k Kind) String() string {
 	return [...]string{"empty", "a text", "a number", "a number", "true or false", "a group of fields", "a list", "broken"}[k]
 }
 
-// Scalar reports whether the node is one word of text, whatever its type.
+// Scalar reports whether the node is a scalar of any type.
 func (n *Node) Scalar() bool { return n.Kind >= Text && n.Kind <= Truth }
 
 var digits = regexp.MustCompile(`^[-+]?[0-9]+$`)
 
-// Whole reports whether the node is a number of digits alone.
+// Whole reports whether the node is a number that consists only of digits.
 func (n *Node) Whole() bool {
 	return (n.Kind == Integer || n.Kind == Float) && digits.MatchString(n.Text)
 }
 
-// Value returns the value of a key, or nil. Of two equal keys the first counts.
+// Value returns the value of a key, or nil. If the key appears twice, the first counts.
 func (n *Node) Value(key string) *Node {
 	for i := range n.Pairs {
 		if n.Pairs[i].Key.Text == key {

@@ -1,5 +1,5 @@
-// Package yamlfile reads the YAML files of operators: policies, users, and the rules of
-// envoyproxy/ratelimit. It knows YAML and no field. Each error has a line and a column.
+// Package yamlfile reads the YAML files of operators: policies, users, and the rules of envoyproxy/ratelimit. It
+// handles YAML only and knows no field names. Each error has a line and a column.
 //
 //	read.go     a text → documents
 //	resolve.go  the library's tree → nodes, within bounds; aliases and merge keys are replaced
@@ -23,15 +23,14 @@ import (
 const (
 	// MaxBytes is the size of the largest file.
 	MaxBytes = 16 << 20
-	// maxDocuments is how many documents a file can have.
+	// maxDocuments is the number of documents that a file can have.
 	maxDocuments = 100
 )
 
-// byteOrderMark is what some editors write at the start of a file.
+// byteOrderMark is written by some editors at the start of a file.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Pauser is called again and again in long work, every few values, and may rest; nil does
-// nothing.
+// Pauser is called every few values during long work, and may yield. It can be nil.
 type Pauser func()
 
 // Pause calls the function.
@@ -44,7 +43,7 @@ func (p Pauser) Pause() {
 // Read reads the documents of a file. A document without a value is [Null]. name is for
 // error messages.
 func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Errors) {
-	// The YAML library is not ours: a text that it panics on must not end a server.
+	// A panic of the YAML library must not end a server.
 	defer func() {
 		if reason := recover(); reason != nil {
 			documents, errs = nil, Errors{ErrorAt(name, Place{}, fmt.Sprintf("not readable as YAML: %v", reason))}
@@ -76,8 +75,8 @@ func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Error
 	return documents, r.errs
 }
 
-// checkText rejects a file that is too long, is not UTF-8, or ends a document before it
-// begins one, which the library would skip.
+// checkText rejects a file that is too long, is not UTF-8, or ends a document before it begins one, which the library
+// would skip.
 func checkText(name string, data []byte) *Error {
 	if len(data) > MaxBytes {
 		return ErrorAt(name, Place{}, "file is larger than 16 MiB")
@@ -100,7 +99,7 @@ func checkText(name string, data []byte) *Error {
 	return nil
 }
 
-// beginning returns the line of "..." if that is the first of a file after comments; 0 otherwise.
+// beginning returns the line of "..." if it comes first in a file after comments, or 0.
 func beginning(data []byte) (line int) {
 	for text := range bytes.Lines(data) {
 		line++
@@ -116,13 +115,13 @@ func beginning(data []byte) (line int) {
 	return 0
 }
 
-// pausingReader pauses before each piece of a text.
+// pausingReader pauses before each chunk of a text.
 type pausingReader struct {
 	from  io.Reader
 	pause Pauser
 }
 
-// pieceBytes is how much of a text is read at once: some ten policies.
+// pieceBytes is the size of a chunk: some ten policies.
 const pieceBytes = 512
 
 // Read implements [io.Reader].

@@ -9,26 +9,26 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// The bounds of a file's values.
+// Bounds of a file's values.
 const (
-	// maxNodes bounds the values of a file with those that aliases repeat: ten aliases of
-	// ten aliases of ten … would fill the memory.
+	// maxNodes bounds the number of values in a file, including those repeated by aliases: ten aliases of ten aliases
+	// of ten … would fill the memory.
 	maxNodes = 4 << 20
-	// maxNesting is the deepest nesting that is read, aliases included.
+	// maxNesting is the deepest accepted nesting, aliases included.
 	maxNesting = 100
 )
 
-// resolver makes nodes of the YAML library's tree.
+// resolver converts the YAML library's tree to nodes.
 type resolver struct {
 	file    string
 	pause   Pauser
-	anchors map[*yaml.Node]*Node // values that were read, and that aliases may repeat
+	anchors map[*yaml.Node]*Node // values already read, for aliases
 	depth   int
 	nodes   int
 	errs    Errors
 }
 
-// broken reports an error and returns the node for a value that could not be read.
+// broken reports an error and returns the node for an unreadable value.
 func (r *resolver) broken(at Place, message string) *Node {
 	if len(r.errs) < maxErrors {
 		r.errs = append(r.errs, ErrorAt(r.file, at, message))
@@ -36,10 +36,10 @@ func (r *resolver) broken(at Place, message string) *Node {
 	return &Node{Kind: broken, At: at}
 }
 
-// count adds to the number of values in the file and reports whether that is too high.
+// count adds to the number of values in the file and reports whether there are too many.
 func (r *resolver) count(at Place, size int) (tooMany bool) {
 	if r.nodes > maxNodes {
-		return true // was reported
+		return true // already reported
 	}
 	if r.nodes += size; r.nodes <= maxNodes {
 		return false
@@ -68,7 +68,7 @@ func (r *resolver) node(from *yaml.Node) *Node {
 	return n
 }
 
-// value reads what is not an alias.
+// value reads a value that is not an alias.
 func (r *resolver) value(at Place, from *yaml.Node) *Node {
 	if from.Style&yaml.TaggedStyle != 0 && (from.Kind != yaml.ScalarNode || from.Tag != textTag) {
 		return r.broken(at, "tag "+format.Quote(from.Tag)+"; accepted: values without a tag, or texts with !!str")
@@ -115,7 +115,7 @@ func scalar(at Place, from *yaml.Node) *Node {
 func (r *resolver) alias(at Place, from *yaml.Node) *Node {
 	n, ok := r.anchors[from.Alias]
 	switch {
-	case !ok: // inside of the value that it stands for
+	case !ok: // inside the value that it refers to
 		return r.broken(at, "no anchor &"+from.Value+" before this alias")
 	case r.count(at, n.size):
 		return &Node{Kind: broken, At: at}
@@ -126,7 +126,7 @@ func (r *resolver) alias(at Place, from *yaml.Node) *Node {
 	}
 }
 
-// contains counts a value inside of n.
+// contains adds the size and height of a child to n.
 func (n *Node) contains(value *Node) {
 	n.size += value.size
 	n.height = max(n.height, value.height+1)
@@ -141,8 +141,8 @@ func (r *resolver) list(at Place, values []*yaml.Node) *Node {
 	return n
 }
 
-// mapping reads the fields of a mapping, whose names and values take turns. Its own fields
-// take precedence over those of merge keys, and an earlier merge key over a later one.
+// mapping reads the fields of a mapping, whose names and values alternate. Its own fields take precedence over those
+// of merge keys, and an earlier merge key over a later one.
 func (r *resolver) mapping(at Place, values []*yaml.Node) *Node {
 	r.pause.Pause()
 	n := &Node{Kind: Mapping, At: at, Pairs: make([]Pair, 0, len(values)/2), size: 1, height: 1}
@@ -171,7 +171,7 @@ func (r *resolver) key(from *yaml.Node) *Node {
 	return key
 }
 
-// sources returns the mappings that a merge key names.
+// sources returns the mappings named by a merge key.
 func (r *resolver) sources(key Place, value *Node) []*Node {
 	sources := []*Node{value}
 	if value.Kind == List {
@@ -188,7 +188,7 @@ func (r *resolver) sources(key Place, value *Node) []*Node {
 	return sources
 }
 
-// merge adds the fields of the sources that the mapping lacks.
+// merge adds fields of the sources that the mapping does not have.
 func (n *Node) merge(sources []*Node) {
 	if len(sources) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// placeOf returns where a value of the YAML library's tree begins.
+// placeOf returns the position of a value in the YAML library's tree.
 func placeOf(n *yaml.Node) Place { return Place{n.Line, n.Column} }
 
 var (
@@ -41,7 +41,7 @@ func fromYAML(name string, data []byte, err error) *Error {
 	return ErrorAt(name, at, message)
 }
 
-// anchors returns what looks like the name of an anchor.
+// anchors returns the texts that look like anchor names.
 func anchors(data []byte) (names []string) {
 	for _, found := range anchorNames.FindAllSubmatch(data, maxErrors) {
 		names = append(names, string(found[1]))

@@ -1,5 +1,4 @@
-// Command lua prints a script of the Redis store as it is put together, with its comments; without a
-// name, the names.
+// Command lua prints an assembled script of the Redis store with its comments or, without a name, the list of names.
 //
 //	go run ./redisstore/lua lookup_bucket
 package main

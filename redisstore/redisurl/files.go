@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// ReadPassword sets the password to that of the file that the URL names, if it names
-// one.
+// ReadPassword sets the password from the file named in the URL, if any.
 func (a *Address) ReadPassword() (err error) {
 	if name := a.Options.Get("password_file"); name != "" {
 		a.Password, err = Secret(name)
@@ -21,7 +20,7 @@ func (a *Address) ReadPassword() (err error) {
 	return err
 }
 
-// WithPasswordFile returns a URL with a file that has the password; "" changes nothing.
+// WithPasswordFile returns a URL with a password file; "" changes nothing.
 func WithPasswordFile(address, file string) string {
 	if file == "" {
 		return address
@@ -33,10 +32,10 @@ func WithPasswordFile(address, file string) string {
 	return address + separator + "password_file=" + url.QueryEscape(file)
 }
 
-// maxSecretBytes bounds the size of a file with a password.
+// maxSecretBytes bounds the size of a password file.
 const maxSecretBytes = 4096
 
-// Secret returns the password in a file, without the newlines at its end.
+// Secret returns the password in a file, without trailing newlines.
 func Secret(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -53,7 +52,7 @@ func Secret(name string) (string, error) {
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-// TLSConfig returns the TLS settings of a URL, nil if its scheme is without TLS.
+// TLSConfig returns the TLS settings of a URL, or nil if its scheme does not use TLS.
 func (a *Address) TLSConfig() (*tls.Config, error) {
 	ca, cert, key := a.Options.Get("ca_file"), a.Options.Get("cert_file"), a.Options.Get("key_file")
 	if !a.TLS {

@@ -1,5 +1,5 @@
-// Package redisurl parses the URLs of stores on Redis. It imports no Redis client, so
-// a program can check the URLs of a configuration without linking one.
+// Package redisurl parses the URLs of stores on Redis. It imports no Redis client, so a program can check the URLs of
+// a configuration without linking one.
 package redisurl
 
 import (
@@ -19,17 +19,17 @@ type Address struct {
 	TLS  bool
 	// Hosts are host:port each, or the path of the socket.
 	Hosts              []string
-	Master             string // the name of the primary that Sentinels watch
+	Master             string // the name of the primary watched by the Sentinels
 	Username, Password string
 	DB                 int
-	// Deadline bounds each call; 0 is not given, and a negative one is none. Package open and
-	// the server have it, and a store that is opened without them has not.
+	// Deadline bounds each call. 0 means not given, and negative means none. It is used by package open and the
+	// server; stores opened without them ignore it.
 	Deadline time.Duration
 	// Options are the parameters after "?".
 	Options url.Values
 }
 
-// Kind is what an address leads to.
+// Kind is the kind of server of an address.
 type Kind string
 
 // The kinds of address.
@@ -46,7 +46,7 @@ var options = []string{
 	"ca_file", "cert_file", "key_file", "server_name",
 }
 
-// schemes are the accepted schemes, each with what it says about the address.
+// schemes are the accepted schemes, each with the address fields that it implies.
 var schemes = map[string]Address{
 	"redis": {}, "rediss": {TLS: true}, "valkey": {}, "valkeys": {TLS: true},
 	"redis+sentinel": {Kind: Sentinel}, "rediss+sentinel": {Kind: Sentinel, TLS: true},
@@ -71,7 +71,7 @@ func Parse(text string) (Address, error) {
 		return a, invalid("store", strconv.Quote(Redacted(text)), acceptedURL)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
-	// The last @ ends the user information: a password may have an unescaped "/".
+	// The last @ ends the user information, because a password may contain an unescaped "/".
 	info := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		info, rest = rest[:at], rest[at+1:]
@@ -85,7 +85,7 @@ func Parse(text string) (Address, error) {
 		return a, invalid("store", "a query that cannot be read", "name=value, joined by &")
 	}
 	for name, values := range a.Options {
-		if strings.Contains(name, "@") { // not shown: what is before it may be part of a password
+		if strings.Contains(name, "@") { // not shown: the text before it may be part of a password
 			return a, invalid("store", "an @ behind a ?", "a ? in a password written %3F")
 		}
 		if !slices.Contains(options, name) || len(values) != 1 {
@@ -124,8 +124,7 @@ func (a *Address) deadline() (err error) {
 	return nil
 }
 
-// Redacted returns a URL for logs, without user and password: what is between the
-// scheme and the last @ is left out.
+// Redacted returns a URL for logs, without user and password: the text between the scheme and the last @ is removed.
 func Redacted(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
 		scheme, _, _ := strings.Cut(text, "://")
@@ -194,8 +193,7 @@ func (a *Address) place(authority, path string) error {
 	return a.database(db)
 }
 
-// hostPort adds the port if there is none. An IPv6 address with a port needs brackets,
-// one without does not.
+// hostPort adds a missing port. An IPv6 address needs brackets only with a port.
 func hostPort(host, port string) (string, error) {
 	full := host
 	if _, _, err := net.SplitHostPort(host); err != nil {
@@ -221,7 +219,7 @@ func (a *Address) database(text string) error {
 	return nil
 }
 
-// Schemes lists how the URLs begin, for error texts.
+// Schemes lists the prefixes of the URLs, for error texts.
 const Schemes = "redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
 
 // Known reports whether a URL has the scheme of a store on Redis.

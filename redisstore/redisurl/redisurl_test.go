@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// An accepted address can be dialled and has what its kind needs. Any other URL is an
-// input error, and no error shows a password.
+// An accepted address can be dialled and has everything that its kind needs. Any other URL is an input error, and no
+// error contains a password.
 func FuzzParse(f *testing.F) {
-	// A word that cannot occur by chance, as "0000" does in a quoted "\x80000".
+	// A word that cannot occur by chance, unlike "0000", which is in a quoted "\x80000".
 	const secret = "swordfish"
 	for _, seed := range []string{
 		"redis://user:swordfish@host:6379/3?prefix=p", "rediss://h", "redis+sentinel://a:1,b,[::1]:3/m?db=2", "redis+cluster://a,b",
@@ -52,7 +52,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A deadline is a span, or none; a text that is neither is not shown.
+// A deadline is a duration, or none. If it is neither, the text is not repeated in the error.
 func TestDeadline(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "?deadline=50ms": 50 * time.Millisecond, "?prefix=a&deadline=1m": time.Minute, "?deadline=1ms": time.Millisecond, "?deadline=none": -1,
@@ -69,7 +69,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// An option that is given has a value, and the database is named once, or twice the same.
+// An option must have a value, and the database is named once, or twice with the same number.
 func TestOptionsSayOneThing(t *testing.T) {
 	for text, want := range map[string]string{
 		"redis://h/2?db=1":                          `store is database "2" and ?db=1; accepted: one of them, or both the same`,

@@ -6,15 +6,14 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// apacheParts are the directives of Apache without an argument that are read. Others are
-// skipped.
+// apacheParts are the Apache directives without an argument that are parsed. All others are skipped.
 var apacheParts = map[byte]part{
 	'h': partClient, 'a': partClient, 't': partTime, 'r': partRequest, 'm': partMethod,
 	'U': partPath, 'q': partQueryMark, 'v': partHost, 'V': partHost, 's': partStatus,
 }
 
-// parseApache reads a LogFormat of Apache: text with %directives. In the file of Apache a
-// quote is written \", here as it is.
+// parseApache parses an Apache LogFormat: text with %directives. Quotes are not escaped here; in Apache's
+// configuration they are written \".
 func parseApache(format string) (*template, error) {
 	t := &template{}
 	for format != "" {
@@ -32,7 +31,7 @@ func parseApache(format string) (*template, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A path is often followed by its query at once, which begins with ?.
+		// A path is often directly followed by its query, which begins with ?.
 		if n := len(t.variables); v.part == partQueryMark && n > 0 && t.variables[n-1].part == partPath && t.variables[n-1].until == "" {
 			t.variables[n-1].part = partTarget
 		} else if err := t.addVariable(v); err != nil {
@@ -43,8 +42,8 @@ func parseApache(format string) (*template, error) {
 	return t, t.finish()
 }
 
-// apacheDirective reads a directive behind its percent sign: conditions and < or >, an
-// argument in braces, and a letter.
+// apacheDirective parses a directive after its percent sign: conditions and < or >, an argument in braces, and a
+// letter.
 func apacheDirective(text string) (v variable, rest string, err error) {
 	wrong := format.Invalid("format", format.Quote("%"+text), "a directive such as %h, %>s or %{User-Agent}i")
 	rest = strings.TrimLeft(text, "!<>,0123456789")

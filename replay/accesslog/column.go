@@ -10,21 +10,21 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// A column is a field of JSON or a column of CSV, and what it has.
+// column is a field of JSON or a column of CSV, and the part of the request that it holds.
 type column struct {
 	variable
 
-	from  string // as it is named in the log
-	path  string // of JSON, as package gjson reads it
-	flat  string // the same with all dots in one name
-	place int    // of CSV
+	from  string // its name in the log
+	path  string // of JSON, in the syntax of package gjson
+	flat  string // the same as one name with dots in it
+	place int    // index in CSV
 
 	named bool // by --field
-	seen  bool // of JSON: a line had it
+	seen  bool // of JSON: some line had it
 }
 
-// columnParts are the fields that --field names, in the order in which they are read: a
-// request line before the parts of it.
+// columnParts are the fields that --field accepts, in the order in which they are read: a request line comes before
+// its parts.
 var columnParts = []struct {
 	name string
 	part part
@@ -86,17 +86,17 @@ func parseFields(texts []string) (all []column, err error) {
 
 // columns reads the columns of a line.
 type columns struct {
-	template // for its setters
+	template // only for its setters
 
 	all []column
-	// any looks a header up that has no column; nil if there is none.
+	// any looks up a header that has no column, or is nil.
 	any func(line, name string) string
-	// others are the headers that any is asked for.
+	// others are the headers to look up with any.
 	others []string
 }
 
-// choose makes the columns: those that were named, and for the other fields the first name
-// that the log has. has reports whether it has a name.
+// choose sets the columns: the ones named by --field and, for all other fields, the first known name that the log
+// has. has reports whether the log has a name.
 func (c *columns) choose(named []column, has func(name string) bool) error {
 	c.all = slices.Clone(named)
 	for _, known := range columnParts {
@@ -131,7 +131,7 @@ func (c *columns) choose(named []column, has func(name string) bool) error {
 	}
 }
 
-// index returns the place of the column of a part, or -1.
+// index returns the index of the column for a part, or -1.
 func (c *columns) index(p part, name string) int {
 	return slices.IndexFunc(c.all, func(other column) bool { return other.part == p && other.name == name })
 }
@@ -159,7 +159,7 @@ func (c *columns) want(headers, cookies map[string]bool) {
 	}
 }
 
-// needed reports whether the value of the column is a part of the requests.
+// needed reports whether the requests need the column's value.
 func (c *column) needed() bool {
 	return c.wanted || c.agent || c.part != partHeader && c.part != partCookie
 }
@@ -175,7 +175,7 @@ func complete(q *Request, hasTime bool) error {
 	return nil
 }
 
-// String lists the columns as --field takes them.
+// String lists the columns in the syntax of --field.
 func (c *columns) String() string {
 	var texts []string
 	for i := range c.all {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// csvLines reads lines of CSV. A record is one line: a quoted value holds no line break.
+// csvLines reads lines of CSV. A record is one line: quoted values cannot contain line breaks.
 type csvLines struct {
 	columns
 
@@ -16,8 +16,8 @@ type csvLines struct {
 	values    []string
 }
 
-// newCSV returns a reader for a file with these names in its first line. Names are
-// separated by commas, semicolons or tabs.
+// newCSV returns a reader for a file with these names in its header. Names are separated by commas, semicolons or
+// tabs.
 func newCSV(named []column, header string) (*csvLines, error) {
 	c := &csvLines{separator: ','}
 	for _, other := range []byte(";\t") {
@@ -67,7 +67,7 @@ func (c *csvLines) read(line string, q *Request) (err error) {
 	return complete(q, hasTime)
 }
 
-// splitCSV appends the values of a line. A value in quotes holds a quote as two.
+// splitCSV appends the values of a line. Within a quoted value, two quotes mean one.
 func splitCSV(values []string, line string, separator byte) ([]string, error) {
 	for {
 		if !strings.HasPrefix(line, `"`) {
@@ -93,7 +93,7 @@ func splitCSV(values []string, line string, separator byte) ([]string, error) {
 	}
 }
 
-// quotedCSV reads a value behind its first quote.
+// quotedCSV reads the rest of a value whose opening quote was read.
 func quotedCSV(text string) (value, rest string, err error) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '"' {

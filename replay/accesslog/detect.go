@@ -15,7 +15,7 @@ type reader interface {
 	want(headers, cookies map[string]bool)
 }
 
-// The format strings with a name. Lines may have more fields behind the last one.
+// The format strings that have a name. Lines may have extra fields at the end.
 var formats = []struct{ name, about, text string }{
 	{traefikFormat, "Traefik's common log", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $count "$router" "$service" ${duration}ms`},
 	{"main", "nginx's main: combined with X-Forwarded-For", `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for"`},
@@ -27,11 +27,10 @@ var formats = []struct{ name, about, text string }{
 	{"haproxy", "HAProxy's httplog, by syslog", `$syslog]: ` + haproxyLog},
 }
 
-// haproxyLog is option httplog of HAProxy. Captured headers are read with the queues. Its times have no
-// zone.
+// haproxyLog is HAProxy's option httplog. Captured headers are read together with the queues. Its times have no zone.
 const haproxyLog = `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`
 
-// The names of formats of fields.
+// The names of formats that consist of named fields.
 const (
 	caddyFormat = "caddy"
 	envoyFormat = "envoy"
@@ -42,13 +41,13 @@ const (
 	cloudflareFormat = "cloudflare"
 )
 
-// fieldFormats are the names of formats whose fields have names.
+// fieldFormats are the names of the formats with named fields.
 var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat}
 
-// FormatAccepted lists what --format accepts.
+// FormatAccepted lists the values that --format accepts.
 const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, caddy, envoy, traefik, cloudflare, json, csv, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
-// parseFormat returns the reader of a format string.
+// parseFormat returns the reader for a format string.
 func parseFormat(text string, more bool) (t *template, err error) {
 	if strings.Contains(text, "$") {
 		t, err = parseNginx(text)
@@ -62,7 +61,7 @@ func parseFormat(text string, more bool) (t *template, err error) {
 	return t, nil
 }
 
-// taken is the format of a file.
+// taken is the format chosen for a file.
 type taken struct {
 	reader
 
@@ -71,8 +70,8 @@ type taken struct {
 	empty bool   // the file has no line, and so no format
 }
 
-// choose returns the format of a file: the one that is named, or the one that reads most
-// of the first lines. An earlier format wins over a later one that reads as many.
+// choose returns the format of a file: the one requested, or the one that matches the most of the first lines. On a
+// tie the earlier format wins.
 func (o *Options) choose(first []string) (taken, error) {
 	named, err := parseFields(o.Fields)
 	if err != nil {
@@ -104,7 +103,7 @@ func (o *Options) choose(first []string) (taken, error) {
 	return o.chooseFields(named, first)
 }
 
-// chooseFields returns the format of lines of JSON or CSV.
+// chooseFields returns the format of lines in JSON or CSV.
 func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	if o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
 		return taken{}, fmt.Errorf("--format %q: accepted: %s", o.Format, FormatAccepted)
@@ -151,7 +150,7 @@ func looksLikeCSV(first []string) bool {
 	return err == nil
 }
 
-// count returns how many lines a format reads.
+// count returns how many of the lines match a format.
 func count(r reader, lines []string) (n int) {
 	for _, line := range lines {
 		q := Request{}

@@ -1,7 +1,7 @@
 // Package accesslog reads access logs as requests in the order of their time.
 //
 //	request.go   one line of a log as a request
-//	fields.go    what a format logs, and what a replay needs of it
+//	fields.go    the fields of a format, and those that a replay needs
 //	template.go  lines by a format string: nginx, Apache, AWS ALB
 //	escape.go    values in quotes
 //	nginx.go     the variables of nginx
@@ -9,13 +9,12 @@
 //	column.go    fields of JSON and columns of CSV by their names
 //	json.go      lines of JSON: Envoy, Caddy, and any other by the names of its fields
 //	csv.go       lines of CSV by the names of its columns
-//	stamp.go     instants in the forms that logs have
-//	detect.go    which format a file has
+//	stamp.go     times in the formats that logs use
+//	detect.go    detects the format of a file
 //	lines.go     a file as lines: plain, gzip or Zstandard
-//	order.go     the requests of one file in order; whole seconds are spread
+//	order.go     sorts the requests of one file; spreads whole seconds
 //	file.go      one file as requests
 //	log.go       several files as one log
 //
-// A line that is not a request is counted, and the first ones are kept. It never ends the
-// reading.
+// Lines that are not requests are counted, and the first few are kept for the report. They never stop the reading.
 package accesslog

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Fields is what the lines of a format have. Each has the time and the path.
+// Fields lists the fields in the lines of a format. Time and path are always present.
 type Fields struct {
 	Client, Method, Host, Query, Size bool
 	// AnyHeader is true if a line has all headers of its request.
 	AnyHeader bool
-	// Headers and Cookies are the names of those that the format has. A header has its
-	// canonical name.
+	// Headers and Cookies are the names of those that the format logs. Header names are canonical.
 	Headers, Cookies map[string]bool
 }
 
@@ -35,9 +34,9 @@ const (
 // Need is a field that a replay needs.
 type Need struct {
 	Kind Kind
-	// Name is that of a header or cookie.
+	// Name is the name of the header or cookie.
 	Name string
-	// By says what needs the field, such as "route 2 (policies.yaml:14)".
+	// By names the part of the policies that needs the field, such as "route 2 (policies.yaml:14)".
 	By string
 }
 
@@ -69,21 +68,21 @@ func (f *Fields) has(n *Need) bool {
 	}
 }
 
-// MissingError says that a log does not have a field that a replay needs.
+// MissingError reports that a log lacks a field that a replay needs.
 type MissingError struct {
 	Need   Need
 	File   string
 	Format string
-	// How is how to log the field, and how to name it to the replay.
+	// How explains how to log the field and how to name it in the replay.
 	How string
 }
 
-// Error names the field, what needs it, and how to log it.
+// Error names the field, the part of the policies that needs it, and how to log it.
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s needs %s, which %s (%s) does not have; %s", e.Need.By, e.Need.String(), e.File, e.Format, e.How)
 }
 
-// how says how to log a field.
+// how explains how to log a field.
 func how(n *Need) string {
 	var nginx, apache string
 	switch n.Kind {
@@ -113,5 +112,5 @@ func how(n *Need) string {
 	return text
 }
 
-// names returns names in order.
+// names returns the names in sorted order.
 func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

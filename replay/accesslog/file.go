@@ -19,13 +19,13 @@ type file struct {
 	order  order
 	close  []func()
 
-	number int64 // of the line read last
+	number int64 // of the last line read
 	stats  Stats
 	out    chan []Request
 	err    error
 }
 
-// open opens the file and finds its format.
+// open opens the file and detects its format.
 func (f *file) open(stdin io.Reader) error {
 	from := stdin
 	if f.name == "-" {
@@ -55,7 +55,7 @@ func (f *file) open(stdin io.Reader) error {
 		return err
 	}
 	f.lines.from = text
-	if empty { // as a log is that was just rotated
+	if empty { // like a log that was just rotated
 		f.format = taken{reader: new(template), about: "empty", empty: true}
 		return nil
 	}
@@ -63,7 +63,7 @@ func (f *file) open(stdin io.Reader) error {
 	return err
 }
 
-// run reads the file and hands its requests on in order.
+// run reads the file and passes on its requests in order.
 func (f *file) run(ctx context.Context) error {
 	var ordered []Request
 	for {
@@ -91,7 +91,7 @@ func (f *file) run(ctx context.Context) error {
 	}
 }
 
-// readLine reads one line. A line that is no request is counted.
+// readLine reads one line. A line that is not a request is counted as bad.
 func (f *file) readLine() error {
 	line, tooLong, err := f.lines.next()
 	switch {

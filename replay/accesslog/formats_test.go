@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at is the instant of most lines below, in µs.
+// at is the time in most lines below, in µs.
 var at = time.Date(2026, time.November, 22, 14, 5, 9, 0, time.UTC).UnixMicro()
 
 var compareAddresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
-// read chooses a format for lines and reads the last one. Headers are what want asks for.
+// read detects the format of lines and reads the last one. It returns the headers that want requests.
 func read(t *testing.T, o Options, want []Need, lines ...string) (Request, taken) {
 	t.Helper()
 	format, err := o.choose(lines)

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// escape writes a value as nginx does in quotes.
+// escape formats a value like nginx does in quotes.
 func escape(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -27,7 +27,7 @@ func escape(text string) string {
 	return b.String()
 }
 
-// render writes a request as a line of combined.
+// render formats a request as a line of combined.
 func render(q *Request) string {
 	target := q.Path
 	if q.Query != "" {
@@ -44,7 +44,7 @@ func render(q *Request) string {
 	return fmt.Sprintf(`%s - - [%s] "%s %s HTTP/1.1" %03d 5 "-" "%s"`, client, stamp, q.Method, escape(target), q.Status, escape(agent))
 }
 
-// FuzzCombined asks that a request that was read, written and read again is the same.
+// FuzzCombined checks that a request that is read, written and read again stays the same.
 func FuzzCombined(f *testing.F) {
 	f.Add(`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /a?b=c HTTP/1.1" 200 5 "-" "x"`)
 	f.Add(`2001:db8::1 - a b [22/Nov/2026:23:59:60 -1130] "get /\x22 HTTP/1.1" 000 - "\"" "\\x41"`)
@@ -56,7 +56,7 @@ func FuzzCombined(f *testing.F) {
 		}
 		var first, second Request
 		if reader.read(line, &first) != nil || first.Host != "" || strings.Contains(first.Path, "?") {
-			return // a host is not a part of a line
+			return // a host is not part of a line
 		}
 		if strings.HasPrefix(first.Path, "-") || !strings.HasPrefix(first.Path, "/") || strings.Contains(first.Query+first.Path, "#") || first.Query == "" && strings.HasSuffix(line, "?") {
 			return
@@ -74,7 +74,7 @@ func FuzzCombined(f *testing.F) {
 	})
 }
 
-// FuzzStamp asks that an instant is read in each form as what package time reads.
+// FuzzStamp checks that a time in each format is parsed like by package time.
 func FuzzStamp(f *testing.F) {
 	f.Add(int64(1795356309250001), 3600)
 	f.Add(int64(1795356309250001), -34200)
@@ -105,7 +105,7 @@ func FuzzStamp(f *testing.F) {
 	})
 }
 
-// FuzzNumberStamp asks that a number is read as an instant of its unit, or is an error.
+// FuzzNumberStamp checks that a number is parsed as a time in its unit, or is an error.
 func FuzzNumberStamp(f *testing.F) {
 	for _, seed := range []string{"1795356309", "1795356309.25", "1795356309250", "1795356309250001", "1795356309250001999", "17953563.", "-1.5"} {
 		f.Add(seed)
@@ -123,7 +123,7 @@ func FuzzNumberStamp(f *testing.F) {
 	})
 }
 
-// FuzzCSV asks that values that are written in quotes are read as they were.
+// FuzzCSV checks that values written in quotes are read back unchanged.
 func FuzzCSV(f *testing.F) {
 	f.Add("a", `b"c`, "d,e", byte(','))
 	f.Add("", ";", "\t", byte(';'))
@@ -140,7 +140,7 @@ func FuzzCSV(f *testing.F) {
 		if err != nil || !slices.Equal(got, values) {
 			t.Errorf("%q was read as %q, %v", values, got, err)
 		}
-		// A text without quotes is cut at its separators, and nothing is lost.
+		// Unquoted text is split at its separators, without loss.
 		if plain := strings.ReplaceAll(a, `"`, ""); true {
 			got, err := splitCSV(nil, plain, separator)
 			if err != nil || strings.Join(got, string(separator)) != plain {
@@ -150,8 +150,8 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// FuzzJSON asks that a line of JSON is a request or an error, and that one that is a
-// request has a path and is read the same beside others.
+// FuzzJSON checks that a line of JSON is either an error or a request with a path, and that requests are parsed the
+// same regardless of the other lines.
 func FuzzJSON(f *testing.F) {
 	const first = `{"ts":1795356309,"uri":"/","client_ip":"203.0.113.7","request":{"headers":{}}}`
 	f.Add(`{"ts":1795356309.25,"uri":"/a?b","client_ip":"::1","method":"GET"}`)
@@ -182,8 +182,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// FuzzLines asks that a file is cut into the lines that it has, however it is read, and
-// that a line too long changes no other.
+// FuzzLines checks that a file is split into its lines, however it is read, and that a line that is too long does not
+// affect others.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 3)
 	f.Add([]byte("\n\n"), 1)
@@ -196,7 +196,7 @@ func FuzzLines(f *testing.F) {
 		whole = append(whole, data...)
 		from, _, err := plain(&stepReader{data: whole, step: step + 512})
 		if err != nil {
-			return // it looks compressed, and is not
+			return // looks compressed, but is not
 		}
 		got, longLines := cut(t, from)
 		if bytes.HasPrefix(whole, []byte{0x1f, 0x8b}) || bytes.HasPrefix(whole, []byte{0x28, 0xb5, 0x2f, 0xfd}) {

@@ -13,17 +13,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The bounds of reading.
+// Limits of reading.
 const (
-	// MaxLine is the length of the longest line. A longer one is a bad line.
+	// MaxLine is the maximum length of a line. A longer line counts as bad.
 	MaxLine = 64 << 10
 	// block is how much of a file is read at once.
 	block = 256 << 10
-	// maxZstdWindow bounds the memory that a file compressed by Zstandard asks for.
+	// maxZstdWindow limits the memory that a Zstandard file can make the reader allocate.
 	maxZstdWindow = 128 << 20
 )
 
-// counted counts the bytes that are read, for progress.
+// counted counts the bytes read, to report progress.
 type counted struct {
 	io.Reader
 
@@ -36,7 +36,7 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacker says of a compressed file that was cut what it is.
+// unpacker turns the error of a truncated compressed file into one that says so.
 type unpacker struct{ io.Reader }
 
 func (u unpacker) Read(p []byte) (int, error) {
@@ -47,8 +47,8 @@ func (u unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// members reads a file of gzip: the parts that gzip has written, one behind the other. What
-// else follows them is an error of its own, and not a part that is cut off.
+// members reads a gzip file, which may be several gzip members one after another. Anything else after a member is
+// reported as its own error, not as truncation.
 type members struct {
 	from *bufio.Reader
 	part *gzip.Reader
@@ -81,21 +81,21 @@ func (m *members) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The first bytes of compressed files, and of a text that says it is UTF-8.
+// The first bytes of compressed files, and the UTF-8 byte order mark.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"
 	mark      = "\xef\xbb\xbf"
 )
 
-// skipMark skips a byte order mark at the beginning of a text.
+// skipMark skips a byte order mark at the start of a text.
 func skipMark(text *bufio.Reader) {
-	if head, _ := text.Peek(len(mark)); string(head) == mark { // an error comes again
+	if head, _ := text.Peek(len(mark)); string(head) == mark { // an error is returned again by the next read
 		_, _ = text.Discard(len(mark))
 	}
 }
 
-// plain returns the text of a file that is plain or compressed, by its first bytes.
+// plain returns the text of a file, decompressed if its first bytes say that it is compressed.
 func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	buffered := bufio.NewReaderSize(r, block)
 	head, err := buffered.Peek(4)
@@ -120,8 +120,8 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	}
 }
 
-// firstLines returns up to 100 lines at the beginning of a file, without reading them.
-// empty says that the file has none.
+// firstLines returns up to 100 lines from the start of a file, without consuming them. empty reports that the file
+// has none.
 func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	head, err := r.Peek(MaxLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -139,20 +139,20 @@ func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	return lines, err != nil && len(lines) == 0, nil
 }
 
-// lines cuts a file into lines. A block of the file is one string, and its lines are parts
-// of it: a line costs no allocation.
+// lines splits a file into lines. A block of the file is one string and its lines are substrings of it, so that a
+// line costs no allocation.
 type lines struct {
 	from   *bufio.Reader
 	buffer []byte
-	rest   int  // bytes at the beginning of buffer, of a line that has not ended
-	long   bool // the line that has not ended is too long, and is dropped
+	rest   int  // bytes at the start of buffer that belong to an unfinished line
+	long   bool // the unfinished line is too long, and is dropped
 	text   string
 	ended  bool
-	failed error // that of reading, behind the lines of text
+	failed error // a read error, returned after the lines of text
 }
 
-// next returns the next line; tooLong is true instead for one that is longer than MaxLine.
-// The error is io.EOF at the end.
+// next returns the next line. For a line longer than MaxLine it returns tooLong instead. The error is io.EOF at the
+// end.
 func (l *lines) next() (line string, tooLong bool, err error) {
 	for {
 		if end := strings.IndexByte(l.text, '\n'); end >= 0 {
@@ -175,8 +175,8 @@ func (l *lines) next() (line string, tooLong bool, err error) {
 	}
 }
 
-// fill reads a block and keeps the line that it cuts for the next one. tooLong is true if a
-// line that is too long has ended.
+// fill reads a block and keeps the unfinished line at its end for the next block. tooLong reports that a line that is
+// too long has ended.
 func (l *lines) fill() (tooLong bool, err error) {
 	if l.buffer == nil {
 		l.buffer = make([]byte, block)
@@ -185,7 +185,7 @@ func (l *lines) fill() (tooLong bool, err error) {
 	for n < len(l.buffer) && !l.ended && l.failed == nil {
 		more, err := l.from.Read(l.buffer[n:])
 		n += more
-		// A compressed file that was cut is an error, not an end.
+		// A truncated compressed file is an error, not the end.
 		if l.ended = err == io.EOF; err != nil && !l.ended { //nolint:errorlint // Read returns io.EOF itself
 			l.failed = err
 		}

@@ -12,30 +12,29 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// The bounds of a log.
+// Limits of a log.
 const (
-	// MaxFiles is how many files one log can have.
+	// MaxFiles is the maximum number of files in a log.
 	MaxFiles = 256
-	// batchSize is how many requests are handed on at once.
+	// batchSize is how many requests are passed on at once.
 	batchSize = 4096
-	// mostReach and leastReach are how many lines ahead an earlier request is looked for in
-	// each file: all files together keep about twice mostReach requests in memory.
+	// mostReach and leastReach bound how many lines are read ahead in each file to find earlier requests. All files
+	// together keep about twice mostReach requests in memory.
 	mostReach  = 16 << 10
 	leastReach = 512
 )
 
-// Options say how logs are read.
+// Options configure how logs are read.
 type Options struct {
-	// Format is the name of a format or a format string; "" finds it in the first lines.
+	// Format is the name of a format or a format string. If it is "", the format is detected from the first lines.
 	Format string
 	// Fields name the fields of JSON and the columns of CSV, each as NAME=FIELD.
 	Fields []string
-	// Host is the host of all requests of logs that name none.
+	// Host is the host of the requests in logs that do not record it.
 	Host string
-	// From and Until bound the requests that are read, in µs since 1970; 0 is no bound. A
-	// request at Until is left out.
+	// From and Until limit the requests to those in [From, Until), in µs since 1970; 0 means no limit.
 	From, Until int64
-	// KeepBad is how many of the bad lines are kept.
+	// KeepBad is how many bad lines are kept for the report.
 	KeepBad int
 }
 
@@ -43,44 +42,43 @@ type Options struct {
 type BadLine struct {
 	File string `json:"file"`
 	Line int64  `json:"line"`
-	// Reason says what is wrong.
+	// Reason is the reason.
 	Reason string `json:"reason"`
 }
 
-// Stats is what was read.
+// Stats counts the lines and requests that were read.
 type Stats struct {
-	// Lines is how many lines the files have, without empty ones.
+	// Lines is the number of lines in the files, without empty ones.
 	Lines int64 `json:"lines"`
-	// Requests is how many of them were handed on, in order.
+	// Requests is the number of requests passed on, in order.
 	Requests int64 `json:"requests"`
-	// Outside is how many are not between From and Until.
+	// Outside is the number of requests outside of From and Until.
 	Outside int64 `json:"outside,omitempty"`
-	// Bad is how many are no request, and FirstBad the first of them in each file.
+	// Bad is the number of lines that are not requests, and FirstBad the first of them in each file.
 	Bad      int64     `json:"bad"`
 	FirstBad []BadLine `json:"first_bad,omitempty"`
-	// Late is how many came so long behind requests of later instants that they were taken
-	// at the instant that was reached.
+	// Late is the number of requests that came too late in the file to be sorted. Their time was set to that of the
+	// request before them.
 	Late int64 `json:"late"`
-	// Spread says that a file has whole seconds alone, and that its requests are spread
-	// evenly over each second.
+	// Spread reports that a file has times in whole seconds only, so that its requests were spread evenly over each
+	// second.
 	Spread bool `json:"spread"`
-	// First and Last are the first and last instants, in µs since 1970.
+	// First and Last are the times of the first and last request, in µs since 1970.
 	First int64 `json:"first_us"`
 	Last  int64 `json:"last_us"`
 }
 
-// Log is several files as one. It is read once.
+// Log reads several files as one. It can be read only once.
 type Log struct {
 	options Options
 	files   []*file
 	needs   []Need
 	read    atomic.Int64 // bytes
-	size    int64        // of all files; 0 if it is not known
+	size    int64        // of all files, or 0 if unknown
 	stats   Stats
 }
 
-// Open opens the files and finds their formats. The name - is standard input. Close closes
-// them.
+// Open opens the files and detects their formats. The name - is standard input. Close closes them.
 func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 	if len(names) > MaxFiles {
 		return nil, format.Invalid("files", format.Quote(fmt.Sprint(len(names))), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
@@ -119,11 +117,10 @@ func (l *Log) Formats() (texts []string) {
 	return texts
 }
 
-// Name returns the name of the file at a place.
+// Name returns the name of the file with an index.
 func (l *Log) Name(place int) string { return l.files[place].name }
 
-// Want asks for what a replay needs. The error is a [*MissingError] if a file does not have
-// it.
+// Want requests a field that a replay needs. It returns a [*MissingError] if a file does not have the field.
 func (l *Log) Want(needs []Need) error {
 	headers, cookies := map[string]bool{}, map[string]bool{}
 	l.needs = needs
@@ -141,7 +138,7 @@ func (l *Log) Want(needs []Need) error {
 		}
 		switch n.Kind {
 		case Client:
-			// A log that has these shows a client behind a trusted proxy, as the server sees it.
+			// A log with these shows a client behind a trusted proxy the same way the server sees it.
 			headers["X-Forwarded-For"], headers["Forwarded"], headers["X-Real-Ip"] = true, true, true
 		case Head:
 			headers[canonical(n.Name)] = true
@@ -156,16 +153,15 @@ func (l *Log) Want(needs []Need) error {
 	return nil
 }
 
-// Progress returns how many bytes were read, and how many there are; 0 if that is not known.
-// It is safe for use while Run runs.
+// Progress returns the number of bytes read and the total, which is 0 if unknown. It is safe to call while Run runs.
 func (l *Log) Progress() (read, size int64) { return l.read.Load(), max(l.size, 0) }
 
-// Stats returns what was read. It is complete after Run.
+// Stats returns the counts. They are complete after Run.
 func (l *Log) Stats() Stats { return l.stats }
 
-// Run calls each with the requests in the order of their time; those of one instant are in
-// the order of files and lines. each may keep the slice. Run returns the first error of
-// each, or of a file that cannot be read, and an error if the log has no request.
+// Run calls each with batches of requests in order of time; requests with the same time are in the order of files and
+// lines. each may keep the slice. Run returns the first error of each, the error of a file that cannot be read, or an
+// error if the log has no requests.
 func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -200,8 +196,8 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	return err
 }
 
-// unseen is the error for a field of JSON that was named, and is needed, and that no line of
-// any file had. Lines may leave a field out, so that only all of them together show this.
+// unseen returns the error for a JSON field that was named by --field, is needed, and occurred in no line of any
+// file. Lines may omit a field, so that this is known only after all of them.
 func (l *Log) unseen() error {
 	for i := range l.needs {
 		n := &l.needs[i]
@@ -212,7 +208,7 @@ func (l *Log) unseen() error {
 	return nil
 }
 
-// unseenFor returns the field that was named for a need, or "" if a file has what is needed.
+// unseenFor returns the field that --field names for a need, or "" if a file has the field.
 func (l *Log) unseenFor(n *Need) (field string) {
 	for _, f := range l.files {
 		if f.format.empty {
@@ -231,7 +227,7 @@ func (l *Log) unseenFor(n *Need) (field string) {
 	return field
 }
 
-// noRequest is the error for a log without a request: what its lines are.
+// noRequest returns the error for a log without requests. It says what kind of lines the log has.
 func (s *Stats) noRequest() error {
 	switch {
 	case s.Lines == 0:
@@ -250,7 +246,7 @@ func (s *Stats) noRequest() error {
 	return errors.New(text)
 }
 
-// add adds what was read of one file.
+// add adds the counts of one file.
 func (s *Stats) add(f *Stats, keep int) {
 	s.Lines += f.Lines
 	s.Outside += f.Outside
@@ -261,7 +257,7 @@ func (s *Stats) add(f *Stats, keep int) {
 	s.FirstBad = s.FirstBad[:min(len(s.FirstBad), keep)]
 }
 
-// merge hands on the requests of all files in order.
+// merge passes on the requests of all files in order.
 func (l *Log) merge(each func(batch []Request) error) error {
 	heads := make([][]Request, len(l.files))
 	for i, f := range l.files {
@@ -295,8 +291,7 @@ func (l *Log) merge(each func(batch []Request) error) error {
 	}
 }
 
-// earliest returns the file with the earliest request and that with the next one; -1 is
-// none.
+// earliest returns the file with the earliest request and the file with the next one, or -1.
 func (*Log) earliest(heads [][]Request) (first, second int) {
 	first, second = -1, -1
 	for i := range heads {

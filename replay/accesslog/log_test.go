@@ -22,13 +22,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // precise is the format of lines with a time to the microsecond.
 const precise = `$msec $remote_addr "$request"`
 
-// preciseLine writes a line with an instant in µs after at.
+// preciseLine formats a line with a time in µs after at.
 func preciseLine(after int64, path string) string {
 	now := at + after
 	return fmt.Sprintf("%d.%06d 203.0.113.7 \"GET %s HTTP/1.1\"\n", now/1e6, now%1e6, path)
 }
 
-// wholeLine writes a line with a whole second after at.
+// wholeLine formats a line with a whole second after at.
 func wholeLine(after int, path string) string {
 	now := time.UnixMicro(at).Add(time.Duration(after) * time.Second).UTC()
 	return fmt.Sprintf("203.0.113.7 - - [%s] \"GET %s HTTP/1.1\" 200 5 \"-\" \"-\"\n", now.Format("02/Jan/2006:15:04:05 -0700"), path)
@@ -44,7 +44,7 @@ func written(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// all returns the requests of a log in the order in which it hands them on.
+// all returns the requests of a log in the order in which it passes them on.
 func all(t *testing.T, l *Log) (requests []Request) {
 	t.Helper()
 	err := l.Run(t.Context(), func(batch []Request) error {
@@ -272,7 +272,7 @@ func TestFilesOfOneInstantComeInTheirOrder(t *testing.T) {
 func TestRequestsFarOutOfOrderAreSortedOrCounted(t *testing.T) {
 	var text strings.Builder
 	const lines = 5*mostReach + 7
-	for i := range lines { // each block of 1500 lines backwards, over one second and a half
+	for i := range lines { // each block of 1500 lines in reverse, over one and a half seconds
 		text.WriteString(preciseLine(1000*int64(i/1500*1500+1499-i%1500), "/"))
 	}
 	text.WriteString(preciseLine(-1, "/late"))

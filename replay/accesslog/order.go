@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// maxSecond is how many lines of one file can be spread over one second. The lines of a
-// second beyond that are spread apart, from the last instant of those before.
+// maxSecond is how many lines of one file can be spread over one second. If a second has more, the lines after those
+// are spread separately, starting at the time of the last one spread.
 const maxSecond = 1 << 18
 
-// order puts the requests of one file in the order of their time. A server writes a line
-// when a response ends, so that lines with the time of the request are not in order.
+// order sorts the requests of one file by time. A server logs a request when its response ends, so lines with the
+// time of the request are out of order.
 type order struct {
-	reach   int // how many lines ahead an earlier request is looked for
+	reach   int // how many lines to read ahead for earlier requests
 	pending []Request
-	reached int64 // requests before this instant have left
-	// whole is true if the file has whole seconds alone. The first lines say it.
+	reached int64 // all requests before this time were returned
+	// whole is true if the file has times in whole seconds only, judged by its first lines.
 	whole, judged bool
 	late          int64
 }
 
-// add puts a request into the order.
+// add adds a request.
 func (o *order) add(q *Request) {
 	if q.Time < o.reached {
 		q.Time = o.reached
@@ -29,11 +29,10 @@ func (o *order) add(q *Request) {
 	o.pending = append(o.pending, *q)
 }
 
-// full reports whether take returns requests although the file has not ended.
+// full reports whether take can return requests before the end of the file.
 func (o *order) full() bool { return len(o.pending) >= 2*o.reach }
 
-// take appends the requests that no later line comes before, in order. At the end of the
-// file these are all.
+// take appends, in order, the requests that no later line can precede. At the end of the file these are all requests.
 func (o *order) take(out []Request, ended bool) []Request {
 	if !o.judged {
 		o.judged = true
@@ -42,10 +41,10 @@ func (o *order) take(out []Request, ended bool) []Request {
 	sortByTime(o.pending)
 	n := len(o.pending)
 	if !ended && n > 0 {
-		// The second in which the middle lies may still get lines.
+		// More lines may follow for the second at which the half is cut.
 		cut := o.pending[n/2].Time / second * second
 		n, _ = slices.BinarySearchFunc(o.pending, cut, func(q Request, at int64) int { return cmp.Compare(q.Time, at) })
-		if n == 0 { // all are of one second
+		if n == 0 { // all are in the same second
 			if len(o.pending) < maxSecond {
 				o.reach = len(o.pending)
 				return out
@@ -65,7 +64,7 @@ func (o *order) take(out []Request, ended bool) []Request {
 	return out
 }
 
-// spread spreads the requests of each whole second evenly over it, in their order.
+// spread spreads the requests of each whole second evenly over it, keeping their order.
 func spread(all []Request) {
 	for from := 0; from < len(all); {
 		at := all[from].Time
@@ -73,7 +72,7 @@ func spread(all []Request) {
 		for to < len(all) && all[to].Time/second == at/second {
 			to++
 		}
-		// Requests that came late begin where the others have left.
+		// Late requests start where the earlier ones ended.
 		left := second - at%second
 		for i := from; i < to; i++ {
 			all[i].Time = at + int64(i-from)*left/int64(to-from)
@@ -82,7 +81,7 @@ func spread(all []Request) {
 	}
 }
 
-// sortByTime sorts requests by time, and those of one instant by their lines.
+// sortByTime sorts requests by time, then by line.
 func sortByTime(all []Request) {
 	byTime := func(a, b Request) int { return cmp.Compare(a.Time, b.Time) }
 	if slices.IsSortedFunc(all, byTime) {

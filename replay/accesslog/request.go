@@ -10,35 +10,33 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Request is one line of a log. Its texts share the memory of the block in which the line
-// was read: code that keeps one clones it.
+// Request is one line of a log. Its strings share the memory of the block that the line was read from, so code that
+// keeps one must clone it.
 type Request struct {
 	// Time is in µs since 1970.
 	Time int64
-	// Client is the peer that the log names; the zero Addr if there is none.
+	// Client is the peer recorded in the log, or the zero Addr.
 	Client netip.Addr
 	Method string
-	// Host is "" if the log has none. Path is the path as it was sent, Query what follows
-	// its question mark.
+	// Host is "" if the log has none. Path is the path as sent, and Query the part after the question mark.
 	Host, Path, Query string
 	// Agent is the header User-Agent.
 	Agent string
-	// Status is the status of the response, 0 if the log has none.
+	// Status is the status of the response, or 0 if the log has none.
 	Status int
-	// Size is the length of the request's body, -1 if the log has none.
+	// Size is the length of the request's body, or -1 if the log has none.
 	Size int64
-	// Headers are the headers that [Log.Want] asked for, as far as the line has them.
+	// Headers are the headers requested with [Log.Want] that the line has.
 	Headers []Header
-	// File is the place of the file in the list of files, from 0, and Line the number of
-	// the line in it, from 1.
+	// File is the index of the file in the list of files, and Line the line number in it, starting at 1.
 	File int
 	Line int64
 }
 
-// Header is one header of a request, under its canonical name.
+// Header is a header of a request, with its canonical name.
 type Header struct{ Name, Value string }
 
-// Route sets r to what a route sees of the request. It reuses the header of r.
+// Route sets r to the properties of the request that a route can match. It reuses the header of r.
 func (q *Request) Route(r *route.Request) {
 	header := r.Header
 	if len(q.Headers) == 0 {
@@ -55,12 +53,12 @@ func (q *Request) Route(r *route.Request) {
 	*r = route.Request{Method: q.Method, Host: q.Host, Path: q.Path, Query: q.Query, Header: header, Peer: q.Client, Size: q.Size}
 }
 
-// setTarget sets path and query, and the host if the target is a whole URL.
+// setTarget sets the path and query, and the host if the target is an absolute URL.
 func (q *Request) setTarget(target string) error {
 	if target == "" {
 		return errors.New("the target of the request is empty")
 	}
-	if target[0] == '/' { // nearly all
+	if target[0] == '/' { // nearly always
 		if at := strings.IndexAny(target, "?#"); at < 0 {
 			q.Path, q.Query = target, ""
 			return nil
@@ -75,8 +73,7 @@ func (q *Request) setTarget(target string) error {
 	return nil
 }
 
-// setRequestLine reads a request line: a method, a target and a protocol. HTTP/0.9 has no
-// protocol.
+// setRequestLine parses a request line: method, target and protocol. HTTP/0.9 has no protocol.
 func (q *Request) setRequestLine(text string) error {
 	method, rest, ok := strings.Cut(text, " ")
 	if !ok || !route.IsToken(method) {
@@ -89,7 +86,7 @@ func (q *Request) setRequestLine(text string) error {
 	return q.setTarget(rest)
 }
 
-// setClient reads an address with or without a port. A dash, and nothing, leave it unset.
+// setClient parses an address with or without a port. A dash or an empty value leaves it unset.
 func (q *Request) setClient(text string) error {
 	if text == "-" || text == "" {
 		return nil
@@ -106,7 +103,7 @@ func (q *Request) setClient(text string) error {
 	return nil
 }
 
-// setStatus reads a status. A dash, and nothing, leave it unset.
+// setStatus parses a status. A dash or an empty value leaves it unset.
 func (q *Request) setStatus(text string) error {
 	if text == "-" || text == "" {
 		return nil
@@ -119,14 +116,14 @@ func (q *Request) setStatus(text string) error {
 	return nil
 }
 
-// setSize reads a length in bytes. A text that is no number leaves it unknown.
+// setSize parses a length in bytes. If the text is not a number, the length stays unknown.
 func (q *Request) setSize(text string) {
 	if n, ok := digits(text); ok {
 		q.Size = n
 	}
 }
 
-// digits reads a number of 1 to 18 decimal digits.
+// digits parses a number of 1 to 18 decimal digits.
 func digits(text string) (n int64, ok bool) {
 	if text == "" || len(text) > 18 {
 		return 0, false

@@ -11,18 +11,16 @@ const second = int64(time.Second / time.Microsecond)
 
 const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, or seconds, milliseconds, microseconds or nanoseconds since 1970"
 
-// earliest and latest bound the instants that are read: 1970 to 2255, which fit into
-// nanoseconds of 64 bits.
+// earliest and latest bound the accepted times: 1970 to 2255, which fit into 64-bit nanoseconds.
 const latest = 9_000_000_000 * second
 
-// stamper reads instants. It remembers the last one that was read to the second, because
-// the lines of a log come in order.
+// stamper parses times. It caches the last one, to the second, because consecutive lines often have the same.
 type stamper struct {
 	text  string
 	micro int64
 }
 
-// read reads an instant in any of the forms, in µs since 1970.
+// read parses a time in any of the formats, and returns µs since 1970.
 func (s *stamper) read(text string) (micro int64, err error) {
 	if text == s.text && text != "" {
 		return s.micro, nil
@@ -50,14 +48,15 @@ func stamp(text string) (micro int64, ok bool) {
 
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-// stampLocal reads nginx's $time_local and Apache's %t, 22/Nov/2026:14:05:09 +0000, and HAProxy's
+// stampLocal parses nginx's $time_local and Apache's %t, 22/Nov/2026:14:05:09 +0000, and HAProxy's
+// 22/Nov/2026:14:05:09.250.
 // 22/Nov/2026:14:05:09.250.
 func stampLocal(t string) (micro int64, ok bool) {
 	if len(t) < 24 || t[6] != '/' || t[11] != ':' || t[14] != ':' || t[17] != ':' || t[20] != ' ' && t[20] != '.' {
 		return 0, false
 	}
 	part, zoned := int64(0), t[20] == ' '
-	if !zoned { // HAProxy's: a fraction and no zone, which is read as UTC
+	if !zoned { // HAProxy: has a fraction and no zone, and is taken as UTC
 		if part, ok = fraction(t[21:]); !ok {
 			return 0, false
 		}
@@ -78,8 +77,7 @@ func stampLocal(t string) (micro int64, ok bool) {
 	return micro + part, ok
 }
 
-// stampISO reads ISO 8601 and RFC 3339: 2026-11-22T14:05:09.250+01:00. A time without a
-// zone is in UTC.
+// stampISO parses ISO 8601 and RFC 3339: 2026-11-22T14:05:09.250+01:00. A time without a zone is taken as UTC.
 func stampISO(t string) (micro int64, ok bool) {
 	if len(t) < 19 || t[7] != '-' || t[10] != 'T' && t[10] != ' ' || t[13] != ':' || t[16] != ':' {
 		return 0, false
@@ -107,8 +105,8 @@ func stampISO(t string) (micro int64, ok bool) {
 	return micro + part, ok
 }
 
-// stampNumber reads a time since 1970. The number of digits before the point says the unit:
-// up to 11 are seconds, up to 14 milliseconds, up to 17 microseconds, 19 nanoseconds.
+// stampNumber parses a Unix time. The number of digits before the decimal point determines the unit: up to 11 mean
+// seconds, up to 14 milliseconds, up to 17 microseconds, 19 nanoseconds.
 func stampNumber(t string) (micro int64, ok bool) {
 	whole, part, found := strings.Cut(t, ".")
 	n, ok := digits(whole[:min(len(whole), 18)])
@@ -126,7 +124,7 @@ func stampNumber(t string) (micro int64, ok bool) {
 	case len(whole) <= 17:
 		return n, true
 	case len(whole) == 19 && onlyDigits(whole):
-		return n / 100, true // 18 of 19 digits were read
+		return n / 100, true // digits read 18 of the 19 digits
 	default:
 		return 0, false
 	}
@@ -141,7 +139,7 @@ func onlyDigits(t string) bool {
 	return true
 }
 
-// fraction reads the digits behind a point as µs, rounded down.
+// fraction parses the digits after a decimal point as µs, rounded down.
 func fraction(t string) (micro int64, ok bool) {
 	for i := range 6 {
 		micro *= 10
@@ -152,7 +150,7 @@ func fraction(t string) (micro int64, ok bool) {
 	return micro, onlyDigits(t)
 }
 
-// offset reads a zone as seconds: Z, +0100, +01:00, +01, or nothing.
+// offset parses a zone as seconds: Z, +0100, +01:00, +01, or nothing.
 func offset(t string) (seconds int64, ok bool) {
 	if t == "" || t == "Z" || t == "UTC" {
 		return 0, true
@@ -176,8 +174,8 @@ func offset(t string) (seconds int64, ok bool) {
 	return sign * (n/100*3600 + n%100*60), ok && len(t) == 4 && n <= 1500 && n%100 < 60
 }
 
-// instant makes an instant of its parts; clock is 14:05:09. It rejects a day that is not
-// in the calendar. A leap second is the second after it.
+// instant makes a time from its parts; clock is like 14:05:09. It rejects days that are not in the calendar. A leap
+// second counts as the following second.
 func instant(year string, month int64, day, clock string, zone int64) (micro int64, ok bool) {
 	y, ok1 := digits(year)
 	d, ok2 := digits(day)

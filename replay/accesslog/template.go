@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// part is what a variable of a format string has.
+// part is the part of a request that a variable of a format string holds.
 type part uint8
 
 const (
@@ -35,22 +35,21 @@ type variable struct {
 	name   string // of a header, in canonical form, or of a cookie
 	wanted bool   // of a header or cookie
 	agent  bool   // the header User-Agent
-	quoted bool   // it stands in quotes: a backslash escapes the byte behind it
+	quoted bool   // in quotes: a backslash escapes the next byte
 	until  string
 }
 
-// template reads lines by a format string.
+// template parses lines by a format string.
 type template struct {
 	before    string // the text before the first variable
 	variables []variable
-	// more allows text after the last variable, such as fields that were added to a
-	// format.
+	// more allows extra text after the last variable, such as fields added to a standard format.
 	more bool
-	// stamps reads the times.
+	// stamps parses the times.
 	stamps stamper
 }
 
-// addVariable appends a variable and checks that its end can be found.
+// addVariable appends a variable and checks that the end of its value can be found.
 func (t *template) addVariable(v variable) error {
 	if n := len(t.variables); n > 0 && t.variables[n-1].until == "" {
 		return format.Invalid("format", format.Quote("two variables without a text between them"), "a text, such as a blank, between variables")
@@ -59,7 +58,7 @@ func (t *template) addVariable(v variable) error {
 	return nil
 }
 
-// addText appends a text behind the last variable.
+// addText appends text after the last variable.
 func (t *template) addText(text string) {
 	if n := len(t.variables); n > 0 {
 		t.variables[n-1].until += text
@@ -68,7 +67,7 @@ func (t *template) addText(text string) {
 	}
 }
 
-// finish marks the variables in quotes, and rejects a format without time or path.
+// finish marks the quoted variables, and rejects a format without time or path.
 func (t *template) finish() error {
 	text := t.before
 	hasTime, hasPath := false, false
@@ -90,7 +89,7 @@ func (t *template) finish() error {
 	}
 }
 
-// fields returns what the lines have.
+// fields returns the fields that the lines have.
 func (t *template) fields() Fields {
 	f := Fields{Headers: map[string]bool{}, Cookies: map[string]bool{}}
 	for i := range t.variables {
@@ -116,7 +115,7 @@ func (t *template) fields() Fields {
 	return f
 }
 
-// want makes the headers and cookies that are needed part of the requests.
+// want adds the needed headers and cookies to the requests.
 func (t *template) want(headers, cookies map[string]bool) {
 	for i := range t.variables {
 		v := &t.variables[i]
@@ -124,7 +123,7 @@ func (t *template) want(headers, cookies map[string]bool) {
 	}
 }
 
-// read reads one line.
+// read parses one line.
 func (t *template) read(line string, q *Request) (err error) {
 	rest, ok := strings.CutPrefix(line, t.before)
 	if !ok {
@@ -154,7 +153,7 @@ func (t *template) read(line string, q *Request) (err error) {
 	return nil
 }
 
-// end returns where the value at the beginning of a text ends, or -1.
+// end returns where the value at the start of a text ends, or -1.
 func (v *variable) end(text string) int {
 	if v.until == "" {
 		return len(text)
@@ -175,7 +174,7 @@ func (v *variable) end(text string) int {
 	return -1
 }
 
-// set puts the value of a variable into the request.
+// set stores the value of a variable in the request.
 func (t *template) set(v *variable, value string, q *Request) (err error) {
 	switch v.part {
 	case partTime:
@@ -210,7 +209,7 @@ func (t *template) set(v *variable, value string, q *Request) (err error) {
 	return err
 }
 
-// header puts a header or a cookie into the request. A dash stands for none.
+// header adds a header or a cookie to the request. A dash means that there was none.
 func (v *variable) header(value string, q *Request) {
 	if value == "-" || value == "" {
 		return
@@ -227,5 +226,5 @@ func (v *variable) header(value string, q *Request) {
 	}
 }
 
-// canonical returns the name under which package net/http has a header.
+// canonical returns the canonical form of a header name, as in net/http.
 func canonical(name string) string { return http.CanonicalHeaderKey(name) }

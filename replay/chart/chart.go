@@ -1,4 +1,4 @@
-// Package chart draws bars and curves as SVG. It knows numbers and texts, and nothing of what they count.
+// Package chart draws bars and curves as SVG. It handles only numbers and text, whatever they represent.
 package chart
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bar is one bar, or one cell. Refused is a part of its total that is drawn in another colour.
+// Bar is a bar, or a cell of a heat map. Refused is the part of its total that is drawn in another colour.
 type Bar struct {
 	Total, Refused int64
-	// Title is shown where the pointer rests; Label stands below.
+	// Title is the tooltip; Label is shown below.
 	Title, Label string
-	// Missing is a cell of a heat map of which nothing is known.
+	// Missing marks a cell of a heat map without data.
 	Missing bool
 }
 
-// The size of a drawing, and the margins around what is drawn.
+// The size of a drawing, and its margins.
 const (
 	wide   = 960
 	left   = 58
@@ -46,7 +46,7 @@ func (d *drawing) rect(class string, x, y, w, h float64, title string) {
 	d.WriteString(`</rect>`)
 }
 
-// title is what a pointer on the element shows.
+// title adds the tooltip of an element.
 func (d *drawing) title(text string) {
 	fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(text))
 }
@@ -59,7 +59,7 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(d, `<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
 }
 
-// svg closes the drawing. about says what it shows, for screen readers.
+// svg closes the drawing. about describes it for screen readers.
 func (d *drawing) svg(about string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>`,
 		wide, d.height, html.EscapeString(about), d.String())
@@ -70,8 +70,8 @@ func Standalone(svg string) string {
 	return strings.Replace(svg, ">", "><style>"+Style+"svg{background:var(--page);font-family:system-ui,sans-serif}</style>", 1)
 }
 
-// tick returns a step between the lines of a scale that goes up to most: about four lines
-// at 1, 2 or 5 times a power of ten.
+// tick returns the distance between the grid lines of an axis from 0 to most: about four lines, at 1, 2 or 5 times a
+// power of ten.
 func tick(most int64) int64 {
 	for step := int64(1); ; step *= 10 {
 		for _, n := range []int64{1, 2, 5} {
@@ -82,7 +82,7 @@ func tick(most int64) int64 {
 	}
 }
 
-// scale draws the horizontal lines with their numbers, and returns the height of one unit.
+// scale draws the horizontal grid lines with their numbers, and returns the height of one unit.
 func (d *drawing) scale(most int64) float64 {
 	height := float64(d.height - top - bottom)
 	unit := height / float64(max(most, 1))
@@ -95,7 +95,7 @@ func (d *drawing) scale(most int64) float64 {
 	return unit
 }
 
-// Short writes a number in few letters: 12k, 3M.
+// Short formats a number compactly: 12k, 3M.
 func Short(n int64) string {
 	switch {
 	case n >= 10_000_000:
@@ -107,7 +107,7 @@ func Short(n int64) string {
 	}
 }
 
-// Stacked draws bars from left to right, what was refused on top. about says what they show.
+// Stacked draws bars from left to right, with the refused part on top. about describes the drawing.
 func Stacked(about string, bars []Bar) string {
 	d := &drawing{height: 230}
 	most := int64(1)
@@ -135,7 +135,7 @@ func Stacked(about string, bars []Bar) string {
 	return d.svg(about)
 }
 
-// Logarithmic draws bars whose heights are logarithmic: 1 is seen beside a million.
+// Logarithmic draws bars on a logarithmic scale, so that 1 is visible next to a million.
 func Logarithmic(about string, bars []Bar) string {
 	d := &drawing{height: 200}
 	most, digits := int64(1), 1
@@ -166,7 +166,7 @@ func Logarithmic(about string, bars []Bar) string {
 	return d.svg(about)
 }
 
-// logHeight returns the height of a bar in a logarithmic scale.
+// logHeight returns the height of a bar on a logarithmic scale.
 func logHeight(n int64, unit float64) float64 {
 	if n <= 0 {
 		return 0
@@ -184,8 +184,8 @@ type Row struct {
 	Cells []Bar
 }
 
-// Heat draws rows of cells, which are darker the higher their total is. Labels below the
-// columns are those of the last row.
+// Heat draws rows of cells, which are darker the higher their total. The last row's labels are shown below the
+// columns.
 func Heat(about string, rows []Row) string {
 	const row = 22.0
 	d := &drawing{height: top + len(rows)*int(row) + bottom}

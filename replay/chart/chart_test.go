@@ -18,7 +18,7 @@ func TestNumbersOfScales(t *testing.T) {
 	}
 }
 
-// TestCurves: a value above the scale is drawn at its upper edge, one below 0 at its lower one; names are escaped.
+// TestCurves checks that values are clamped to the scale, and that names are escaped.
 func TestCurves(t *testing.T) {
 	svg := Lines("about", []Line{{Name: "<a>", Values: []float64{-5, 0, 100, 999}}, {Name: "none"}}, 100, []string{"left", "right"})
 	for _, want := range []string{

@@ -5,22 +5,20 @@ import (
 	"time"
 )
 
-// Attackers are callers that try to look like something else, so that the limits found for a log become
-// useless.
+// Attackers are clients that disguise themselves, to make the limits suggested for a log useless.
 type Attackers struct {
-	// Rotations sign-ins come from one address within RotationTime. Each has a value of User-Agent drawn
-	// from RotationAgents values, which RotationRun requests in a row have; 0 agents is a new value each
-	// time.
+	// Rotations is the number of sign-ins from one address within RotationTime. Their User-Agent is drawn from
+	// RotationAgents values and changes every RotationRun requests. With RotationAgents = 0, every value is new.
 	Rotations      int
 	RotationTime   time.Duration
 	RotationAgents int
 	RotationRun    int
-	// Decoys are people whose sessions come from the address of the rotation too.
+	// Decoys is the number of people whose sessions also come from the rotation's address.
 	Decoys int
-	// Equals are callers that send the same: one request every EqualEvery for EqualTime.
+	// Equals is the number of clients that send identical traffic: one request every EqualEvery for EqualTime.
 	Equals                int
 	EqualEvery, EqualTime time.Duration
-	// Flood requests come from one address within FloodTime.
+	// Flood is the number of requests that come from one address within FloodTime.
 	Flood     int
 	FloodTime time.Duration
 }
@@ -38,10 +36,10 @@ const (
 	FloodAddress   = "203.0.113.8"
 )
 
-// EqualAddress returns the address of one of the callers that send the same.
+// EqualAddress returns the address of one of the clients with identical traffic.
 func EqualAddress(i int) string { return fmt.Sprintf("198.51.100.%d", i+1) }
 
-// attackers adds the requests of the attackers, from the middle of the log.
+// attackers adds the attackers' requests, starting in the middle of the log.
 func (m *maker) attackers() {
 	middle := m.Start.Add(m.Length / 2)
 	agent := ""

@@ -1,5 +1,5 @@
-// Package replaytest makes access logs whose right limits are known: people who read pages,
-// and beside them callers that stand out in one way each. A seed makes the same log again.
+// Package replaytest generates access logs for which the right limits are known: people who read pages, and clients
+// that are unusual in one way each. The same seed generates the same log.
 package replaytest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Actor is what a client of a log is.
+// Actor is a kind of client in a log.
 type Actor string
 
 // The actors.
@@ -19,26 +19,26 @@ const (
 	Reader  Actor = "reader"  // a person, in sessions
 	Scraper Actor = "scraper" // fetches one page after another for hours
 	Cron    Actor = "cron"    // sends some requests at midnight
-	Leak    Actor = "leak"    // a few requests a minute, and never an end
+	Leak    Actor = "leak"    // a few requests a minute, forever
 	NAT     Actor = "nat"     // an office: many readers behind one address
 )
 
-// Options say what a log has. The zero value of a field leaves the actor out.
+// Options configure a log. An actor whose field is zero is left out.
 type Options struct {
 	Seed    uint64
 	Start   time.Time
 	Length  time.Duration
 	Readers int
-	// ScraperRate is requests a second, for ScraperTime from the middle of the log.
+	// ScraperRate is in requests per second, for ScraperTime from the middle of the log.
 	ScraperRate float64
 	ScraperTime time.Duration
-	// Crons clients send CronRequests each at every midnight.
+	// Crons is the number of clients that send CronRequests each at every midnight.
 	Crons, CronRequests int
 	// LeakEvery is the time between two requests of the leak.
 	LeakEvery time.Duration
-	// Office is how many readers are behind the one address.
+	// Office is the number of readers that share one address.
 	Office int
-	// Attackers are those that try to be taken for others.
+	// Attackers configures the clients that disguise themselves.
 	Attackers
 }
 
@@ -53,7 +53,7 @@ type Line struct {
 	Bytes  int
 }
 
-// The addresses of those that stand out.
+// The addresses of the unusual clients.
 const (
 	ScraperAddress = "203.0.113.66"
 	LeakAddress    = "203.0.113.99"
@@ -67,7 +67,7 @@ var agents = []string{
 
 var pages = []string{"/", "/search?q=tea", "/items/%d", "/items/%d/reviews", "/cart", "/account", "/help"}
 
-// maker makes a log.
+// maker generates a log.
 type maker struct {
 	Options
 	random *rand.Rand
@@ -91,7 +91,7 @@ func Make(o Options) []Line {
 	return m.lines
 }
 
-// add adds a request that lies in the log.
+// add adds a request if it is within the log's time span.
 func (m *maker) add(at time.Time, client string, actor Actor, agent, path string) {
 	if at.Before(m.Start) || !at.Before(m.Start.Add(m.Length)) {
 		return
@@ -99,13 +99,13 @@ func (m *maker) add(at time.Time, client string, actor Actor, agent, path string
 	m.lines = append(m.lines, Line{at, client, actor, agent, path, 200, 200 + m.random.IntN(20_000)})
 }
 
-// after returns a time that is exponentially distributed.
+// after returns an exponentially distributed duration.
 func (m *maker) after(mean time.Duration) time.Duration {
 	return time.Duration(m.random.ExpFloat64() * float64(mean))
 }
 
-// reader adds the sessions of one person: pages with some seconds between them, and each
-// page with up to three more requests at once.
+// reader adds the sessions of one person: pages a few seconds apart, each with up to three more requests at the same
+// time.
 func (m *maker) reader(client string, actor Actor, sessions int) {
 	agent := fmt.Sprintf(agents[m.random.IntN(len(agents))], 100+m.random.IntN(40))
 	for range 1 + m.random.IntN(sessions) {
@@ -161,15 +161,14 @@ func (m *maker) leak() {
 	}
 }
 
-// Combined writes a line in the format combined.
+// Combined formats a line in the combined format.
 func (l *Line) Combined(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s - - [%s] \"GET %s HTTP/1.1\" %d %d \"-\" \"%s\"\n",
 		l.Client, l.Time.UTC().Format("02/Jan/2006:15:04:05 -0700"), l.Path, l.Status, l.Bytes, l.Agent)
 	return err
 }
 
-// Precise writes a line with its time to the microsecond, as the format string
-// PreciseFormat reads it.
+// Precise formats a line with its time to the microsecond, matching the format string PreciseFormat.
 func (l *Line) Precise(w io.Writer) error {
 	at := l.Time.UnixMicro()
 	_, err := fmt.Fprintf(w, "%s %d.%06d \"GET %s HTTP/1.1\" %d \"%s\"\n", l.Client, at/1e6, at%1e6, l.Path, l.Status, l.Agent)
@@ -179,7 +178,7 @@ func (l *Line) Precise(w io.Writer) error {
 // PreciseFormat is the format string of Precise.
 const PreciseFormat = `$remote_addr $msec "$request" $status "$http_user_agent"`
 
-// Example are the options of the log in examples/replay: twelve hours around a midnight.
+// Example is the configuration of the log in examples/replay: twelve hours around a midnight.
 var Example = Options{
 	Seed: 16, Start: time.Date(2026, time.November, 20, 18, 0, 0, 0, time.UTC), Length: 12 * time.Hour,
 	Readers: 22, ScraperRate: 2, ScraperTime: 4 * time.Minute, Crons: 5, CronRequests: 8, Office: 5,

@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the example log")
 
-// TestExampleLogIsTheGenerators keeps the log of the documentation what the generator makes:
-// its known answers are those of the tests.
+// TestExampleLogIsTheGenerators checks that the log in the documentation is the one that the generator makes, so that
+// the known answers of the tests apply to it.
 func TestExampleLogIsTheGenerators(t *testing.T) {
 	path := filepath.Join("..", "..", "examples", "replay", "access.log")
 	var b bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Traffic draws requests over time, those that are refused on top.
+// Traffic draws requests over time, with the refused ones on top.
 func Traffic(t *simulate.Traffic, zone *time.Location) string {
 	bars := make([]chart.Bar, len(t.Slots))
 	layout, step := layoutOf(int64(len(t.Slots))*t.Width), max(1, len(t.Slots)/6)
@@ -26,7 +26,7 @@ func Traffic(t *simulate.Traffic, zone *time.Location) string {
 	return chart.Stacked("Requests over time, in slots of "+span(t.Width), bars)
 }
 
-// layoutOf returns how instants of a stretch of time, in µs, are written.
+// layoutOf returns the time format for the labels of a time span, in µs.
 func layoutOf(length int64) string {
 	const second = int64(time.Second / time.Microsecond)
 	switch {
@@ -57,7 +57,7 @@ func Histogram(counts []simulate.Bar) string {
 	return chart.Logarithmic("Keys by their number of requests", bars)
 }
 
-// power writes a power of two in few letters, as the beginning of a bar: 512+, 4k+.
+// power formats a power of two compactly, as the lower bound of a bar: 512+, 4k+.
 func power(n int64) string {
 	switch {
 	case n == 1:
@@ -71,7 +71,7 @@ func power(n int64) string {
 	}
 }
 
-// Heat draws requests by weekday and hour. Hours that the log does not cover are left out.
+// Heat draws requests by weekday and hour. Hours outside of the log are left blank.
 func Heat(h *simulate.Heat) string {
 	rows, covered := make([]chart.Row, len(h.Cells)), h.Covered()
 	for i, day := range []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} {

@@ -15,22 +15,21 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// Page is a report: of suggestions, of a file, or of two files.
+// Page is a report on suggestions, on one file, or on two files.
 type Page struct {
 	Title      string
 	Log        *Log
 	Suggest    *suggest.Result
 	Result     *simulate.Result
 	Comparison *simulate.Comparison
-	// Config is the policies file that was suggested, "" if none was.
+	// Config is the suggested policies file, or "".
 	Config string
 }
 
 //go:embed page.html.tmpl
 var pageText string
 
-// page is the template of a report. What it shows of a log is escaped by package
-// html/template, and in drawings by this one.
+// page is the template of a report. Text from the log is escaped by html/template and, in drawings, by package chart.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return chart.Style + pageStyle },
 	"grouped": format.Grouped, "counted": counted, "percent": percent, "instant": instant, "size": size, "short": chart.Short,
@@ -47,15 +46,15 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"heat":       func(h simulate.Heat) template.HTML { return drawn(Heat(&h)) },
 }).Parse(pageText))
 
-// drawn marks a drawing as markup: its texts are escaped.
+// drawn marks a drawing as markup. Its text is already escaped.
 func drawn(svg string) template.HTML { return template.HTML(svg) } //nolint:gosec // see above
 
-// bar returns a bar as wide as a share.
+// bar returns a bar whose width shows a share.
 func bar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<span class="bar" style="width:%.0fpx"></span>`, share*90)) //nolint:gosec // a number
 }
 
-// location returns a time zone that was found before; UTC otherwise.
+// location returns a time zone, or UTC if it is unknown.
 func location(name string) *time.Location {
 	if zone, err := time.LoadLocation(name); err == nil {
 		return zone
@@ -63,7 +62,7 @@ func location(name string) *time.Location {
 	return time.UTC
 }
 
-// plainLimit writes a limit with its algorithm, and without what is the default.
+// plainLimit formats a limit with its algorithm, without defaults.
 func plainLimit(limit string) string {
 	limit = strings.TrimSuffix(limit, " segments 1 weighted")
 	if limit != "" && '0' <= limit[0] && limit[0] <= '9' {
@@ -72,5 +71,5 @@ func plainLimit(limit string) string {
 	return limit
 }
 
-// HTML writes a report as one file that loads nothing.
+// HTML writes a report as one self-contained file.
 func HTML(w io.Writer, p *Page) error { return page.Execute(w, p) }

@@ -12,10 +12,10 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// Markdown is a report with its drawings, which are files beside it.
+// Markdown is a report whose drawings are separate files.
 type Markdown struct {
 	Text string
-	// Drawings are the contents of the files by their names.
+	// Drawings maps file names to contents.
 	Drawings map[string]string
 }
 
@@ -23,11 +23,11 @@ type Markdown struct {
 type markdown struct {
 	strings.Builder
 
-	name     string // of the report, without its ending: the names of the drawings begin with it
+	name     string // of the report without extension; the prefix of the drawings' names
 	drawings map[string]string
 }
 
-// NewMarkdown returns a report. name is that of its file without the ending.
+// NewMarkdown returns a report. name is the name of its file without the extension.
 func NewMarkdown(p *Page, name string) Markdown {
 	m := &markdown{name: name, drawings: map[string]string{}}
 	m.printf("# %s\n", cell(p.Title))
@@ -54,7 +54,7 @@ func NewMarkdown(p *Page, name string) Markdown {
 
 func (m *markdown) printf(format string, values ...any) { fmt.Fprintf(m, format+"\n", values...) }
 
-// cell escapes a text of the log for a table of Markdown, in which HTML is markup too.
+// cell escapes text from the log for a Markdown table, where HTML is markup too.
 func cell(text string) string {
 	text = html.EscapeString(printable(text))
 	for _, special := range `\` + "`*_[]|#~" {
@@ -63,7 +63,7 @@ func cell(text string) string {
 	return text
 }
 
-// table writes a table. Its first column has texts, the others numbers.
+// table writes a table. The first column is text, the others are numbers.
 func (m *markdown) table(titles []string, rows [][]string) {
 	m.printf("\n| %s |", strings.Join(titles, " | "))
 	m.printf("|---%s|", strings.Repeat("|---:", len(titles)-1))

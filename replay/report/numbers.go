@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// counted writes a number with its noun: 1 key, 2 keys.
+// counted formats a number with its noun: 1 key, 2 keys.
 func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -18,8 +18,7 @@ func counted(n int64, noun string) string {
 	return format.Grouped(n) + " " + noun + "s"
 }
 
-// percent writes a share. A share that is not 0 never reads 0 %, and one that is not all
-// never 100 %.
+// percent formats a share. Only 0 is shown as 0 %, and only 1 as 100 %.
 func percent(n, of int64) string {
 	switch {
 	case of == 0 || n == 0:
@@ -40,10 +39,10 @@ func percent(n, of int64) string {
 	}
 }
 
-// instant writes an instant, in µs since 1970, to the second.
+// instant formats a time, in µs since 1970, to the second.
 func instant(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05") }
 
-// span writes a length of time, in µs, with its two largest units.
+// span formats a duration, in µs, with its two largest units.
 func span(micros int64) string {
 	d := time.Duration(micros) * time.Microsecond
 	switch {
@@ -66,7 +65,7 @@ func span(micros int64) string {
 	return strings.Join(texts, " ")
 }
 
-// size writes a number of bytes.
+// size formats a number of bytes.
 func size(bytes int64) string {
 	switch {
 	case bytes < 1<<10:
@@ -80,7 +79,7 @@ func size(bytes int64) string {
 	}
 }
 
-// printable returns a text of a log without bytes that a terminal obeys.
+// printable returns text from a log without bytes that control a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -90,7 +89,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// quoted writes a key in quotes where it could be misread.
+// quoted puts a key in quotes where it could be misread.
 func quoted(key string) string {
 	for _, r := range key {
 		if !unicode.IsPrint(r) || unicode.IsSpace(r) || r == '"' {

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// hostile is a text that a client can put into a log.
+// hostile is text that a client can put into a log.
 const hostile = "<script>alert(1)</script>\"'`|{{.}}](javascript:x)\x1b[31m\u202e<img src=x onerror=y>\n# "
 
 var start = time.Date(2026, time.November, 22, 14, 0, 0, 0, time.UTC).UnixMicro()
@@ -38,7 +38,7 @@ func heat() simulate.Heat {
 	return h
 }
 
-// pages are reports of each kind in which all that comes from a log is hostile.
+// pages are reports of each kind in which all text from the log is hostile.
 func pages() map[string]*Page {
 	log := &Log{
 		Formats: []string{hostile},
@@ -69,7 +69,7 @@ func pages() map[string]*Page {
 	}
 }
 
-// elements are what a report has, and no other.
+// elements are the only HTML elements that reports contain.
 var elements = strings.Fields("html head meta title style body main header h1 h2 p ul li section div b span table tbody tr th td code pre i footer svg rect text line br")
 
 func TestHTMLShowsWhatALogHasAsText(t *testing.T) {

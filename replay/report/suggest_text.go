@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// SuggestionText prints what was found.
+// SuggestionText prints the suggestions.
 func SuggestionText(w io.Writer, r *suggest.Result) {
 	l := lines{w}
 	l.printf("keys", "%s by %s, with %s", format.Grouped(r.Keys), strings.Join(r.Key, ", "), counted(r.Requests, "request"))
@@ -47,7 +47,7 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 	}
 }
 
-// percentilesText prints the most requests of a key in any window.
+// percentilesText prints percentiles of the most requests that a key sent in any window.
 func percentilesText(l lines, r *suggest.Result) {
 	fmt.Fprintln(l.w)
 	fmt.Fprintf(l.w, "%-11s %10s %10s %10s %10s %10s %10s\n", "most in", "half", "90 %", "99 %", "99.9 %", "any key", "all keys")
@@ -66,7 +66,7 @@ func profilesText(l lines, name string, all []suggest.KeyProfile) {
 	}
 }
 
-// did says what a key did most, and when.
+// did describes the peak of a key, and when it was.
 func did(k *suggest.KeyProfile) string {
 	var words []string
 	if k.Did.Path != "" {
@@ -100,7 +100,7 @@ func suggestionText(l lines, s *suggest.Suggestion) {
 	}
 }
 
-// describe writes a limit with its algorithm, burst and window.
+// describe formats a limit with its algorithm, burst and window.
 func describe(s *suggest.Suggestion) string {
 	if a, _ := engine.ParseAlgorithm(s.Algorithm); a.Refills() {
 		return fmt.Sprintf("token bucket, %s, burst %s", s.Rate, format.Grouped(s.Burst))

@@ -1,4 +1,4 @@
-// Package report shows what a replay found: as text, JSON, Markdown and HTML.
+// Package report presents the results of a replay as text, JSON, Markdown and HTML.
 //
 //	text.go      text for a terminal
 //	numbers.go   numbers, spans and instants as people read them
@@ -18,14 +18,14 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Log is what a report says of the log.
+// Log is the report's data about the log.
 type Log struct {
 	Formats []string `json:"formats"`
 	accesslog.Stats
 }
 
-// lines writes lines of a name and a text, in columns. Reasons and routes have texts of the
-// log too: no line has a byte that a terminal obeys.
+// lines writes rows of a name and a text, in columns. Reasons and routes contain text from the log, so bytes that
+// control a terminal are removed from every line.
 type lines struct{ w io.Writer }
 
 func (l lines) printf(name, format string, values ...any) {
@@ -33,7 +33,7 @@ func (l lines) printf(name, format string, values ...any) {
 	fmt.Fprintln(l.w, strings.TrimRight(printable(text), " "))
 }
 
-// LogText prints what was read.
+// LogText prints statistics of the log.
 func LogText(w io.Writer, s *Log) {
 	l := lines{w}
 	for i, f := range s.Formats {
@@ -69,7 +69,7 @@ func Notes(s *Log) (notes []string) {
 	return notes
 }
 
-// are returns the verb of a number of things.
+// are returns "is" or "are" for a number of things.
 func are(n int64) string {
 	if n == 1 {
 		return " is"
@@ -77,7 +77,7 @@ func are(n int64) string {
 	return " are"
 }
 
-// ResultText prints what a file would have done.
+// ResultText prints what a policies file would have done.
 func ResultText(w io.Writer, r *simulate.Result) {
 	l := lines{w}
 	l.printf("decided by", "%s", r.File)
@@ -141,7 +141,7 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when says from when to when a policy refused.
+// when formats the time span in which a policy refused requests.
 func when(p *simulate.PolicyReport) string {
 	if p.Refused == 0 {
 		return ""
@@ -173,7 +173,7 @@ func by(counts []simulate.PolicyCount) string {
 	return ", by " + strings.Join(names, ", ")
 }
 
-// ComparisonText prints what changes between two files.
+// ComparisonText prints the differences between two files.
 func ComparisonText(w io.Writer, r *simulate.Comparison) {
 	l := lines{w}
 	l.printf("old", "%s: %s refused", r.Old, format.Grouped(r.OldRefused))

@@ -1,8 +1,7 @@
-// Package series keeps the instants of the requests of many keys, and returns those of one
-// key in order.
+// Package series records the times of requests by key, and returns those of one key in order.
 package series
 
-// Max is how many requests a recorder holds: some 600 MB while they are grouped.
+// Max is how many requests a recorder can hold: about 600 MB while they are being grouped.
 const Max = 20_000_000
 
 const chunk = 1 << 16
@@ -15,15 +14,15 @@ type record struct {
 	cost uint16
 }
 
-// Recorder keeps requests in the order in which they come.
+// Recorder keeps requests in the order in which they are added.
 type Recorder struct {
 	chunks [][]record
 	count  int
 	tagged bool
 }
 
-// Add keeps a request of a key, at an instant that is not before the last one. It returns
-// false if the recorder is full. Tag is the caller's own.
+// Add adds a request of a key. Times must not decrease. It returns false if the recorder is full. The tag is for the
+// caller's use.
 func (r *Recorder) Add(key int32, time int64, tag, cost uint16) bool {
 	if r.count >= Max {
 		return false
@@ -38,17 +37,17 @@ func (r *Recorder) Add(key int32, time int64, tag, cost uint16) bool {
 	return true
 }
 
-// Len returns how many requests are kept.
+// Len returns the number of requests.
 func (r *Recorder) Len() int { return r.count }
 
-// Groups has requests by key.
+// Groups holds requests grouped by key.
 type Groups struct {
-	ends  []int // of each key
+	ends  []int // per key
 	times []int64
-	tags  []uint32 // nil if all requests have tag 0 and cost 1
+	tags  []uint32 // nil if every request has tag 0 and cost 1
 }
 
-// Group groups the requests by key; keys are 0 to keys-1. The recorder is empty afterwards.
+// Group groups the requests by key; keys are 0 to keys-1. It empties the recorder.
 func (r *Recorder) Group(keys int) *Groups {
 	g := &Groups{ends: make([]int, keys), times: make([]int64, r.count)}
 	if r.tagged {
@@ -61,7 +60,7 @@ func (r *Recorder) Group(keys int) *Groups {
 	}
 	at := 0
 	for i, n := range g.ends {
-		g.ends[i] = at // the beginning, which moves to the end below
+		g.ends[i] = at // the start, which is moved to the end below
 		at += n
 	}
 	for n, c := range r.chunks {
@@ -79,13 +78,13 @@ func (r *Recorder) Group(keys int) *Groups {
 	return g
 }
 
-// Keys returns how many keys there are.
+// Keys returns the number of keys.
 func (g *Groups) Keys() int { return len(g.ends) }
 
-// Len returns how many requests there are.
+// Len returns the number of requests.
 func (g *Groups) Len() int { return len(g.times) }
 
-// bounds returns where the requests of a key are.
+// bounds returns the range of a key's requests.
 func (g *Groups) bounds(key int) (from, to int) {
 	if key > 0 {
 		from = g.ends[key-1]
@@ -93,13 +92,13 @@ func (g *Groups) bounds(key int) (from, to int) {
 	return from, g.ends[key]
 }
 
-// Times returns the instants of a key in order. They must not be changed.
+// Times returns the times of a key in order. They must not be changed.
 func (g *Groups) Times(key int) []int64 {
 	from, to := g.bounds(key)
 	return g.times[from:to:to]
 }
 
-// Of returns tag and cost of the request of a key at a place.
+// Of returns the tag and cost of a key's request with an index.
 func (g *Groups) Of(key, place int) (tag, cost uint16) {
 	if g.tags == nil {
 		return 0, 1

@@ -11,30 +11,30 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// Alternative is what a limit of a policy would have refused by itself, under its own
-// algorithm or another one with the same numbers.
+// Alternative is what a limit of a policy would have refused on its own, under its own algorithm or under another one
+// with the same numbers.
 type Alternative struct {
-	// Limit is the policy's limit, Algorithm the other algorithm.
+	// Limit is the policy's limit, Algorithm the algorithm it was tried with.
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
-	// Own is true for the algorithm that the policy has.
+	// Own is true for the policy's own algorithm.
 	Own     bool  `json:"own,omitempty"`
 	Refused int64 `json:"refused"`
-	// Keys is how many keys it refused.
+	// Keys is the number of keys refused at least once.
 	Keys int64 `json:"keys"`
-	// Requests is how many requests came to the limit.
+	// Requests is the number of requests charged on the limit.
 	Requests int64 `json:"requests"`
 }
 
-// How the cost of a request is recorded: as that of its policies, or as a cost that its
-// route gives it. Costs above 65 533 count as that.
+// How the cost of a request is recorded: as the cost of its policies, or as a cost that the route reads from the
+// request. Costs above 65 533 are recorded as 65 533.
 const (
 	ownCost   = 1
 	givenCost = 2
 )
 
-// variants returns the limits that a limit is compared with, its own first; nil if no
-// other algorithm has the same numbers.
+// variants returns the limits to compare with a limit, its own first, or nil if no other algorithm has the same
+// numbers.
 func variants(limit headgate.Limit) (all []headgate.Limit) {
 	rates := limit.Rates()
 	if len(rates) != 1 || rates[0].Months != 0 {
@@ -56,15 +56,15 @@ func variants(limit headgate.Limit) (all []headgate.Limit) {
 	return all
 }
 
-// counter is one limit of a policy with the requests of one key on it.
+// counter is one limit of a policy, with the requests that one key charged on it.
 type counter struct {
 	limit    headgate.Limit
 	text     string // of the limit
 	variants []headgate.Limit
 }
 
-// alternatives decides the recorded requests again, under each algorithm. The tag of a
-// request is the place of its charge.
+// alternatives decides the recorded requests again, under each algorithm. The tag of a request is the index of its
+// charge.
 func alternatives(c *policy.Config, t *tally) {
 	groups := t.recorded.Group(len(t.keys.all))
 	workers := runtime.GOMAXPROCS(0)
@@ -84,7 +84,7 @@ func alternatives(c *policy.Config, t *tally) {
 	}
 }
 
-// addAlternatives adds what was counted of some keys.
+// addAlternatives adds the counts of some keys.
 func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	if all == nil {
 		return
@@ -97,7 +97,7 @@ func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	}
 }
 
-// alternativesOf counts what each algorithm refuses some keys, by policy.
+// alternativesOf counts, by policy, what each algorithm refuses some keys.
 func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
 	known := map[headgate.Limit]counter{}
 	results := map[string]*[]Alternative{}
@@ -121,7 +121,7 @@ func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, t
 	return results
 }
 
-// decide counts what each variant refuses of the requests of a key.
+// decide counts how many of a key's requests each variant refuses.
 func (c *counter) decide(groups *series.Groups, place int, times []int64, charges []charged, to *[]Alternative) {
 	requests, units := int64(0), int64(0)
 	costOf := func(i int) (cost int64, ok bool) {
@@ -169,7 +169,7 @@ func find(all *[]Alternative, limit, algorithm string, own bool) *Alternative {
 	return &(*all)[i]
 }
 
-// sortAlternatives puts the limits in order of their texts, and the own algorithm first.
+// sortAlternatives sorts by the text of the limits, with the own algorithm first.
 func sortAlternatives(all []Alternative) {
 	slices.SortStableFunc(all, func(a, b Alternative) int {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Change is a request whose answer two files do not share.
+// Change is a request that two files answer differently.
 type Change struct {
 	File   string `json:"file"`
 	Line   int64  `json:"line"`
@@ -18,26 +18,26 @@ type Change struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Key    string `json:"key"`
-	// OldKey is what the old file counts the request under, if that is another key.
+	// OldKey is the key under which the old file counts the request, if it differs.
 	OldKey string `json:"old_key,omitempty"`
-	// Old and New are what the files answer: passes, or refused with the policy.
+	// Old and New are the answers of the files: passed, or refused by the named policy.
 	Old string `json:"old"`
 	New string `json:"new"`
 }
 
-// KeyChange is what changes for one key.
+// KeyChange is the difference for one key.
 type KeyChange struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
-	// OldRefused and NewRefused are how many requests each file refuses.
+	// OldRefused and NewRefused are the numbers of requests that each file refuses.
 	OldRefused int64 `json:"old_refused"`
 	NewRefused int64 `json:"new_refused"`
-	// Lost is how many pass under the old file alone, Won under the new one alone.
+	// Lost is the number that pass only under the old file, Won the number that pass only under the new one.
 	Lost int64 `json:"newly_refused"`
 	Won  int64 `json:"newly_passed"`
 }
 
-// Comparison is what changes from one file to another.
+// Comparison is the difference between two files on one log.
 type Comparison struct {
 	Old        string `json:"old"`
 	New        string `json:"new"`
@@ -46,13 +46,13 @@ type Comparison struct {
 	NewRefused int64  `json:"new_refused"`
 	Lost       int64  `json:"newly_refused"`
 	Won        int64  `json:"newly_passed"`
-	// Failed is how many had no decision under one of the files.
+	// Failed is the number of requests without a decision under one of the files.
 	Failed int64 `json:"failed,omitempty"`
-	// Rekeyed is how many have another key under the old file. They count under the key of
-	// the new one.
+	// Rekeyed is the number of requests that have another key under the old file. They are counted under the key of
+	// the new file.
 	Rekeyed int64 `json:"rekeyed,omitempty"`
-	// Losers and Winners are the keys with the most such requests, LosingKeys and
-	// WinningKeys how many keys have more of the one kind than of the other.
+	// Losers and Winners are the keys that lost or won the most requests. LosingKeys and WinningKeys are the numbers
+	// of keys that lost or won more than they did the opposite.
 	LosingKeys  int64       `json:"losing_keys"`
 	WinningKeys int64       `json:"winning_keys"`
 	Losers      []KeyChange `json:"losers"`
@@ -67,7 +67,7 @@ type Comparison struct {
 // maxChanges is how many changed requests are listed.
 const maxChanges = 20
 
-// Compare decides all requests of a log by two files.
+// Compare decides all requests of a log by two files and returns the differences.
 func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Comparison, error) {
 	needs := append(Needs(before.Policies, before.File), Needs(after.Policies, after.File)...)
 	if err := log.Want(needs); err != nil {
@@ -96,13 +96,13 @@ func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Co
 	return p.end(after.Top), nil
 }
 
-// pair is two servers on one log.
+// pair is the servers of the two files, on one log.
 type pair struct {
 	log           *accesslog.Log
 	before, after *Simulation
 	keys          map[string]*KeyChange
 	result        Comparison
-	most          int // how many keys are told apart
+	most          int // how many keys are counted separately
 }
 
 func (p *pair) add(ctx context.Context, q *accesslog.Request) {
@@ -156,7 +156,7 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 }
 
-// shortened returns a copy of a path for lists.
+// shortened returns a path, shortened for lists.
 func shortened(path string) string {
 	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
 }
@@ -175,7 +175,7 @@ func (a *Answer) inWords() string {
 	}
 }
 
-// end lists the keys that win and lose.
+// end lists the keys that won or lost the most.
 func (p *pair) end(top int) *Comparison {
 	r := &p.result
 	var losers, winners []KeyChange

@@ -8,24 +8,23 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Cost is what the limits cost a server.
+// Cost is the load that the limits put on a server and its store.
 type Cost struct {
-	// Calls is how many calls of the store there were, one for each request with a route.
-	// BusiestSecond is the most of them in one second of the clock.
+	// Calls is the number of store calls, one for each request with a route. BusiestSecond is the maximum within one
+	// second.
 	Calls         int64 `json:"store_calls"`
 	BusiestSecond int64 `json:"store_calls_busiest_second"`
-	// PeakStates is the most states that the store held at once, where each limit of a key
-	// has one.
+	// PeakStates is the maximum number of states in the store at any time. Each limit of a key has one state.
 	PeakStates int64 `json:"peak_states"`
-	// Memory and Redis are about how many bytes these states take in the memory store and
-	// in Redis, by the table of docs/reference/running.md.
+	// Memory and Redis are the approximate sizes of these states in bytes, in the memory store and in Redis, based on
+	// the table in docs/reference/running.md.
 	Memory int64 `json:"memory_bytes"`
 	Redis  int64 `json:"redis_bytes"`
 }
 
-// bytesOf returns what a state of a limit takes, in the memory store and in Redis: the
-// table in docs/reference/running.md. A log is taken to hold half of its limit, and a
-// sliding window all segments of its window.
+// bytesOf returns the size of a limit's state in the memory store and in Redis, from the table in
+// docs/reference/running.md. It assumes that a log is half full and that a sliding window uses all segments of its
+// window.
 func bytesOf(n *algo.Limit) (memory, redis int64) {
 	switch a := n.Algorithm; {
 	case a.Constant():
@@ -45,8 +44,7 @@ func bytesOf(n *algo.Limit) (memory, redis int64) {
 	}
 }
 
-// cost works out what the limits cost. At the peak the states of the limits are taken to be
-// as many in proportion as they are altogether.
+// cost computes the cost of the limits. It assumes that the mix of limits at the peak is the mix over the whole log.
 func (t *tally) cost(c *policy.Config) Cost {
 	cost := Cost{Calls: t.requests - t.unmatched, BusiestSecond: t.second.most}
 	var sum, of states
@@ -68,10 +66,10 @@ func (t *tally) cost(c *policy.Config) Cost {
 	return cost
 }
 
-// states is the states of a key, and their bytes.
+// states is the number of states of a key, and their size.
 type states struct{ count, memory, redis int64 }
 
-// statesOf returns the states of a key that had some of the charges.
+// statesOf returns the states of a key that was charged on some of the charges.
 func statesOf(c *policy.Config, charges []*route.Charge, bits uint64) (s states) {
 	seen := map[string]bool{}
 	for i, charge := range charges {
@@ -96,25 +94,24 @@ func statesOf(c *policy.Config, charges []*route.Charge, bits uint64) (s states)
 	return s
 }
 
-// live counts the keys that have a state, minute by minute.
+// live counts the keys with a state, minute by minute.
 type live struct {
-	first  int64   // minute
-	change []int64 // of the count, from minute to minute
+	first  int64   // in minutes
+	change []int64 // of the count, from one minute to the next
 }
 
 const minute = 60 * micros
 
-// maxMinutes bounds the minutes that are counted: 19 years.
+// maxMinutes limits how many minutes are counted: 19 years.
 const maxMinutes = 10_000_000
 
-// add counts a state that lasts from an instant to another. before is when the state of the
-// same key that came before it ends: 0 if there was none.
+// add counts a state that exists from one time to another. before is the end of the key's previous state, or 0.
 func (l *live) add(from, to, before int64) {
 	if l.change == nil {
 		l.first = from / minute
 	}
 	if from/minute <= before/minute {
-		l.at(before/minute+1, +1) // it does not end there
+		l.at(before/minute+1, +1) // the previous state does not end there
 	} else {
 		l.at(from/minute, +1)
 	}
@@ -132,7 +129,7 @@ func (l *live) at(minute, change int64) {
 	l.change[i] += change
 }
 
-// peak returns the most keys with a state in one minute.
+// peak returns the maximum number of keys with a state in any minute.
 func (l *live) peak() (most int64) {
 	count := int64(0)
 	for _, change := range l.change {
@@ -142,7 +139,7 @@ func (l *live) peak() (most int64) {
 	return most
 }
 
-// busiestSecond finds the most calls in one second.
+// busiestSecond returns the maximum number of calls in any second.
 type busiestSecond struct{ second, count, most int64 }
 
 func (b *busiestSecond) add(now int64) {

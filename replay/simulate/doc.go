@@ -1,14 +1,13 @@
-// Package simulate decides the requests of an access log as a server would have, at the
-// times in the log.
+// Package simulate decides the requests of an access log as a server would have decided them, at the times in the
+// log.
 //
-// The requests go through the routes and the service of a server, over a memory store
-// whose clock shows the time of the log. So the answers are those of the server, and there
-// is no second arithmetic.
+// The requests go through a server's routes and service, with a memory store whose clock follows the log. So the
+// answers are the ones the server would have given; the arithmetic of limits is not duplicated here.
 //
-//	needs.go         what the routes of a file need of a log
+//	needs.go         the fields of a log that the routes of a file need
 //	simulate.go      Simulation: one request → its answer
 //	pipeline.go      the requests of a log, decided in order by several goroutines
-//	run.go           a log → what was admitted and refused
+//	run.go           a log → admitted and refused requests
 //	tally.go         counts by route and policy
 //	keys.go          counts by key: requests, refusals, stretches, patterns
 //	patterns.go      paths without their ids

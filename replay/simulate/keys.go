@@ -9,24 +9,23 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// The bounds of what is kept of keys.
+// Limits on the data kept per key.
 const (
-	// maxDetailed is how many refused keys have patterns and stretches.
+	// maxDetailed is how many refused keys get patterns and stretches.
 	maxDetailed = 50_000
-	maxCharges  = 64 // the charges of routes beyond that are not told apart in the costs
+	maxCharges  = 64 // further charges of routes share one bit in the costs
 )
 
-// Stretch is a time in which all requests of a key were refused.
+// Stretch is a period in which every request of a key was refused.
 type Stretch struct {
 	Key string `json:"key"`
-	// From and To are the instants of its first and last request, in µs since 1970.
+	// From and To are the times of its first and last request, in µs since 1970.
 	From    int64 `json:"from_us"`
 	To      int64 `json:"to_us"`
 	Refused int64 `json:"refused"`
 }
 
-// longer reports whether a stretch is longer than another, or of one length with more
-// requests.
+// longer reports whether a stretch is longer than another or, at equal length, has more requests.
 func (s *Stretch) longer(other *Stretch) bool {
 	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Refused, other.Refused)) > 0
 }
@@ -37,12 +36,12 @@ type PolicyCount struct {
 	Count  int64  `json:"count"`
 }
 
-// KeyReport is what happened to one key.
+// KeyReport is the results of one key.
 type KeyReport struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
 	Refused  int64  `json:"refused"`
-	// First and Last are the instants of its first and last refusal, in µs since 1970.
+	// First and Last are the times of its first and last refusal, in µs since 1970.
 	First int64 `json:"first_refused_us,omitempty"`
 	Last  int64 `json:"last_refused_us,omitempty"`
 	// Longest is its longest stretch of refusals.
@@ -52,16 +51,16 @@ type KeyReport struct {
 	Agent    string        `json:"agent,omitempty"`
 }
 
-// key is what is kept of one key.
+// key is the data kept for every key.
 type key struct {
 	text              string
 	requests, refused int64
-	charges           uint64 // a bit for each charge that it had
-	ends              int64  // when its states are as if there were none, in µs since 1970
+	charges           uint64 // one bit for each charge that the key was charged on
+	ends              int64  // when its limits are at full capacity again, in µs since 1970
 	detail            *detail
 }
 
-// detail is what is kept of a key that was refused.
+// detail is the data kept for a key that was refused.
 type detail struct {
 	first, last      int64
 	current, longest Stretch
@@ -78,15 +77,15 @@ type keys struct {
 	detailed int
 	longest  Stretch
 	most     int   // how many keys are kept
-	rest     int64 // requests of keys beyond that
+	rest     int64 // requests of all further keys
 }
 
 func newKeys(most int) keys {
 	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
 }
 
-// add counts an answer for the key of its charge at place i, and returns the place of the key; -1 if too
-// many keys came before. A denial counts for the key of the limit that denied.
+// add counts an answer for the key of its charge at index i, and returns the index of the key, or -1 if there were
+// too many keys before it. A denial counts for the key of the limit that denied.
 func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	name := a.items[i].Key
 	place, ok := k.places[name]
@@ -140,7 +139,7 @@ func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 	}
 }
 
-// report describes a key.
+// report returns the report of a key.
 func (k *keys) report(at *key) KeyReport {
 	r := KeyReport{Key: at.text, Requests: at.requests, Refused: at.refused}
 	if d := at.detail; d != nil {
@@ -152,8 +151,7 @@ func (k *keys) report(at *key) KeyReport {
 	return r
 }
 
-// refusedMost returns the keys with the most refusals, at most n of them, and how many were
-// refused.
+// refusedMost returns up to n keys with the most refusals, and how many keys were refused at all.
 func (k *keys) refusedMost(n int) (list []KeyReport, refused int64) {
 	var top []*key
 	for i := range k.all {
@@ -169,7 +167,7 @@ func (k *keys) refusedMost(n int) (list []KeyReport, refused int64) {
 	return list, refused
 }
 
-// counts returns counts in order, the highest first.
+// counts returns the counts in descending order.
 func counts(of map[string]int64) (list []PolicyCount) {
 	for name, n := range of {
 		list = append(list, PolicyCount{name, n})
@@ -180,16 +178,16 @@ func counts(of map[string]int64) (list []PolicyCount) {
 	return list
 }
 
-// Bar is one bar of a histogram: the keys with From to To requests.
+// Bar is a bar of a histogram: the keys with From to To requests.
 type Bar struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 	Keys int64 `json:"keys"`
-	// Refused is how many of them were refused something.
+	// Refused is how many of them were refused at least once.
 	Refused int64 `json:"refused"`
 }
 
-// Bars is a histogram whose bounds double.
+// Bars is a histogram whose bounds double from bar to bar.
 type Bars []Bar
 
 // Add counts a key with a number of requests.
@@ -204,7 +202,7 @@ func (b *Bars) Add(n int64, refused bool) {
 	}
 }
 
-// histogram counts the keys by their requests.
+// histogram counts the keys by their number of requests.
 func (k *keys) histogram() []Bar {
 	var bars Bars
 	for i := range k.all {

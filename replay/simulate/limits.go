@@ -6,13 +6,13 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// charged is a charge of a route on a limit, and the cost by the policy.
+// charged is a charge of a route on a limit, with the cost that the policy sets.
 type charged struct {
-	charge uint16 // its place
+	charge uint16 // its index
 	cost   int64
 }
 
-// chargesOf returns the charges of all routes in order: the place of a charge tells it from the others.
+// chargesOf returns the charges of all routes in order. Charges are identified by their index.
 func chargesOf(c *policy.Config) (all []*route.Charge) {
 	routes := c.Routes.Routes()
 	for i := range routes {
@@ -23,8 +23,7 @@ func chargesOf(c *policy.Config) (all []*route.Charge) {
 	return all
 }
 
-// limitsMemo finds the limits of keys. Without overrides, keys with the same charges have the
-// same limits.
+// limitsMemo caches the limits of keys. Without overrides, keys with the same charges have the same limits.
 type limitsMemo struct {
 	config  *policy.Config
 	charges []*route.Charge
@@ -41,7 +40,7 @@ func hasOverrides(c *policy.Config) bool {
 	return false
 }
 
-// of returns the limits of a key by policy, and for each its charges.
+// of returns the limits of a key by policy, with the charges on each.
 func (m *limitsMemo) of(at *key) map[string]map[headgate.Limit][]charged {
 	if !m.same {
 		return limitsOf(m.config, m.charges, at)
@@ -54,14 +53,14 @@ func (m *limitsMemo) of(at *key) map[string]map[headgate.Limit][]charged {
 	return limits
 }
 
-// limitsOf returns the limits of a key by policy, and for each its charges.
+// limitsOf returns the limits of a key by policy, with the charges on each.
 func limitsOf(c *policy.Config, charges []*route.Charge, at *key) map[string]map[headgate.Limit][]charged {
 	limits := map[string]map[headgate.Limit][]charged{}
 	for place, of := range charges {
 		if at.charges&(1<<min(place, maxCharges-1)) == 0 {
 			continue
 		}
-		// The costs are those of the policies: a cost of the request is recorded with it.
+		// These are the costs that the policies set. A cost read from the request is recorded with the request.
 		all, _ := c.Policies.ForRoute(nil, of, &route.Item{}, at.text)
 		for j := range all {
 			charge := &all[j]

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Needs returns the fields of a log that the routes of a file need. name is that of the
-// file, for errors.
+// Needs returns the fields that a log must have for the routes of a policies file. name is the file's name, for
+// errors.
 func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 	routes := c.Routes.Routes()
 	for i := range routes {
@@ -45,7 +45,7 @@ func needsOfMatch(m *route.Conditions, add func(kind accesslog.Kind, field strin
 		add(accesslog.Method, "")
 	}
 	for i := range m.Headers {
-		name, _, _ := strings.Cut(m.Headers[i].String(), "=") // no header has = in its name
+		name, _, _ := strings.Cut(m.Headers[i].String(), "=") // header names cannot contain =
 		add(accesslog.Head, name)
 	}
 	if len(m.Query) > 0 {
@@ -72,8 +72,8 @@ func needsOfPart(p *route.Part, add func(kind accesslog.Kind, field string)) {
 	}
 }
 
-// headerInWhen finds the names of headers in a condition in CEL: request.headers["x-plan"],
-// request.headers.plan and "x-plan" in request.headers.
+// headerInWhen matches the header names in a CEL condition: request.headers["x-plan"], request.headers.plan and
+// "x-plan" in request.headers.
 var headerInWhen = regexp.MustCompile(`request\.headers\s*\[\s*['"]([^'"]+)['"]|request\.headers\.([A-Za-z0-9_]+)|['"]([^'"]+)['"]\s+in\s+request\.headers`)
 
 func needsOfWhen(when string, add func(kind accesslog.Kind, field string)) {

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// The bounds of patterns.
+// Limits on patterns.
 const (
 	maxPatterns    = 1 << 16
 	patternsPerKey = 6
 	maxPatternText = 120
 )
 
-// Patterns numbers texts, such as the patterns of requests: a method and a path without its ids.
+// Patterns numbers strings, such as the patterns of requests: a method and a path with placeholders for ids.
 type Patterns struct {
 	numbers map[string]int32
 	names   []string
 }
 
-// otherPattern stands for patterns beyond maxPatterns.
+// otherPattern is the pattern of all requests beyond maxPatterns.
 const otherPattern = 0
 
-// NewPatterns returns a numbering without a text.
+// NewPatterns returns an empty numbering.
 func NewPatterns() Patterns {
 	return Patterns{numbers: map[string]int32{}, names: []string{"other paths"}}
 }
 
-// Of returns the number of the pattern of a request.
+// Of returns the number of a request's pattern.
 func (p *Patterns) Of(method, path string) int32 { return p.Number(pattern(method, path)) }
 
-// Number returns the number of a text. Texts beyond 65536 have one number.
+// Number returns the number of a string. Beyond 65536 strings, all new ones share one number.
 func (p *Patterns) Number(name string) int32 {
 	if n, ok := p.numbers[name]; ok {
 		return n
@@ -45,8 +45,7 @@ func (p *Patterns) Number(name string) int32 {
 	return n
 }
 
-// pattern returns the method and the path with {} in the place of segments that look like
-// ids: numbers, hashes and the like.
+// pattern returns the method and the path, with {} for segments that look like ids: numbers, hashes and the like.
 func pattern(method, path string) string {
 	var b strings.Builder
 	b.WriteString(method)
@@ -66,8 +65,8 @@ func pattern(method, path string) string {
 	return b.String()
 }
 
-// looksLikeID reports whether a segment has a digit, and at most letters of hexadecimal
-// numbers or more digits than letters besides.
+// looksLikeID reports whether a segment contains a digit and either no letters other than hexadecimal digits, or more
+// digits than letters.
 func looksLikeID(segment string) bool {
 	numbers, others := 0, 0
 	for i := range len(segment) {
@@ -82,8 +81,8 @@ func looksLikeID(segment string) bool {
 	return numbers > 0 && (others == 0 || numbers > others)
 }
 
-// Frequent keeps the most frequent of many numbers in a few places: the rarest is replaced by
-// a new one, which takes its count over.
+// Frequent counts the most frequent of many numbers in a few counters (the Space-Saving algorithm): a new number
+// replaces the rarest one and takes over its count.
 type Frequent [patternsPerKey]struct {
 	number int32
 	count  int64
@@ -105,14 +104,13 @@ func (m *Frequent) Add(number int32) {
 	m[least].count++
 }
 
-// Pattern is a pattern of requests of a key. Of a key with more than 6 patterns the counts
-// are upper bounds.
+// Pattern is a pattern among the requests of a key. If the key has more than 6 patterns, the counts are upper bounds.
 type Pattern struct {
 	Pattern string `json:"pattern"`
 	Count   int64  `json:"count"`
 }
 
-// List returns the numbers as texts, the most frequent first.
+// List returns the strings of the numbers, the most frequent first.
 func (m *Frequent) List(p *Patterns) (list []Pattern) {
 	for i := range m {
 		if m[i].count > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// stage is some requests on their way: read, with their routes, decided.
+// stage is a batch of requests on its way through the pipeline: read, routed, decided.
 type stage struct {
 	requests []accesslog.Request
 	routed   []decide.Request
@@ -16,12 +16,11 @@ type stage struct {
 	answers  []Answer
 }
 
-// stages keeps the memory of stages for later ones.
+// stages recycles the memory of stages.
 var stages = sync.Pool{New: func() any { return new(stage) }}
 
-// decideAll decides the requests of a log in order, and calls each with every one and its
-// answer, in the same order. Routes are found, requests decided and answers counted by a
-// goroutine each.
+// decideAll decides the requests of a log in order, and calls each with every request and its answer, in the same
+// order. Routing, deciding and counting run in a goroutine each.
 func (s *Simulation) decideAll(ctx context.Context, log *accesslog.Log, each func(q *accesslog.Request, a *Answer)) error {
 	routed, decided := make(chan *stage, 2), make(chan *stage, 2)
 	var running sync.WaitGroup
@@ -57,7 +56,7 @@ func (s *Simulation) decideAll(ctx context.Context, log *accesslog.Log, each fun
 	return err
 }
 
-// free keeps the memory, without what it points to.
+// free returns the memory to the pool, after clearing its pointers.
 func (b *stage) free() {
 	clear(b.routed)
 	clear(b.answers)

@@ -8,21 +8,20 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Config says how a log is replayed.
+// Config configures a replay.
 type Config struct {
-	// Policies decide, and File is the name of their file.
+	// Policies are the policies to replay, and File is the name of their file.
 	Policies *policy.Config
 	File     string
-	// MaxKeys bounds the states of the store, and the keys that are told apart; 0 is
-	// DefaultMaxKeys.
+	// MaxKeys limits the states in the store, and the number of keys counted separately. 0 means DefaultMaxKeys.
 	MaxKeys int
-	// Top is how many of the keys with the most refusals are listed.
+	// Top is how many keys are listed, those with the most refusals.
 	Top int
-	// Zone is the time zone of the hours and weekdays; nil is UTC.
+	// Zone is the time zone for hours and weekdays; nil means UTC.
 	Zone *time.Location
 }
 
-// open sets the defaults, and returns what decides.
+// open sets the defaults, and returns a simulation and empty counts.
 func (c *Config) open() (*Simulation, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
@@ -30,37 +29,36 @@ func (c *Config) open() (*Simulation, error) {
 	return New(c.Policies, c.MaxKeys)
 }
 
-// Result is what a file would have done to the requests of a log.
+// Result is what a policies file would have done to the requests of a log.
 type Result struct {
 	File     string `json:"file"`
 	Requests int64  `json:"requests"`
 	Admitted int64  `json:"admitted"`
 	Refused  int64  `json:"refused"`
-	// Unmatched is how many of the admitted ones had no route, and no limit.
+	// Unmatched is the number of admitted requests that matched no route, and so had no limit.
 	Unmatched int64 `json:"unmatched"`
-	// Failed is how many had no decision, FirstError why the first had none.
+	// Failed is the number of requests without a decision, and FirstError the error of the first.
 	Failed     int64  `json:"failed,omitempty"`
 	FirstError string `json:"first_error,omitempty"`
-	// AlreadyRefused is how many requests the log itself has with status 429.
+	// AlreadyRefused is the number of requests that have status 429 in the log.
 	AlreadyRefused int64 `json:"already_429,omitempty"`
 
 	Keys int64 `json:"keys"`
-	// OtherKeys is how many requests have keys beyond MaxKeys: they are decided, and not
-	// counted by key.
+	// OtherKeys is the number of requests with keys beyond MaxKeys. They are decided, but not counted by key.
 	OtherKeys   int64          `json:"requests_of_other_keys,omitempty"`
 	RefusedKeys int64          `json:"refused_keys"`
 	Routes      []RouteReport  `json:"routes"`
 	Policies    []PolicyReport `json:"policies"`
 	Top         []KeyReport    `json:"most_refused"`
-	// Longest is the longest time in which all requests of one key were refused.
+	// Longest is the longest period in which every request of one key was refused.
 	Longest *Stretch `json:"longest_stretch,omitempty"`
 	Cost    Cost     `json:"cost"`
 	Traffic Traffic  `json:"traffic"`
 	Heat    Heat     `json:"heat"`
-	// Histogram has how many keys sent how many requests.
+	// Histogram counts the keys by their number of requests.
 	Histogram []Bar `json:"histogram"`
-	// Compared is how many requests the alternatives were worked out from: all, unless
-	// there were more than are kept.
+	// Compared is the number of requests that the alternatives are based on. It is lower than Requests only if there
+	// were too many to record.
 	Compared int64 `json:"compared"`
 }
 
@@ -79,7 +77,7 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	t := newTally(c.Policies, NewHeat(c.Zone), c.MaxKeys)
 	err = s.decideAll(ctx, log, t.add)
 	if err == nil {
-		err = s.Close() // its memory is needed no more
+		err = s.Close() // its memory is no longer needed
 	}
 	if err != nil {
 		return nil, err
@@ -87,7 +85,7 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	return t.result(&c, &s.shadows), nil
 }
 
-// result makes the result of the counts.
+// result turns the counts into a result.
 func (t *tally) result(c *Config, shadows *shadows) *Result {
 	r := &Result{
 		File: c.File, Requests: t.requests, Refused: t.refused, Admitted: t.requests - t.refused - t.failed, Unmatched: t.unmatched,

@@ -120,8 +120,8 @@ func TestResultCountsByRoutePolicyAndKey(t *testing.T) {
 	}
 }
 
-// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused compares them with a replay by a
-// file that has the other algorithm.
+// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused compares them with a replay of a file that uses the other
+// algorithm.
 func TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	var entries []entry
@@ -279,8 +279,7 @@ func TestPatternsLeaveIDsOut(t *testing.T) {
 	}
 }
 
-// TestClientBehindATrustedProxyIsTheOneThatTheLogNames reads a log of a proxy behind another
-// proxy.
+// TestClientBehindATrustedProxyIsTheOneThatTheLogNames reads a log of a proxy that is behind another proxy.
 func TestClientBehindATrustedProxyIsTheOneThatTheLogNames(t *testing.T) {
 	line := func(peer, forwarded string) string {
 		return fmt.Sprintf("%s - - [22/Nov/2026:14:05:09 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"x\" \"%s\"\n", peer, forwarded)
@@ -322,14 +321,15 @@ func TestKeysBeyondTheBoundAreDecidedAndNotListed(t *testing.T) {
 	}
 }
 
-// TestResultCountsEachCharge: a request with several keys counts for each, and its denial for the key that denied.
+// TestResultCountsEachCharge checks that a request with several keys counts for each, and its denial for the key that
+// denied.
 func TestResultCountsEachCharge(t *testing.T) {
 	r := run(t, `
 policies: {few: {algorithm: fixed-window, limit: 2, window: 10s}, day: {algorithm: fixed-window, limit: 6, window: 1d, align: UTC}}
 routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: day, key: [{query: q}], cost: 2}]}]
 `, []entry{
 		{0, "10.0.0.1", "/b?q=x"}, {1, "10.0.0.1", "/b?q=x"}, {2, "10.0.0.1", "/b?q=x"}, // the third is denied by few
-		{3, "10.0.0.2", "/b?q=x"}, {4, "10.0.0.2", "/b?q=x"}, // the fifth by day
+		{3, "10.0.0.2", "/b?q=x"}, {4, "10.0.0.2", "/b?q=x"}, // the fifth is denied by day
 	})
 	if r.Requests != 5 || r.Refused != 2 || r.Keys != 3 || r.RefusedKeys != 2 {
 		t.Errorf("%+v", r)
@@ -351,8 +351,8 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 	}
 }
 
-// TestHeatKnowsWhichHoursTheLogCovers: hours before the first request and after the last are not quiet,
-// they are unknown.
+// TestHeatKnowsWhichHoursTheLogCovers checks that hours before the first request and after the last are unknown, not
+// quiet.
 func TestHeatKnowsWhichHoursTheLogCovers(t *testing.T) {
 	h := NewHeat(time.UTC)
 	monday := time.Date(2026, time.November, 23, 22, 30, 0, 0, time.UTC)

@@ -12,35 +12,35 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// DefaultMaxKeys is how many keys the store of a simulation holds.
+// DefaultMaxKeys is how many keys the store of a simulation holds by default.
 const DefaultMaxKeys = 4_000_000
 
-// Answer is what a server answers to a request.
+// Answer is a server's answer to a request.
 type Answer struct {
-	// Route is the place of the route in the file; -1 if there is none.
+	// Route is the index of the route in the file, or -1.
 	Route int
-	// Key is what the request is counted under, of several charges by the binding limit; "" if there is
-	// no route, or no key.
+	// Key is the key under which the request is counted. With several charges it is the key of the binding limit. It
+	// is "" if there is no route, or no key.
 	Key string
 	// Allowed is true if the request passes.
 	Allowed bool
-	// Policy is the policy that refused the request; "" if none did, or a part of the key
-	// was empty.
+	// Policy is the policy that refused the request. It is "" if the request passed, or was refused because a part of
+	// its key was empty.
 	Policy string
-	// Delay is how long a pacer lets the request wait.
+	// Delay is how long a pacer would delay the request.
 	Delay time.Duration
-	// Err is not nil if there was no decision, as when the store is full.
+	// Err is set if there was no decision, for example because the store is full.
 	Err error
 
-	items  []route.Item  // the charges; nil if there is no route, or no key
-	charge int           // the place of the first
-	reset  time.Duration // until its limits are as if untouched
+	items  []route.Item  // the charges, or nil if there is no route or no key
+	charge int           // the index of the first charge
+	reset  time.Duration // until all its limits are at full capacity
 }
 
-// Simulation is a server in the time of a log. It is not safe for concurrent use.
+// Simulation is a server that runs in the log's time. It is not safe for concurrent use.
 type Simulation struct {
 	config  *policy.Config
-	charges []int // the place of the first charge of each route
+	charges []int // the index of each route's first charge
 	store   *memstore.Store
 	limiter *headgate.Limiter
 	rules   decide.Rules
@@ -66,7 +66,7 @@ func (s *shadows) add(decided []decide.Shadow) {
 	}
 }
 
-// New returns a simulation of a server with a file. maxKeys bounds its store.
+// New returns a simulation of a server with a policies file. maxKeys limits its store.
 func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}}
 	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys, Clock: func() time.Time { return time.UnixMicro(s.now) }})
@@ -89,14 +89,13 @@ func (s *Simulation) Close() error {
 	return s.store.Close()
 }
 
-// Decide decides a request at its time.
+// Decide decides a request at the time recorded for it.
 func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
 	request, ok := s.find(q)
 	return s.answer(ctx, q.Time, &request, ok)
 }
 
-// find finds the route of a request; ok is false if it has none. It is safe for use beside
-// answer.
+// find finds the route of a request, or returns ok = false. It can run concurrently with answer.
 func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool) {
 	q.Route(&s.seen)
 	m, ok := s.config.Routes.Find(&s.seen)
@@ -106,7 +105,7 @@ func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool
 	return decide.Routed(&m), true
 }
 
-// answer decides a request whose route is known.
+// answer decides a request, given its route.
 func (s *Simulation) answer(ctx context.Context, now int64, request *decide.Request, ok bool) (a Answer) {
 	if !ok {
 		return Answer{Route: -1, Allowed: true}

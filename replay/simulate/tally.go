@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// RouteReport is what a route did.
+// RouteReport is the results of one route.
 type RouteReport struct {
 	Index    int                  `json:"index"`
 	Match    string               `json:"match"`
@@ -20,27 +20,27 @@ type RouteReport struct {
 	Requests int64                `json:"requests"`
 	Admitted int64                `json:"admitted"`
 	Refused  int64                `json:"refused"`
-	// NoKey is how many of the refused ones had no key.
+	// NoKey is how many of the refused requests had no key.
 	NoKey int64 `json:"no_key,omitempty"`
-	// Delayed is how many admitted ones a pacer lets wait.
+	// Delayed is how many of the admitted requests a pacer would have delayed.
 	Delayed int64 `json:"delayed,omitempty"`
 }
 
-// PolicyReport is what a policy did.
+// PolicyReport is the results of one policy.
 type PolicyReport struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
-	// Requests is how many requests were charged on it, Refused how many of them it
-	// refused: another policy of the route may have refused others.
+	// Requests is the number of requests charged on the policy. Refused is how many of them it refused itself; other
+	// policies of the route may have refused more.
 	Requests int64 `json:"requests"`
 	Refused  int64 `json:"refused"`
-	// FirstRefused and LastRefused are instants in µs since 1970.
+	// FirstRefused and LastRefused are in µs since 1970.
 	FirstRefused int64 `json:"first_refused_us,omitempty"`
 	LastRefused  int64 `json:"last_refused_us,omitempty"`
-	// ShadowDenied is how many requests its shadow would have denied, of ShadowAsked.
+	// ShadowDenied is how many of the ShadowAsked requests its shadow would have denied.
 	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
-	// Alternatives are other algorithms with the same numbers.
+	// Alternatives are other algorithms, tried with the same numbers.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
@@ -49,8 +49,8 @@ type tally struct {
 	keys     keys
 	routes   []RouteReport
 	policies []PolicyReport
-	places   map[string]int // of policies, by name
-	charged  [][]int        // of each route, the places of its policies
+	places   map[string]int // indices of policies by name
+	charged  [][]int        // for each route, the indices of its policies
 	charges  []*route.Charge
 	recorded series.Recorder
 	traffic  Traffic
@@ -60,7 +60,7 @@ type tally struct {
 	firstError                           string
 	second                               busiestSecond
 	live                                 live
-	already                              int64 // requests that the log says were answered 429
+	already                              int64 // requests with status 429 in the log
 }
 
 func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
@@ -88,7 +88,7 @@ func routeReport(i int, r *route.Route) RouteReport {
 	return report
 }
 
-// Keys describes the keys that the requests of the route are counted under.
+// Keys describes the keys under which the route's requests are counted.
 func (r *RouteReport) Keys() string {
 	keys := make([]string, len(r.Charges))
 	for i := range r.Charges {
@@ -97,7 +97,7 @@ func (r *RouteReport) Keys() string {
 	return strings.Join(keys, "; ")
 }
 
-// add counts an answer, and records the charges of each key.
+// add counts an answer, and records its charges.
 func (t *tally) add(q *accesslog.Request, a *Answer) {
 	t.requests++
 	if q.Status == 429 {
@@ -129,8 +129,7 @@ func (t *tally) add(q *accesslog.Request, a *Answer) {
 	}
 }
 
-// addKey counts an answer for the key of its charge at place i, and returns the place of the key, -1 if it
-// has none.
+// addKey counts an answer for the key of its charge at index i, and returns the index of the key, or -1.
 func (t *tally) addKey(q *accesslog.Request, a *Answer, i int) int32 {
 	place := t.keys.add(q, a, i)
 	if place >= 0 && a.reset > 0 {
@@ -142,7 +141,7 @@ func (t *tally) addKey(q *accesslog.Request, a *Answer, i int) int32 {
 	return place
 }
 
-// addRoute counts an answer on its route and policies.
+// addRoute counts an answer for its route and policies.
 func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
 	r := &t.routes[a.Route]
 	r.Requests++
@@ -173,7 +172,7 @@ func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
 	}
 }
 
-// busiest sorts the policies for people: those that refused most come first.
+// busiest sorts the policies for display: the most refusals come first.
 func busiest(all []PolicyReport) []PolicyReport {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b PolicyReport) int {

@@ -2,35 +2,34 @@ package simulate
 
 import "time"
 
-// The columns of the traffic over time.
+// The columns of traffic over time.
 const (
 	maxSlots = 4096
 	maxShown = 240
 )
 
-// Slot is what happened in one span of time.
+// Slot counts the requests in one time slot.
 type Slot struct {
 	Passed  int64 `json:"passed"`
 	Refused int64 `json:"refused"`
 }
 
-// Traffic counts requests over time in slots of one width, which grows with the log: it has
+// Traffic counts requests in time slots of equal width. The width grows with the length of the log, so that there are
 // at most 4096 slots.
 type Traffic struct {
-	// Start is the beginning of the first slot in µs since 1970, Width the length of a slot
-	// in µs.
+	// Start is the start of the first slot in µs since 1970, and Width the width of a slot in µs.
 	Start int64  `json:"start_us"`
 	Width int64  `json:"width_us"`
 	Slots []Slot `json:"slots"`
 }
 
-// widths are the widths of slots in seconds. Each is a multiple of the one before, so that
-// slots can be joined.
+// widths are the possible widths of slots in seconds. Each is a multiple of the previous one, so that slots can be
+// merged.
 var widths = []int64{1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 86400}
 
 const micros = int64(time.Second / time.Microsecond)
 
-// at returns the slot of an instant. Instants come in order.
+// at returns the slot of a time. Times must not decrease.
 func (t *Traffic) at(now int64) *Slot {
 	if t.Width == 0 {
 		t.Width = micros
@@ -46,7 +45,7 @@ func (t *Traffic) at(now int64) *Slot {
 	return &t.Slots[i]
 }
 
-// widen joins slots to the next width.
+// widen merges slots to the next width.
 func (t *Traffic) widen() {
 	next := t.Width * 2
 	for _, w := range widths {
@@ -76,17 +75,16 @@ func (t *Traffic) Shown() Traffic {
 	return shown
 }
 
-// Heat counts requests by weekday, from Monday, and hour, in a time zone.
+// Heat counts requests by weekday, starting on Monday, and hour, in a time zone.
 type Heat struct {
 	Zone  string          `json:"zone"`
 	Cells [7][24]HeatCell `json:"cells"`
-	// From and To are the first and the last request, in µs since 1970.
+	// From and To are the times of the first and last request, in µs since 1970.
 	From int64 `json:"from_us"`
 	To   int64 `json:"to_us"`
 
 	zone *time.Location
-	// hour is the hour that was looked up last, in hours since 1970, and cell its cell: the
-	// calendar is asked once a quarter of an hour of the log.
+	// hour and cell cache the last lookup, so that the calendar is computed once per quarter of an hour of the log.
 	quarter int64
 	cell    *HeatCell
 }
@@ -97,10 +95,10 @@ type HeatCell struct {
 	Refused  int64 `json:"refused"`
 }
 
-// NewHeat returns counts in a time zone.
+// NewHeat returns empty counts in a time zone.
 func NewHeat(zone *time.Location) Heat { return Heat{Zone: zone.String(), zone: zone, quarter: -1} }
 
-// at returns the cell of an instant. Zones differ by quarters of an hour.
+// at returns the cell of a time. Time zones have offsets in quarters of an hour.
 func (h *Heat) at(now int64) *HeatCell {
 	quarter := now / (900 * micros)
 	if quarter != h.quarter {
@@ -123,8 +121,8 @@ func (h *Heat) Add(now int64, refused bool) {
 	}
 }
 
-// Covered returns the hours of the week that lie between the first request and the last. The others
-// are not in the log, and say nothing about the traffic.
+// Covered returns which hours of the week are between the first and the last request. The log has no data on the
+// others.
 func (h *Heat) Covered() (covered [7][24]bool) {
 	zone := h.zone
 	if zone == nil {
@@ -138,7 +136,7 @@ func (h *Heat) Covered() (covered [7][24]bool) {
 	return covered
 }
 
-// Add counts a request. Instants come in order.
+// Add counts a request. Times must not decrease.
 func (t *Traffic) Add(now int64, refused bool) {
 	if s := t.at(now); refused {
 		s.Refused++

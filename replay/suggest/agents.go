@@ -7,35 +7,35 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// The rules by which the values of User-Agent of a key are taken for people. A client writes its own
-// User-Agent, so the number of values proves nothing: one client can send another value with every
-// request. docs/reference/replay.md has the rules in words.
+// The rules by which the User-Agents of a key are taken for different people. Clients choose their own User-Agent, so
+// the number of values proves nothing: one client can send a new value with every request. docs/reference/replay.md
+// describes the rules.
 const (
-	// sharedFrom is how many people a shared address has at least.
+	// sharedFrom is the minimum number of people behind a shared address.
 	sharedFrom = 5
-	// personRequests and personMinutes are the fewest requests of a person, and the fewest minutes in
-	// which they come.
+	// personRequests and personMinutes are the minimum number of requests of a person, and the minimum number of
+	// minutes in which they are sent.
 	personRequests = 3
 	personMinutes  = 2
-	// sessions is by how much the requests of a person are nearer to each other than if the values were
-	// drawn at random: 0 is not at all, and 1 is always.
+	// sessions is how much closer together the requests of a person must be than if the values were drawn at random:
+	// 0 means not at all closer, and 1 always close.
 	sessions = 0.4
-	// peopleShare is which share of the requests of a key people must send.
+	// peopleShare is the minimum share of a key's requests that must come from people.
 	peopleShare = 0.5
 )
 
-// agentUse is the requests of a key with one value of User-Agent.
+// agentUse is the requests of a key with one User-Agent.
 type agentUse struct {
 	times       []int64
-	last        int // the place of its last request among those of the key
+	last        int // the index of its last request among those of the key
 	near        int64
 	minutes     int64
 	lastMinute  int64
-	nearIfGuess float64 // the share of near requests if values are drawn at random
-	reach       int     // how near is near, in requests of the key
+	nearIfGuess float64 // the expected share of near requests if the values were drawn at random
+	reach       int     // how far apart near requests can be, counted in requests of the key
 }
 
-// setPeople sets how many people a key is taken for, and what the busiest of them did.
+// setPeople estimates how many people use a key, and what the busiest of them did.
 func (p *profile) setPeople(g *series.Groups, key int) {
 	p.busiest = p.most
 	if p.distinctAgents() < sharedFrom {
@@ -60,7 +60,7 @@ func (p *profile) setPeople(g *series.Groups, key int) {
 	p.persons, p.busiest = people, busiest
 }
 
-// usesOf returns the requests of a key by the hash of their User-Agent.
+// usesOf returns the requests of a key grouped by the hash of their User-Agent.
 func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 	uses, times := map[uint16]*agentUse{}, g.Times(key)
 	for i, t := range times {
@@ -89,8 +89,8 @@ func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 	return uses
 }
 
-// isPerson reports whether the requests look like those of a person: some, in sessions, for longer than
-// a moment.
+// isPerson reports whether the requests look like those of one person: more than a few, in sessions, and over more
+// than a moment.
 func (u *agentUse) isPerson() bool {
 	if len(u.times) < personRequests || u.minutes < personMinutes {
 		return false

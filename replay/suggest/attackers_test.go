@@ -8,9 +8,8 @@ import (
 	"github.com/headgate/headgate/replay/replaytest"
 )
 
-// TestAttackersDoNotSetTheLimits makes logs of people and of attackers that try to be taken for others.
-// What is suggested with them must leave the people alone and stop the attackers, and be about what is
-// suggested without them.
+// TestAttackersDoNotSetTheLimits makes logs of people and of attackers that disguise themselves. The suggestions must
+// not affect the people, must stop the attackers, and must be about the same as without the attackers.
 func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	people := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	rotation := replaytest.Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
@@ -88,8 +87,8 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	}
 }
 
-// TestWhatKeysDidIsSaid: a key that stands out has the path, the status, the User-Agent and the span of
-// its requests, and the busiest keys are listed whether or not they stand out.
+// TestWhatKeysDidIsSaid checks that an outlier has the path, the status, the User-Agent and the span of its requests,
+// and that the busiest keys are listed even if they are not outliers.
 func TestWhatKeysDidIsSaid(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	quiet := suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
@@ -108,8 +107,8 @@ func TestWhatKeysDidIsSaid(t *testing.T) {
 	}
 }
 
-// TestNotesNameTheKeyThatSetsTheLimit: where the share of --refuse is less than one key, and where a
-// group that is too large to stand out sends far more than the others.
+// TestNotesNameTheKeyThatSetsTheLimit covers a share of --refuse that is less than one key, and a group that is too
+// large to be outliers but sends far more than the others.
 func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	r := suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
@@ -123,7 +122,7 @@ func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	}
 }
 
-// TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll has as many requests in a second as keys.
+// TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll has as many requests per second as keys.
 func TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)

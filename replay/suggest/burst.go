@@ -8,14 +8,14 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// neededBurst returns the least burst with which a token bucket of a rate refuses none of
-// the requests of a key. It is the highest level that a bucket without a bound reaches,
-// filled by one unit a request and drained at the rate, in integers.
+// neededBurst returns the smallest burst with which a token bucket of a given rate refuses no request of a key. It is
+// the maximum level of an unbounded leaky bucket that gains one unit per request and drains at the rate, computed in
+// integers.
 func neededBurst(times []int64, rate headgate.Rate) int64 {
 	if len(times) == 0 {
 		return 0
 	}
-	period, count := rate.Period.Microseconds(), rate.Count // a unit is period, a µs drains count
+	period, count := rate.Period.Microseconds(), rate.Count // in units of 1/period: a request adds period, and each µs drains count
 	level, highest, last := int64(0), int64(0), times[0]
 	for _, t := range times {
 		if gone := t - last; gone >= level/count+1 {
@@ -30,7 +30,7 @@ func neededBurst(times []int64, rate headgate.Rate) int64 {
 	return (highest + period - 1) / period
 }
 
-// neededBursts returns the burst that a share of some keys needs at most, at a rate.
+// neededBursts returns the smallest burst that is enough for all but a share of some keys, at a rate.
 func neededBursts(g *series.Groups, keys []int, rate headgate.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {
@@ -41,8 +41,8 @@ func neededBursts(g *series.Groups, keys []int, rate headgate.Rate, share float6
 	return upTo(needs, share)
 }
 
-// upTo returns the least value that all but a share of the values do not exceed; with a
-// share of all of them it is the least of the values. It sorts the values.
+// upTo returns the smallest value that all but a share of the values do not exceed. If the share is 1, that is the
+// smallest of the values. It sorts the values.
 func upTo(values []int64, share float64) int64 {
 	if len(values) == 0 {
 		return 1

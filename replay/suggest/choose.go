@@ -11,18 +11,16 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// stopped is the share of the requests of a key that a limit refuses at least, if it stops
-// the key.
+// stopped is the minimum share of a key's requests that a limit must refuse to stop the key.
 const stopped = 0.5
 
-// allowed returns how many of the keys that behave a limit may refuse something.
+// allowed returns how many well-behaved keys a limit may refuse something.
 func (f *finder) allowed() int64 {
 	return int64(math.Floor(f.options.Refuse * float64(len(f.behaved))))
 }
 
-// choose marks the best of the limits: among those that refuse few enough of the keys that
-// behave, the one that refuses the most of those that stand out; an earlier one if it
-// refuses nearly as much.
+// choose marks the best limit: of those that refuse something to few enough well-behaved keys, the one that refuses
+// the outliers the most. An earlier limit wins if it refuses nearly as much.
 func (f *finder) choose(limits []headgate.Limit) (all []Compared, chosen int) {
 	for _, limit := range limits {
 		if limit.Err() == nil {
@@ -44,8 +42,8 @@ func (f *finder) choose(limits []headgate.Limit) (all []Compared, chosen int) {
 	return all, chosen
 }
 
-// split sets the keys apart that the limits are found by. An address of many people that
-// needs more than twice as much as the others gets limits of its own.
+// split divides the keys into the groups that the limits are computed from. A shared address that needs more than
+// twice as much as the others gets its own limits.
 func (f *finder) split() {
 	var sharedKeys []int
 	var needed [len(Windows)]int64
@@ -63,7 +61,7 @@ func (f *finder) split() {
 		}
 	}
 	var large []int
-	alone := len(f.behaved) == 0 // no key of one person to compare with
+	alone := len(f.behaved) == 0 // there is no key of a single person to compare with
 	for _, i := range sharedKeys {
 		if !alone && f.all[i].exceeds(&needed) && exemptible(f.texts[i]) {
 			large = append(large, i)
@@ -76,27 +74,26 @@ func (f *finder) split() {
 	}
 	slices.Sort(f.behaved)
 	f.exempt = large
-	if len(f.behaved) == 0 { // all stand out: then none does
+	if len(f.behaved) == 0 { // all keys are outliers, so treat none as one
 		f.behaved, f.outliers = f.outliers, nil
 	}
 }
 
-// exceeds reports whether a key needs more than twice as much as others in a minute, an
-// hour or a day.
+// exceeds reports whether a key needs more than twice as much as the others in a minute, an hour or a day.
 func (p *profile) exceeds(others *[len(Windows)]int64) bool {
 	return p.most[inMinute] > 2*others[inMinute] || p.most[inHour] > 2*others[inHour] || p.most[inDay] > 2*others[inDay]
 }
 
-// maxOverrides is how many keys get limits of their own. If more need one, the limit of all
-// keys is wide enough for them.
+// maxOverrides is how many keys can get their own limits. If more need one, the limit for all keys is made wide
+// enough for them.
 const maxOverrides = 20
 
-// exemptible reports whether an override can name the key: a star stands for any bytes, and
-// a policies file is text.
+// exemptible reports whether an override can name the key: it must have no star, which is a wildcard there, and must
+// be valid UTF-8.
 func exemptible(key string) bool { return !strings.Contains(key, "*") && utf8.ValidString(key) }
 
-// suggestions finds the limits: one for bursts and steady use, and one for what adds up
-// over an hour or a day, if keys stand out that the first one does not stop.
+// suggestions computes the limits: one for bursts and steady use and, if it does not stop all outliers, one for
+// totals over an hour or a day.
 func (f *finder) suggestions() []Suggestion {
 	short := f.suggestion(f.policy, f.short())
 	f.explainShort(&short)
@@ -112,7 +109,7 @@ func (f *finder) suggestions() []Suggestion {
 	return all
 }
 
-// suggestion makes a suggestion of the best of the limits.
+// suggestion turns the chosen limit into a suggestion.
 func (f *finder) suggestion(policy string, limits []headgate.Limit) Suggestion {
 	compared, chosen := f.choose(limits)
 	s := Suggestion{Policy: policy, Compared: compared}
@@ -125,7 +122,7 @@ func (f *finder) suggestion(policy string, limits []headgate.Limit) Suggestion {
 	return s
 }
 
-// within reports whether a limit of the same algorithm lets no more through than another.
+// within reports whether one limit never allows more than another limit of the same algorithm.
 func within(a, b headgate.Limit) bool {
 	return a.Capacity() <= b.Capacity() && perSecond(a.Rate(0)) <= perSecond(b.Rate(0))
 }
@@ -137,7 +134,7 @@ func (s *Suggestion) set(limit headgate.Limit) {
 	s.Rate, s.Window, s.Burst = rate.String(), windowText(rate.Period), limit.Capacity()
 }
 
-// override returns the limit of an address of many people.
+// override returns the limit for a shared address.
 func (f *finder) override(place int, limit headgate.Limit) Override {
 	p, rate := &f.all[place], limit.Rate(0)
 	o := Override{Key: f.texts[place], place: place}
@@ -156,12 +153,12 @@ func (f *finder) override(place int, limit headgate.Limit) Override {
 	return o
 }
 
-// withCount returns a limit of the same algorithm and window with another count.
+// withCount returns a limit with another count, and the same algorithm and window.
 func withCount(limit headgate.Limit, count int64) headgate.Limit {
 	return engine.Build(limit.Algorithm(), []headgate.Rate{headgate.Per(count, limit.Rate(0).Period)})
 }
 
-// notStopped returns the keys that stand out and that a limit does not stop.
+// notStopped returns the outliers that a limit does not stop.
 func (f *finder) notStopped(limit headgate.Limit) (keys []int) {
 	for _, key := range f.outliers {
 		admitted := int64(len(admit(limit, f.groups.Times(key), nil)))
@@ -172,8 +169,8 @@ func (f *finder) notStopped(limit headgate.Limit) (keys []int) {
 	return keys
 }
 
-// longSuggestion finds the limit of an hour or a day that refuses the most of some keys; ok
-// is false if none refuses a tenth of their requests.
+// longSuggestion returns the limit over an hour or a day that refuses the given keys the most, or ok = false if none
+// refuses a tenth of their requests.
 func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
 	narrowed := *f
 	narrowed.outliers = slow

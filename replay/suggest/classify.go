@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// The rules by which keys are set apart. docs/reference/replay.md has them in words.
+// The rules by which keys are classified. docs/reference/replay.md describes them.
 const (
-	// fewestKeys is how many keys there must be, so that one can stand out.
+	// fewestKeys is the minimum number of keys; with fewer, none is an outlier.
 	fewestKeys = 10
-	// gap is how many times as much a key that stands out sends as the next one.
+	// gap is how many times as much an outlier sends as the next key.
 	gap = 3
-	// atLeast is how many requests it sends in a window at least, and atLeastMinutes in
-	// how many minutes, or atLeastSeconds in how many seconds: a short burst alone is none, unless it is
-	// hugeGap times as much as the next key sends.
+	// atLeast is the minimum number of requests of an outlier in a window, and it must send them in at least
+	// atLeastMinutes different minutes or atLeastSeconds different seconds. So a single short burst does not make an
+	// outlier, unless it is hugeGap times as much as the next key sends.
 	atLeast        = 20
 	atLeastMinutes = 3
 	atLeastSeconds = 30
 	hugeGap        = 30
-	// outlierShare is which share of the keys can stand out, and outlierCount how many in
-	// any case. What more keys do is what keys do, up to wideShare of the keys unless they send
-	// wideGap times as much as the next one.
+	// outlierShare is the maximum share of keys that can be outliers; outlierCount keys always can. If more keys do
+	// the same, it counts as normal. The share can be up to wideShare if they send wideGap times as much as the next
+	// key.
 	outlierShare = 0.01
 	outlierCount = 3
 	wideShare    = 0.05
 	wideGap      = 10
 )
 
-// classify sets keys apart: those that stand out in a minute, an hour or a day, of many people the
-// busiest, and those that are many people.
+// classify classifies the keys: outliers in a minute, an hour or a day, and shared addresses. If a key has many
+// people, the busiest of them counts.
 func classify(all []profile) {
 	for i := range all {
 		all[i].class = behaved
@@ -46,7 +46,7 @@ func classify(all []profile) {
 	}
 }
 
-// standOut returns the keys above the widest gap between the highest values of a window.
+// standOut returns the keys above the widest gap among the highest values of a window.
 func standOut(all []profile, w int) (keys []int) {
 	value := func(i int) float64 { return float64(all[i].busiest[w]) }
 	few := max(outlierCount, int(outlierShare*float64(len(all))))
@@ -67,7 +67,7 @@ func standOut(all []profile, w int) (keys []int) {
 	return keys
 }
 
-// highest returns the places of the n highest of some values, the highest first.
+// highest returns the indices of the n highest values, in descending order.
 func highest(count, n int, value func(i int) float64) []int {
 	places := make([]int, count)
 	for i := range places {

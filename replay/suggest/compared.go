@@ -7,36 +7,34 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// finder looks for limits.
+// finder computes limits.
 type finder struct {
 	groups  *series.Groups
 	texts   []string
 	all     []profile
 	options Options
-	policy  string // the name of the policy that is suggested
-	// behaved and outliers are the places of keys. exempt are those that get limits of
-	// their own, and are in neither.
+	policy  string // the name of the suggested policy
+	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither.
 	behaved, outliers, exempt []int
 }
 
-// maxRefill is how long a bucket that people choose takes to be full again.
+// maxRefill is the maximum time that the bucket of a suggested limit takes to fill up.
 const maxRefill = 2 * time.Minute
 
-// bucketAt returns the bucket of a rate that refuses few enough of some keys, with room for
-// other days.
+// bucketAt returns the bucket with a given rate that refuses something to few enough of some keys, with headroom for
+// busier days.
 func (f *finder) bucketAt(rate headgate.Rate, keys []int) headgate.Limit {
 	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Refuse)))
 	return headgate.TokenBucket(rate, headgate.Burst(burst))
 }
 
-// refill returns how long a bucket takes to be full again.
+// refill returns how long a bucket takes to fill up.
 func refill(l headgate.Limit) time.Duration {
 	return time.Duration(float64(l.Capacity()) / perSecond(l.Rate(0)) * float64(time.Second))
 }
 
-// bucket returns the token bucket that refuses the most of the keys that stand out, among
-// those that leave the others alone. Of buckets that refuse nearly as much it is the one
-// with the highest rate; if no key stands out, the one with the lowest.
+// bucket returns the token bucket that refuses the outliers the most without affecting the other keys. Among buckets
+// that refuse nearly as much, the one with the highest rate wins; without outliers, the one with the lowest.
 func (f *finder) bucket(keys []int) headgate.Limit {
 	var chosen []Compared
 	for _, rate := range rates {
@@ -69,11 +67,10 @@ func (f *finder) bucket(keys []int) headgate.Limit {
 	return chosen[last].limit
 }
 
-// nearly is the difference between shares that does not count.
+// nearly is the difference between shares that is considered irrelevant.
 const nearly = 0.05
 
-// refusedShare returns the share of the requests of keys that stand out that a limit
-// refuses.
+// refusedShare returns the share of the outliers' requests that a limit refuses.
 func (f *finder) refusedShare(limit headgate.Limit) float64 {
 	refused, requests := int64(0), int64(0)
 	for _, key := range f.outliers {
@@ -86,14 +83,14 @@ func (f *finder) refusedShare(limit headgate.Limit) float64 {
 	return float64(refused) / float64(requests)
 }
 
-// short returns the limits that are compared for bursts and steady use.
+// short returns the limits to compare for bursts and steady use.
 func (f *finder) short() []headgate.Limit {
 	limits := []headgate.Limit{f.bucket(f.behaved)}
 	minute, tenSeconds := f.rate(inMinute), f.rate(inTenSeconds)
 	return append(limits, headgate.FixedWindow(minute), headgate.SlidingWindow(minute), headgate.SlidingLog(minute), headgate.SlidingWindow(tenSeconds))
 }
 
-// long returns the limits that are compared for what adds up over a window.
+// long returns the limits to compare for totals over a window.
 func (f *finder) long(w int) []headgate.Limit {
 	rate := f.rate(w)
 	limits := []headgate.Limit{headgate.TokenBucket(rate), headgate.FixedWindow(rate), headgate.SlidingWindow(rate)}
@@ -103,7 +100,7 @@ func (f *finder) long(w int) []headgate.Limit {
 	return limits
 }
 
-// rate returns what the keys that behave need in a window, with room for other days.
+// rate returns the limit that well-behaved keys need over a window, with headroom for busier days.
 func (f *finder) rate(w int) headgate.Rate {
 	values := make([]int64, len(f.behaved))
 	for n, key := range f.behaved {
@@ -112,7 +109,7 @@ func (f *finder) rate(w int) headgate.Rate {
 	return headgate.Per(roundUp(headroom(upTo(values, f.options.Refuse))), Windows[w].Length)
 }
 
-// evaluate says what a limit would have done by itself.
+// evaluate computes what a limit would have done on its own.
 func (f *finder) evaluate(limit headgate.Limit) Compared {
 	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
 	c.Outliers = f.refusedShare(limit)
@@ -129,7 +126,7 @@ func (f *finder) evaluate(limit headgate.Limit) Compared {
 	return c
 }
 
-// count adds what a limit does to some keys.
+// count adds the effect of a limit on some keys.
 func (f *finder) count(c *Compared, limit headgate.Limit, keys []int) {
 	var admitted []int64
 	for _, key := range keys {
@@ -151,7 +148,7 @@ func (f *finder) count(c *Compared, limit headgate.Limit, keys []int) {
 	}
 }
 
-// admit appends the instants at which a limit admits the requests of a key.
+// admit appends the times of the requests of a key that a limit admits.
 func admit(limit headgate.Limit, times, admitted []int64) []int64 {
 	d := series.NewDecider(limit)
 	for _, now := range times {
@@ -162,7 +159,7 @@ func admit(limit headgate.Limit, times, admitted []int64) []int64 {
 	return admitted
 }
 
-// bytesPerKey returns about what a key takes in memory: docs/reference/running.md.
+// bytesPerKey returns the approximate memory per key: see docs/reference/running.md.
 func bytesPerKey(limit headgate.Limit) int64 {
 	n := limit.Numbers()
 	switch {

@@ -1,23 +1,22 @@
-// Package suggest finds limits for the keys of an access log.
+// Package suggest computes limits for the keys of an access log.
 //
-// It looks at what each key did, sets those apart that stand out, and looks for the limits
-// that leave the others alone and refuse the most of these. What a limit refuses is decided
-// by the steps that the stores decide with.
+// It builds a profile of each key, finds the outliers, and looks for limits that refuse the outliers the most without
+// affecting the other keys. It decides what a limit refuses with the same steps as the stores.
 //
-//	result.go     what is found
+//	result.go     the results
 //	run.go        a log → its keys → limits
 //	profile.go    the most requests of each key in any second, minute, hour and day
-//	classify.go   keys that stand out
+//	classify.go   outliers and shared addresses
 //	agents.go     values of User-Agent that look like people
-//	habits.go     what a key did most; listed.go shows it
-//	notes.go      what the suggestions take for granted
-//	numbers.go    numbers that people choose
+//	habits.go     the most frequent requests of a key; listed.go lists keys
+//	notes.go      the assumptions behind the suggestions
+//	numbers.go    round numbers
 //	burst.go      the burst that a key needs at a rate
-//	compared.go   limits that are compared
-//	choose.go     the limits that are suggested
+//	compared.go   the limits to compare
+//	choose.go     the choice of limits
 //	protect.go    limits for a stated protection
-//	effect.go     what the limits refuse together
-//	reasons.go    why, in words
+//	effect.go     the effect of all limits together
+//	reasons.go    the reasons, in words
 //	parallel.go   keys on all cores
 //	file.go       the policies file
 package suggest

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// joint is the limits of one key, all or nothing.
+// joint is the limits of one key, charged all or nothing.
 type joint struct {
 	steps  []algo.Step
 	stored []algo.State
@@ -51,16 +51,16 @@ func limitsFor(all []Suggestion, place int) (limits []headgate.Limit) {
 	return limits
 }
 
-// decided is the instants of all requests, in order.
+// decided is the times of all requests, in order.
 type decided struct{ passed, refused []int64 }
 
-// decide appends the instants of the requests of a key.
+// decide appends the times of the requests of a key.
 func (d *decided) decide(limits []headgate.Limit, times []int64) (refused int64) {
 	free := int64(len(times))
 	for _, limit := range limits {
 		free = min(free, series.Free(limit))
 	}
-	if free == int64(len(times)) { // no limit refuses any
+	if free == int64(len(times)) { // no limit refuses any of them
 		d.passed = append(d.passed, times...)
 		return 0
 	}
@@ -110,7 +110,7 @@ func (f *finder) effect(all []Suggestion) (e Effect, d decided) {
 	return e, d
 }
 
-// merged returns the sorted instants of two sorted lists.
+// merged merges two sorted lists of times.
 func merged(a, b []int64) []int64 {
 	if len(a) == 0 {
 		return b
@@ -144,7 +144,7 @@ func (d *decided) over(zone *time.Location) (t simulate.Traffic, h simulate.Heat
 	return t.Shown(), h
 }
 
-// peakAfter returns the most requests of all keys in any second under the suggestions.
+// peakAfter returns the maximum number of requests from all keys in any second under the suggestions.
 func (f *finder) peakAfter(all []Suggestion) int64 {
 	e, _ := f.effect(all)
 	return e.PeakAfter

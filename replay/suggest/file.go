@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// PoliciesFile writes the suggestions as a policies file, which `headgate check` accepts.
-// from says which log they are from.
+// PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. from names the log they are
+// based on.
 func (r *Result) PoliciesFile(o *Options, from string) string {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
@@ -45,7 +45,7 @@ func (r *Result) PoliciesFile(o *Options, from string) string {
 	return b.String()
 }
 
-// comment returns a text without bytes that end a comment.
+// comment returns a string without bytes that end a comment.
 func comment(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -55,7 +55,7 @@ func comment(text string) string {
 	}, text)
 }
 
-// yamlText writes a text in double quotes as YAML reads it.
+// yamlText formats a string in double quotes for YAML.
 func yamlText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -64,7 +64,7 @@ func yamlText(text string) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case !unicode.IsPrint(r): // also what YAML takes for a line break
+		case !unicode.IsPrint(r): // includes the characters that YAML treats as line breaks
 			fmt.Fprintf(&b, `\U%08x`, r)
 		default:
 			b.WriteRune(r)
@@ -74,7 +74,7 @@ func yamlText(text string) string {
 	return b.String()
 }
 
-// fields writes the fields of a limit, with its algorithm if it is a policy's.
+// fields formats the fields of a limit, including the algorithm if it is a policy's.
 func fields(limit headgate.Limit, whole bool) string {
 	rate := limit.Rate(0)
 	n := limit.Numbers()

@@ -7,16 +7,17 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is from which request of a key on its habits are kept: keys with fewer do not stand out.
+// habitsFrom is the request of a key at which its habits start to be recorded. Keys with fewer requests are never
+// outliers.
 const habitsFrom = atLeast / 2
 
-// maxHabits is how many keys have habits, some 300 bytes each.
+// maxHabits is how many keys have habits, of about 300 bytes each.
 const maxHabits = 200_000
 
-// habits are the most frequent paths, statuses and values of User-Agent of a key.
+// habits are the most frequent paths, statuses and User-Agents of a key.
 type habits struct{ paths, statuses, agents simulate.Frequent }
 
-// texts numbers what the habits of all keys are made of.
+// texts numbers the strings in the habits of all keys.
 type texts struct{ paths, statuses, agents simulate.Patterns }
 
 func newTexts() texts {
@@ -34,7 +35,7 @@ func (h *habits) add(q *accesslog.Request, t *texts) {
 	}
 }
 
-// did are what a key did most, as a report shows it.
+// did returns the habits of a key for a report.
 func (h *habits) did(t *texts) (d Did) {
 	if h == nil {
 		return d

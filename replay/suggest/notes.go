@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// notes says what the suggestions take for granted.
+// notes returns the assumptions behind the suggestions.
 func (f *finder) notes() []string {
 	all := []string{"each request is charged one unit: where a route has another cost, multiply the limit by it"}
 	if len(f.all) < fewestKeys {
@@ -22,7 +22,7 @@ func (f *finder) notes() []string {
 	return all
 }
 
-// tooFew says that --refuse is less than one key, so that a single key sets the limit.
+// tooFew notes that --refuse is less than one key, so that a single key determines the limit.
 func (f *finder) tooFew() string {
 	if f.options.Refuse <= 0 || f.allowed() > 0 || len(f.behaved) < 2 {
 		return ""
@@ -33,7 +33,7 @@ func (f *finder) tooFew() string {
 		shareText(f.options.Refuse), len(f.behaved), format.Quote(f.texts[first]), f.all[first].most[inMinute], f.all[second].most[inMinute], math.Ceil(1000/float64(len(f.behaved)))/10)
 }
 
-// tooMany says that a group of keys sends far more than the others, and is too large to stand out.
+// tooMany notes that a group of keys sends far more than the others, but is too large to be outliers.
 func (f *finder) tooMany() string {
 	if len(f.all) < fewestKeys {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// steps are the first digits of numbers that people choose.
+// steps are the first digits of round numbers.
 var steps = []int64{10, 12, 15, 20, 25, 30, 40, 50, 60, 80}
 
-// roundUp returns the least number that people choose and that is not below n: 1 to 6, 8,
-// 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, and so on.
+// roundUp returns the smallest round number that is at least n: 1 to 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80,
+// 100, and so on.
 func roundUp(n int64) int64 {
 	for _, small := range []int64{1, 2, 3, 4, 5, 6, 8, 10} {
 		if n <= small {
@@ -28,8 +28,7 @@ func roundUp(n int64) int64 {
 	return n
 }
 
-// roundDown returns the greatest number that people choose and that is not above n, at
-// least 1.
+// roundDown returns the largest round number that is at most n, but at least 1.
 func roundDown(n int64) int64 {
 	best := int64(1)
 	for at := int64(1); at <= n; at = roundUp(at + 1) {
@@ -38,10 +37,10 @@ func roundDown(n int64) int64 {
 	return best
 }
 
-// headroom returns a number with half as much again: other days are busier.
+// headroom returns a number plus half of it, because other days may be busier.
 func headroom(n int64) int64 { return n + (n+1)/2 }
 
-// rates are the rates that are tried, from the lowest.
+// rates are the rates to try, in ascending order.
 var rates = func() (all []headgate.Rate) {
 	for _, n := range []int64{1, 2, 3, 5, 6, 10, 12, 15, 20, 30, 40} {
 		all = append(all, headgate.PerMinute(n))
@@ -52,10 +51,10 @@ var rates = func() (all []headgate.Rate) {
 	return all
 }()
 
-// perSecond returns a rate in units a second.
+// perSecond returns a rate in units per second.
 func perSecond(r headgate.Rate) float64 { return float64(r.Count) / r.Period.Seconds() }
 
-// windowText writes the length of a window: 1m, 1d.
+// windowText formats the length of a window: 1m, 1d.
 func windowText(d time.Duration) string {
 	switch {
 	case d%(24*time.Hour) == 0:

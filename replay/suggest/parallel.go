@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// parallel calls do for parts of n places, one for each core at the same time. Parts are in
-// order of their number: what they find, put together in that order, is the same for any
-// number of cores, as long as it is a sum, a maximum or a list.
+// parallel calls do concurrently for ranges of n indices, one range per core. If the caller combines the results in
+// order of the ranges, sums, maxima and lists are the same for any number of cores.
 func parallel(n int, do func(part, from, to int)) {
 	var running sync.WaitGroup
 	workers := cores()
@@ -17,5 +16,5 @@ func parallel(n int, do func(part, from, to int)) {
 	running.Wait()
 }
 
-// cores returns how many parts parallel makes.
+// cores returns the number of ranges that parallel uses.
 func cores() int { return runtime.GOMAXPROCS(0) }

@@ -10,32 +10,32 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// profile is what one key did.
+// profile is the activity of one key.
 type profile struct {
 	requests int64
 	most     [len(Windows)]int64
-	minutes  int64  // in how many minutes of the clock it sent something
-	seconds  int64  // in how many seconds
-	agents   uint64 // a bit for each hash of a User-Agent, of 64
-	persons  int64  // how many values of User-Agent look like people; 0 if too few do
-	rotates  bool   // it has many values of User-Agent, and they do not look like people
-	// busiest is the most requests of any one person; of a key that is one, most.
+	minutes  int64  // the number of clock minutes with requests
+	seconds  int64  // the number of clock seconds with requests
+	agents   uint64 // a set of 64 bits, one for each hash of a User-Agent
+	persons  int64  // how many User-Agents look like people; 0 if too few do
+	rotates  bool   // it has many User-Agents that do not look like people
+	// busiest is the most requests of a single person. If the key is one person, it equals most.
 	busiest [len(Windows)]int64
 	refused int64
 	class   class
 }
 
-// class is what a key is taken for.
+// class is the classification of a key.
 type class uint8
 
 const (
 	behaved class = iota
 	outlier
-	shared // behaves, and is many people
+	shared // well-behaved, and used by many people
 )
 
-// profileOf returns the most requests of a key in any window, exactly: as many as lie in
-// the span that ends with one of them, without what lies at its very beginning.
+// profileOf computes the exact maximum number of requests of a key in any window: the requests in a half-open span
+// that ends with one of them.
 func profileOf(times []int64) (p profile) {
 	p.requests = int64(len(times))
 	for w := range Windows {
@@ -45,7 +45,7 @@ func profileOf(times []int64) (p profile) {
 	return p
 }
 
-// clockSpans returns in how many minutes, or other spans of the clock, the instants are.
+// clockSpans returns how many clock minutes, or other spans, contain any of the times.
 func clockSpans(times []int64, length time.Duration) (n int64) {
 	last := int64(math.MinInt64)
 	for _, t := range times {
@@ -57,7 +57,7 @@ func clockSpans(times []int64, length time.Duration) (n int64) {
 	return n
 }
 
-// mostIn returns the most instants in any window of a length.
+// mostIn returns the maximum number of times in any window of a length.
 func mostIn(times []int64, length time.Duration) (most int64) {
 	from, span := 0, length.Microseconds()
 	for to, t := range times {
@@ -69,17 +69,16 @@ func mostIn(times []int64, length time.Duration) (most int64) {
 	return most
 }
 
-// distinctAgents returns about how many values of User-Agent a key has: linear counting
-// over 64 bits.
+// distinctAgents estimates how many User-Agents a key has, by linear counting over 64 bits.
 func (p *profile) distinctAgents() int64 {
 	empty := 64 - bits.OnesCount64(p.agents)
 	if empty == 0 {
-		empty = 1 // some 266, or more
+		empty = 1 // all bits set: about 266 or more
 	}
 	return int64(math.Round(64 * math.Log(64/float64(empty))))
 }
 
-// people returns how many people a key is taken for.
+// people returns the estimated number of people behind a key.
 func (p *profile) people() int64 {
 	if n := p.persons; n > 0 {
 		return n
@@ -87,7 +86,7 @@ func (p *profile) people() int64 {
 	return 1
 }
 
-// profiles returns what each key did.
+// profiles computes the profile of each key.
 func profiles(g *series.Groups, agents []uint64) []profile {
 	all := make([]profile, g.Keys())
 	parallel(len(all), func(_, from, to int) {
@@ -100,8 +99,7 @@ func profiles(g *series.Groups, agents []uint64) []profile {
 	return all
 }
 
-// percentiles describes the keys window by window. total has the most requests of all keys
-// together.
+// percentiles describes the keys window by window. total has the maximum number of requests of all keys together.
 func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	list := make([]Percentiles, len(Windows))
 	values := make([]int64, len(all))
@@ -121,7 +119,7 @@ func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	return list
 }
 
-// quantile returns the least of sorted values that a share of them does not exceed.
+// quantile returns the smallest of some sorted values that a share of them does not exceed.
 func quantile(sorted []int64, share float64) int64 {
 	if len(sorted) == 0 {
 		return 0
@@ -129,7 +127,7 @@ func quantile(sorted []int64, share float64) int64 {
 	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
 
-// histogram counts keys by the most requests in a minute.
+// histogram counts keys by their maximum number of requests in a minute.
 func histogram(all []profile) []simulate.Bar {
 	var bars simulate.Bars
 	for i := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// protectShare narrows a limit to a share of the capacity: what one key is let through in
-// any minute is at most that share of what the capacity is in a minute.
+// protectShare lowers a limit so that what it allows one key in any minute is at most a share of the capacity per
+// minute.
 func (f *finder) protectShare(s *Suggestion) {
 	bound := int64(f.options.Share * perSecond(f.options.Capacity) * 60)
 	most := perMinuteMost(s.limit)
@@ -44,7 +44,7 @@ func (f *finder) protectShare(s *Suggestion) {
 	s.Overrides = nil
 }
 
-// perMinuteMost returns the most that a limit lets through in any minute.
+// perMinuteMost returns the most that a limit allows in any minute.
 func perMinuteMost(limit headgate.Limit) int64 {
 	rate := limit.Rate(0)
 	windows := int64((time.Minute + rate.Period - 1) / rate.Period)
@@ -53,17 +53,16 @@ func perMinuteMost(limit headgate.Limit) int64 {
 		return limit.Capacity() + int64(perSecond(rate)*60)
 	case a.KeepsTimes():
 		return rate.Count * windows
-	default: // a minute can touch one window more
+	default: // a minute can overlap one more window
 		return rate.Count * (windows + 1)
 	}
 }
 
-// mostRefused is the share of the requests of keys that behave that a limit may refuse for the sake of
-// the total.
+// mostRefused is the share of well-behaved keys' requests that a limit may refuse in order to protect the total.
 const mostRefused = 0.25
 
-// protectTotal narrows the first limit until no second has more requests in all than asked
-// for. It returns a sentence on whether that is reached.
+// protectTotal lowers the first limit until no second has more requests in total than requested. It returns a
+// sentence that says whether it succeeded.
 func (f *finder) protectTotal(all []Suggestion) string {
 	bound := f.options.Total
 	if peak := f.peakAfter(all); peak <= bound {
@@ -97,8 +96,8 @@ func (f *finder) protectTotal(all []Suggestion) string {
 	return fmt.Sprintf("No second has more than %d requests in all.", bound)
 }
 
-// narrower returns token buckets from a limit down to one request a minute: first with a
-// smaller burst, then with a lower rate.
+// narrower returns token buckets from a limit down to one request per minute: the burst is lowered first, then the
+// rate.
 func narrower(limit headgate.Limit) (all []headgate.Limit) {
 	rate, burst := limit.Rate(0), limit.Capacity()
 	at := len(rates) - 1
@@ -118,8 +117,8 @@ func narrower(limit headgate.Limit) (all []headgate.Limit) {
 	}
 }
 
-// protectOne finds the limit of a single key, such as a const, that keeps every second to
-// a number of requests, with the fewest refusals.
+// protectOne returns the limit for a single key, such as a const, that keeps every second below a number of requests
+// with the fewest refusals.
 func (f *finder) protectOne() Suggestion {
 	bound := f.options.Total
 	limits := []headgate.Limit{
@@ -150,5 +149,5 @@ func (f *finder) protectOne() Suggestion {
 	return s
 }
 
-// shareText writes a share as a percentage.
+// shareText formats a share as a percentage.
 func shareText(share float64) string { return fmt.Sprintf("%g %%", share*100) }

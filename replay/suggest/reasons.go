@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// explainShort says why the limit for bursts and steady use is what it is.
+// explainShort explains the limit for bursts and steady use.
 func (f *finder) explainShort(s *Suggestion) {
 	rate := s.limit.Rate(0)
 	if s.limit.Algorithm().Refills() {
@@ -21,7 +21,7 @@ func (f *finder) explainShort(s *Suggestion) {
 	s.Why = append(s.Why, whyAlgorithm(s))
 }
 
-// explainLong says why the limit of an hour or a day is what it is.
+// explainLong explains the limit over an hour or a day.
 func (f *finder) explainLong(s *Suggestion, slow []int) {
 	rate := s.limit.Rate(0)
 	s.Why = append(s.Why, fmt.Sprintf("%s sends too little in a minute for the other limit, and too much in %s: %d requests, where the busiest key that behaves sends %d. Half as much again is left for other days.",
@@ -30,7 +30,7 @@ func (f *finder) explainLong(s *Suggestion, slow []int) {
 	s.Why = append(s.Why, whyAlgorithm(s))
 }
 
-// explainOutliers says what a limit does to the keys that stand out.
+// explainOutliers explains what a limit does to the outliers.
 func (f *finder) explainOutliers(s *Suggestion) {
 	switch n := len(f.outliers); n {
 	case 0:
@@ -42,7 +42,7 @@ func (f *finder) explainOutliers(s *Suggestion) {
 	}
 }
 
-// whyAlgorithm says why the algorithm was chosen.
+// whyAlgorithm explains the choice of algorithm.
 func whyAlgorithm(s *Suggestion) string {
 	switch a := s.limit.Algorithm(); {
 	case a.Refills():
@@ -56,7 +56,7 @@ func whyAlgorithm(s *Suggestion) string {
 	}
 }
 
-// mostOf returns the most requests of a key in a window of a length.
+// mostOf returns the maximum number of requests of a key in a window of a length.
 func (f *finder) mostOf(key int, length time.Duration) int64 {
 	for w := range Windows {
 		if Windows[w].Length == length {
@@ -66,7 +66,7 @@ func (f *finder) mostOf(key int, length time.Duration) int64 {
 	return mostIn(f.groups.Times(key), length)
 }
 
-// busiest returns the most requests of a key that behaves in a window of a length.
+// busiest returns the maximum number of requests of a well-behaved key in a window of a length.
 func (f *finder) busiest(length time.Duration) (most int64) {
 	for _, key := range f.behaved {
 		most = max(most, f.mostOf(key, length))
@@ -74,7 +74,7 @@ func (f *finder) busiest(length time.Duration) (most int64) {
 	return most
 }
 
-// rateWords writes a rate: 30 a minute.
+// rateWords formats a rate: 30 a minute.
 func rateWords(count int64, period time.Duration) string {
 	if period == 10*time.Second {
 		return fmt.Sprintf("%d in 10 seconds", count)
@@ -84,7 +84,7 @@ func rateWords(count int64, period time.Duration) string {
 	}[period])
 }
 
-// spanWords writes a length of time: a minute, 40 seconds.
+// spanWords formats a duration: a minute, 40 seconds.
 func spanWords(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration

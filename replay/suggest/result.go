@@ -13,12 +13,12 @@ type Window struct {
 	Length time.Duration
 }
 
-// Windows are the lengths of time that a profile has.
+// Windows are the windows that a profile covers.
 var Windows = [...]Window{
 	{"1 second", time.Second}, {"10 seconds", 10 * time.Second}, {"1 minute", time.Minute}, {"1 hour", time.Hour}, {"1 day", 24 * time.Hour},
 }
 
-// The places of some windows.
+// The indices of some windows.
 const (
 	inSecond = iota
 	inTenSeconds
@@ -27,35 +27,35 @@ const (
 	inDay
 )
 
-// Percentiles describe the keys by the most requests of each in any window of a length.
+// Percentiles describe the distribution over the keys of the maximum number of requests in any window of a length.
 type Percentiles struct {
 	Window string `json:"window"`
-	// P50 is what half of the keys do not exceed, and so on.
+	// P50 is the value that half of the keys do not exceed, and so on.
 	P50  int64 `json:"p50"`
 	P90  int64 `json:"p90"`
 	P99  int64 `json:"p99"`
 	P999 int64 `json:"p99_9"`
 	Max  int64 `json:"max"`
-	// Behaved is the most of any key that does not stand out.
+	// Behaved is the maximum of all well-behaved keys.
 	Behaved int64 `json:"max_without_outliers"`
-	// Total is the most requests of all keys together.
+	// Total is the maximum for all keys together.
 	Total int64 `json:"total"`
 }
 
-// KeyProfile is what one key did.
+// KeyProfile is the activity of one key.
 type KeyProfile struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
-	// Most are the most requests in any window, in the order of Windows.
+	// Most are the maximum numbers of requests in any window, in the order of Windows.
 	Most [len(Windows)]int64 `json:"most"`
-	// Agents is about how many values of User-Agent its requests have.
+	// Agents is the approximate number of User-Agents in its requests.
 	Agents int64 `json:"agents"`
-	// From and To are its first and its last request, in µs since 1970.
+	// From and To are the times of its first and last request, in µs since 1970.
 	From int64 `json:"from_us"`
 	To   int64 `json:"to_us"`
-	// Did is what it did most.
+	// Did is its most frequent activity.
 	Did Did `json:"did"`
-	// Why says why the key is listed.
+	// Why explains why the key is listed.
 	Why string `json:"why,omitempty"`
 	// Refused is how many of its requests the suggestion refuses.
 	Refused int64 `json:"refused"`
@@ -63,38 +63,37 @@ type KeyProfile struct {
 	place int32
 }
 
-// MostInMinute returns the most requests in any minute.
+// MostInMinute returns the maximum number of requests in any minute.
 func (k *KeyProfile) MostInMinute() int64 { return k.Most[inMinute] }
 
-// Did is the most frequent path, status and User-Agent of a key, without its first 9 requests. The path
-// has {} in the place of ids.
+// Did is the most frequent path, status and User-Agent of a key, not counting its first 9 requests. In the path, {}
+// replaces ids.
 type Did struct {
 	Path   string `json:"path,omitempty"`
 	Status int    `json:"status,omitempty"`
 	Agent  string `json:"agent,omitempty"`
 }
 
-// Compared is a limit that was compared with others.
+// Compared is a limit that was considered.
 type Compared struct {
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
-	// Outliers is the share of the requests of keys that stand out which the limit
-	// refuses; Behaved how many of the other keys it refuses something, and
-	// BehavedRequests how many requests of these.
+	// Outliers is the share of the outliers' requests that the limit refuses. Behaved is the number of other keys
+	// that it refuses something, and BehavedRequests the number of their requests that it refuses.
 	Outliers        float64 `json:"outliers_refused_share"`
 	Behaved         int64   `json:"other_keys_refused"`
 	BehavedRequests int64   `json:"other_requests_refused"`
-	// Second and Minute are the most that it admits of one key in any second and minute.
+	// Second and Minute are the most that it admits from one key in any second and minute.
 	Second int64 `json:"most_in_a_second"`
 	Minute int64 `json:"most_in_a_minute"`
-	// Bytes is about what a key takes in memory.
+	// Bytes is the approximate memory per key.
 	Bytes  int64 `json:"bytes_per_key"`
 	Chosen bool  `json:"chosen,omitempty"`
 
 	limit headgate.Limit
 }
 
-// Override is another limit for one key.
+// Override is a different limit for one key.
 type Override struct {
 	Key   string `json:"key"`
 	Limit string `json:"limit"`
@@ -108,12 +107,12 @@ type Override struct {
 type Suggestion struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
-	// Algorithm, Rate and Burst are its numbers; Burst is the count of a window.
+	// Algorithm, Rate and Burst are its parameters. For a window, Burst is the count.
 	Algorithm string `json:"algorithm"`
 	Rate      string `json:"rate"`
 	Window    string `json:"window"`
 	Burst     int64  `json:"burst"`
-	// Why are sentences for people.
+	// Why explains the limit, in sentences.
 	Why       []string   `json:"why"`
 	Overrides []Override `json:"overrides,omitempty"`
 	Compared  []Compared `json:"compared"`
@@ -125,44 +124,43 @@ type Suggestion struct {
 type Effect struct {
 	Requests int64 `json:"requests"`
 	Refused  int64 `json:"refused"`
-	// Outliers are the keys that stand out, OutlierRequests and OutlierRefused their
-	// requests.
+	// Outliers is the number of outliers; OutlierRequests and OutlierRefused count their requests.
 	Outliers        int64 `json:"outliers"`
 	OutlierRequests int64 `json:"outlier_requests"`
 	OutlierRefused  int64 `json:"outlier_refused"`
-	// Behaved are the other keys.
+	// Behaved is the number of other keys.
 	Behaved         int64 `json:"others"`
 	BehavedRefused  int64 `json:"others_refused"`
 	BehavedRequests int64 `json:"other_requests"`
 	RequestsRefused int64 `json:"other_requests_refused"`
-	// PeakBefore and PeakAfter are the most requests of all keys in any second, with and
-	// without the suggestions.
+	// PeakBefore and PeakAfter are the maximum numbers of requests from all keys in any second, without and with the
+	// suggestions.
 	PeakBefore int64 `json:"most_in_a_second_before"`
 	PeakAfter  int64 `json:"most_in_a_second_after"`
 }
 
-// Result is what is suggested for a log.
+// Result is the suggestions for a log.
 type Result struct {
 	Key      []string `json:"key"`
 	Requests int64    `json:"requests"`
-	// NoKey is how many requests have no key, and Other how many no route.
+	// NoKey is the number of requests without a key, and Other the number without a route.
 	NoKey int64 `json:"no_key,omitempty"`
 	Other int64 `json:"not_matched,omitempty"`
 	Keys  int64 `json:"keys"`
-	// Notes are sentences on what the suggestions take for granted.
+	// Notes are the assumptions behind the suggestions, in sentences.
 	Notes []string `json:"notes"`
 
 	Percentiles []Percentiles `json:"percentiles"`
-	// Outliers are the keys that stand out, Shared those that look like many people.
+	// Outliers are the keys that stand out; Shared are the keys that look like many people.
 	Outliers []KeyProfile `json:"outliers"`
 	Shared   []KeyProfile `json:"shared"`
-	// Busiest are the keys with the most requests, whatever they are taken for.
+	// Busiest are the keys with the most requests, of any class.
 	Busiest     []KeyProfile `json:"busiest"`
 	Suggestions []Suggestion `json:"suggestions"`
 	Effect      Effect       `json:"effect"`
-	// Protections says what was asked for, and whether the suggestions reach it.
+	// Protections list the requested protections, and whether the suggestions achieve them.
 	Protections []string `json:"protections"`
-	// Histogram has how many keys sent how many requests in their busiest minute.
+	// Histogram counts the keys by their number of requests in their busiest minute.
 	Histogram []simulate.Bar   `json:"histogram"`
 	Traffic   simulate.Traffic `json:"traffic"`
 	Heat      simulate.Heat    `json:"heat"`

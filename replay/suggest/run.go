@@ -16,29 +16,28 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Options say what limits are looked for.
+// Options configure the search for limits.
 type Options struct {
-	// Key is the key of a route as YAML: one part, or a list of parts. Path is the pattern
-	// of the paths of the requests that are limited, "" for all.
+	// Key is the key of a route in YAML: one part, or a list of parts. Path is the pattern that the paths of the
+	// limited requests match, or "" for all.
 	Key, Path string
-	// Refuse is the share of the keys that behave that may be refused something, 0 to 1.
+	// Refuse is the share of well-behaved keys that may be refused something, 0 to 1.
 	Refuse float64
-	// Total is how many requests any second may have in all; 0 is no bound.
+	// Total is the maximum number of requests in any second from all keys together; 0 means unlimited.
 	Total int64
-	// Capacity is what the service can serve, and Share what one key may have of it, 0 to 1;
-	// the zero Rate is no bound.
+	// Capacity is the load that the service can handle, and Share the part of it that one key may use, 0 to 1. The
+	// zero Rate means unlimited.
 	Capacity headgate.Rate
 	Share    float64
-	// MaxKeys is how many keys there may be; 0 is [simulate.DefaultMaxKeys].
+	// MaxKeys is the maximum number of keys; 0 means [simulate.DefaultMaxKeys].
 	MaxKeys int
 	// Listed is how many keys are listed.
 	Listed int
-	// Zone is the time zone of hours and weekdays; nil is UTC.
+	// Zone is the time zone for hours and weekdays; nil means UTC.
 	Zone *time.Location
 }
 
-// config returns the policies file with the route of the key, and a policy that limits
-// nothing.
+// config returns a policies file with the route of the key and a policy that never denies.
 func (o *Options) config() (*policy.Config, error) {
 	config, err := policy.Parse("--key", []byte("policies: {client: {unlimited: true}}\n"+o.routeText([]string{"client"})))
 	if err != nil {
@@ -54,7 +53,7 @@ func (o *Options) config() (*policy.Config, error) {
 	return config, nil
 }
 
-// routeText writes the route of the key.
+// routeText formats the route of the key.
 func (o *Options) routeText(policies []string) string {
 	match := ""
 	if o.Path != "" {
@@ -63,7 +62,7 @@ func (o *Options) routeText(policies []string) string {
 	return fmt.Sprintf("routes:\n  - {%skey: %s, policies: [%s]}\n", match, o.keyText(), strings.Join(policies, ", "))
 }
 
-// keyText writes the parts of the key as a list.
+// keyText formats the parts of the key as a list.
 func (o *Options) keyText() string {
 	if text := strings.TrimSpace(o.Key); !strings.HasPrefix(text, "[") {
 		return "[" + text + "]"
@@ -71,21 +70,21 @@ func (o *Options) keyText() string {
 	return o.Key
 }
 
-// collector keeps what the keys of a log did.
+// collector records the activity of the keys of a log.
 type collector struct {
 	table    *route.Table
 	seen     route.Request
 	places   map[string]int32
 	texts    []string
 	agents   []uint64
-	counts   []int32 // requests, up to habitsFrom
+	counts   []int32 // numbers of requests, up to habitsFrom
 	habits   map[int32]*habits
 	words    texts
 	recorder series.Recorder
-	all      []int64 // the instants of all requests
+	all      []int64 // the times of all requests
 	noKey    int64
 	other    int64
-	most     int // how many keys there may be
+	most     int // the maximum number of keys
 }
 
 func (c *collector) add(q *accesslog.Request) error {
@@ -125,7 +124,7 @@ func (c *collector) add(q *accesslog.Request) error {
 	return nil
 }
 
-// habit counts what a key does, from its habitsFrom-th request on.
+// habit records the habits of a key, from its habitsFrom-th request on.
 func (c *collector) habit(place int32, q *accesslog.Request) {
 	if c.counts[place]++; c.counts[place] < habitsFrom {
 		return
@@ -142,7 +141,7 @@ func (c *collector) habit(place int32, q *accesslog.Request) {
 	at.add(q, &c.words)
 }
 
-// Run finds limits for the keys of a log.
+// Run suggests limits for the keys of a log.
 func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	config, err := o.config()
 	if err != nil {
@@ -176,11 +175,11 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	if len(c.texts) == 0 {
 		return nil, fmt.Errorf("no request of the log has a key by --key %s: %d have no value for it, %d another path", o.Key, c.noKey, c.other)
 	}
-	c.places = nil // its memory is needed no more
+	c.places = nil // its memory is no longer needed
 	return c.find(&o, config), nil
 }
 
-// find finds the limits.
+// find computes the limits.
 func (c *collector) find(o *Options, config *policy.Config) *Result {
 	var total [len(Windows)]int64
 	for w := range Windows {
@@ -221,8 +220,7 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 	return r
 }
 
-// policyName returns a name for the policy of a key: client, or total if all requests have
-// one key.
+// policyName returns a name for the policy of a key: client, or total if all requests share one key.
 func policyName(parts []route.Part) string {
 	name := "total"
 	for i := range parts {
@@ -237,7 +235,7 @@ func policyName(parts []route.Part) string {
 	return name
 }
 
-// refuseText says how many of the keys that behave are refused something.
+// refuseText says how many well-behaved keys may be refused something.
 func (f *finder) refuseText(e *Effect) string {
 	asked := shareText(f.options.Refuse)
 	if float64(e.BehavedRefused) <= f.options.Refuse*float64(e.Behaved) {

@@ -58,8 +58,8 @@ func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
 	return r
 }
 
-// replayed decides the lines by the policies file of a suggestion, as a server does, and
-// returns the requests and refusals of each client.
+// replayed decides the lines by the policies file of a suggestion, like a server, and returns the requests and
+// refusals of each client.
 func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, refused map[string]int64) {
 	t.Helper()
 	config, err := policy.Parse("suggested.yaml", []byte(file))
@@ -88,15 +88,14 @@ func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, ref
 	return requests, refused
 }
 
-// TestSuggestionsStopWhatTheyShould makes logs with known answers, lets a server decide
-// them by what is suggested, and asks that it stops those that should be stopped and
-// refuses at most one in a thousand of the others anything.
+// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides them by the suggestions. These must
+// stop the clients that should be stopped, and refuse anything to at most one in a thousand of the others.
 func TestSuggestionsStopWhatTheyShould(t *testing.T) {
 	day := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	for _, c := range []struct {
 		name string
 		make func(o *replaytest.Options)
-		// stops are those of whose requests at least this share is refused.
+		// stops are the clients of which at least this share of requests is refused.
 		stops map[string]float64
 	}{
 		{"readers alone", func(*replaytest.Options) {}, nil},
@@ -338,7 +337,7 @@ func TestKeysAreThoseOfRoutes(t *testing.T) {
 	}
 }
 
-// TestPoliciesFileOfHostileKeysIsValid writes overrides of keys that a client chose.
+// TestPoliciesFileOfHostileKeysIsValid writes overrides of keys chosen by a client.
 func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 	for _, key := range []string{"\"}, policies: {x: 1/s}", "a\nb: c", "\u2028\u0085\x1b[31m", `a\: "b" # c`, "{{.}}", "ключ", "\u202e"} {
 		if !exemptible(key) {
@@ -364,7 +363,7 @@ func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 	}
 }
 
-// TestAddressesOfManyPeopleAloneShareALimit has no address of one person to compare with.
+// TestAddressesOfManyPeopleAloneShareALimit has no address of a single person to compare with.
 func TestAddressesOfManyPeopleAloneShareALimit(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)

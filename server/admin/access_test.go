@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadOnlyTokens: a token that may only read is refused each call that the file marks as
-// changing something, and profiles, and nothing has changed then. It gets the other calls.
+// TestReadOnlyTokens checks that a read-only token cannot make the calls that the file marks as writing, or get
+// profiles, and that nothing has changed after the attempt. All other calls work.
 func TestReadOnlyTokens(t *testing.T) {
 	const administers, reads = "token-that-administers", "token-that-may-look"
 	tokens := filepath.Join(t.TempDir(), "token")
@@ -58,7 +58,7 @@ func TestReadOnlyTokens(t *testing.T) {
 	}
 }
 
-// TestAccess: the page is told what its token may do.
+// TestAccess checks that the page is told which rights its token has.
 func TestAccess(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("read token-that-may-look\ntoken-that-administers\n"), 0o600); err != nil {
@@ -80,8 +80,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestPageNeedsNoToken: the files of the page are served to every request that names the
-// server by its own name, also from a link of another site; no call is.
+// TestPageNeedsNoToken checks that the page's files are served to every request with the server's own host name, even
+// from a link on another site, and that no API call is.
 func TestPageNeedsNoToken(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("token-that-administers"), 0o600); err != nil {

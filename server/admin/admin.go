@@ -1,15 +1,15 @@
-// Package admin is the listener for operators: metrics, policies, keys, profiles. It makes
-// no decisions of its own; package adminapi has the calls and their types.
+// Package admin is the listener for operators: metrics, policies, keys, profiles. It makes no decisions itself.
+// Package adminapi has the calls and their types.
 //
 //	admin.go     the calls
-//	guard.go     which calls are refused: users, Host, Origin
+//	guard.go     access control: users, Host, Origin
 //	policies.go  policies, and changes of them
 //	explain.go   the state of a key under each limit
 //	hashed.go    keys that are counted under their hash
 //	keys.go      top keys, limited keys, give, reset
-//	shadows.go   what shadows would change
-//	settings.go  the configuration, the log level, what a caller may do
-//	snapshot.go  what happens in each second, and the stream of it
+//	shadows.go   the effect of shadows
+//	settings.go  the configuration, the log level, a caller's rights
+//	snapshot.go  the snapshot of each second, and the stream of snapshots
 //	timeline.go  the last decisions of a key
 //	history.go   the last actions of operators
 //	problem.go   errors
@@ -36,48 +36,44 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// maxLines is how many refused calls are logged in a second.
+// maxLines is the number of refused calls logged per second.
 const maxLines = 10
 
-// Config sets up the handler.
+// Config configures the handler.
 type Config struct {
-	// Users are the users of whom those that may read are operators; nil lets every caller administer.
+	// Users has the users; those with the right to read are operators. nil lets every caller administer.
 	Users *users.File
-	// WrongSecret is called with the address of a client that has shown a secret that no user
-	// has; nil is none.
+	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
-	// Hosts are the names that a request may give as its Host, besides the address of
-	// the listener and localhost.
+	// Hosts are additional names that a request may give as its Host, besides the listener's address and localhost.
 	Hosts []string
 	// Metrics answers /metrics.
 	Metrics http.Handler
-	// Policies keeps the policies in force, Service decides by them, and Top counts the
-	// keys.
+	// Policies keeps the active policies, Service decides with them, and Top counts the keys.
 	Policies *policies.Manager
 	Service  *service.Service
 	Top      *topkeys.Tracker
-	// Feed is what happens in each second.
+	// Feed has the events of each second.
 	Feed *feed.Feed
-	// Page answers requests for the page of operators; nil is none.
+	// Page answers requests for the operators' page, or is nil.
 	Page http.Handler
-	// Version is that of the server.
+	// Version is the server's version.
 	Version string
 	// Shadows returns what the policies' shadows would change.
 	Shadows func() []adminapi.Shadow
-	// HashKeys are the secrets that keys are hashed with; nil if they are not.
+	// HashKeys are the secrets for hashing keys, or nil if keys are not hashed.
 	HashKeys *keyhash.File
-	// ShowKey returns what the log shows of a key. The default is the whole key.
+	// ShowKey returns the form of a key for the log. The default is the whole key.
 	ShowKey func(key string) string
-	// Decide decides operations that are no requests of clients.
+	// Decide decides operations that are not requests of clients.
 	Decide func(ctx context.Context, ops []engine.Op, results []headgate.Result)
-	// OpenOf returns the open reservations of a key; nil shows none.
+	// OpenOf returns the open reservations of a key. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int) ([]*engine.Reservation, error)
 	// Settings are the settings of the server, without secrets.
 	Settings any
 	// Level is the level of the log.
 	Level *slog.LevelVar
-	// Logger gets a line for each refused call, at most 10 in a second, and one for each
-	// call that changes something.
+	// Logger gets a line for each refused call, at most 10 a second, and one for each call that changes something.
 	Logger *slog.Logger
 }
 
@@ -135,8 +131,8 @@ func New(c Config) http.Handler {
 	return requestid.Handler(g)
 }
 
-// paths are the handlers of all calls by path and method. A profile costs the server time,
-// and shows more of it than reading is meant to.
+// paths are the handlers of all calls by path and method. Profiles require more than the right to read, because they
+// cost the server time and reveal more.
 func (a *api) paths() map[string]map[string]http.HandlerFunc {
 	paths := map[string]map[string]http.HandlerFunc{}
 	add := func(method, path string, handle http.HandlerFunc) {
@@ -171,7 +167,7 @@ func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 	}
 }
 
-// fail answers an error. A body that is too large, or no JSON, is logged like a refused call.
+// fail answers an error. A body that is too large or not JSON is logged like a refused call.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {

@@ -58,7 +58,7 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// world is a server with its handler for operators.
+// world is a server with its admin handler.
 type world struct {
 	handler http.Handler
 	feed    *feed.Feed
@@ -134,7 +134,7 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	return w
 }
 
-// call sends a request as a client on loopback does; headers are names and values.
+// call sends a request like a client on loopback; headers are names and values.
 func (w *world) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:6070"
@@ -157,8 +157,8 @@ func (w *world) take(name, key string, times int) {
 	}
 }
 
-// TestAnswersAreDescribed: the file and the handler have the same calls, and what the
-// handler answers to each example is what the file says.
+// TestAnswersAreDescribed checks that the file and the handler have the same calls, and that the handler answers each
+// example as described in the file.
 func TestAnswersAreDescribed(t *testing.T) {
 	s := loadSpec(t)
 	described := map[string]bool{}
@@ -225,7 +225,7 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","for":"2x"}`, 400, `for: \"2x\"; accepted: a duration such as 30m, 1h30m, 2d or 1w, without expires`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","policy":"day"}`, 400, `policy stands twice in one object`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s","rate":"9/s"},"author":"a"}`, 400, `rate stands twice in one object`},
-		{"POST", "/admin/v1/changes", "", `{"policy":"api"}}`, 400, `body must be one JSON object with nothing after it`}, // it was a panic
+		{"POST", "/admin/v1/changes", "", `{"policy":"api"}}`, 400, `body must be one JSON object with nothing after it`}, // it used to panic
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","expires":"2020-01-01T00:00:00Z"}`, 400, `expires`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"both","key":"k","fields":{"set":{"rate":"1/s"}},"author":"a"}`, 400, `accepted: deny: true or unlimited: true for a policy with all`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","key":"","fields":{"deny":true},"author":"a"}`, 400, `key: empty; accepted: a key or a pattern`},
@@ -301,7 +301,7 @@ func TestErrorsAreDescribed(t *testing.T) {
 	}
 }
 
-// answer decodes an answer that must be a success.
+// answer decodes the answer to a call that must succeed.
 func answer[A any](t *testing.T, w *httptest.ResponseRecorder) (a A) {
 	t.Helper()
 	if w.Code != http.StatusOK {
@@ -371,7 +371,7 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	}
 }
 
-// TestCountsOfAPolicyThatIsGone: they are there, and so are those of what is no policy.
+// TestCountsOfAPolicyThatIsGone checks that its counts are shown, as are those without a policy.
 func TestCountsOfAPolicyThatIsGone(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("day", "joe", 2)
@@ -386,7 +386,7 @@ func TestCountsOfAPolicyThatIsGone(t *testing.T) {
 	}
 }
 
-// TestShadowLimits: of a policy with all, an operator sees which limits do not decide.
+// TestShadowLimits checks that for a policy with all, an operator sees which limits are shadows.
 func TestShadowLimits(t *testing.T) {
 	type view struct {
 		Name   string

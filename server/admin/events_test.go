@@ -28,7 +28,7 @@ type follower struct {
 // serve serves a world on loopback.
 func (w *world) serve(t *testing.T) *httptest.Server {
 	server := httptest.NewUnstartedServer(w.handler)
-	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second // shorter than a stream lasts
+	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second // shorter than the stream
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
@@ -53,7 +53,7 @@ func follow(t *testing.T, url, token string) *follower {
 	return f
 }
 
-// next returns the next event; ok is false at the end of the stream.
+// next returns the next event, or ok = false at the end of the stream.
 func (f *follower) next() (e event, ok bool) {
 	for f.scanner.Scan() {
 		line := f.scanner.Text()
@@ -70,9 +70,8 @@ func (f *follower) next() (e event, ok bool) {
 	return e, false
 }
 
-// TestEvents: a stream begins with the seconds so far, and each snapshot is what the file
-// describes, and has what was decided in the second before. The bounds of other calls do
-// not end it, and the feed does.
+// TestEvents checks that a stream begins with the past seconds, that each snapshot matches its description and has
+// the decisions of the second before, and that timeouts of other calls do not end it, but the end of the feed does.
 func TestEvents(t *testing.T) {
 	w, s := newWorld(t, ""), loadSpec(t)
 	server := w.serve(t)
@@ -115,7 +114,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("the key that was refused is not there within a second: %s", e.data)
 		}
 	}
-	if allowed < 2 || allowed > 4 || denied < 10 || denied > 14 { // 3 and 12, in seconds that are not exact
+	if allowed < 2 || allowed > 4 || denied < 10 || denied > 14 { // 3 and 12, but the seconds are not exact
 		t.Errorf("%v allowed and %v denied; 3 and 12 were", allowed, denied)
 	}
 	w.feed.Close()
@@ -124,7 +123,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBounded: one stream more than 16 is refused, until one has ended.
+// TestStreamsAreBounded checks that the 17th stream is rejected until another one has ended.
 func TestStreamsAreBounded(t *testing.T) {
 	w := newWorld(t, "")
 	server := w.serve(t)
@@ -150,7 +149,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStreamEndsWithItsToken: a token that is taken out of the file ends its streams.
+// TestStreamEndsWithItsToken checks that removing a token from the file ends its streams.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
 	tokens := filepath.Join(t.TempDir(), "token")

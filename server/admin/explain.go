@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// explainTimeout bounds the calls of the store for one explanation.
+	// explainTimeout bounds the calls to the store for one explanation.
 	explainTimeout = 2 * time.Second
-	// maxExplained is how many policies an explanation without a policy looks at.
+	// maxExplained is the number of policies checked for an explanation without a policy.
 	maxExplained = 1000
 )
 
@@ -44,7 +44,7 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 	return answer, nil
 }
 
-// explainAll explains a key under the policies that have something of it.
+// explainAll explains a key under the policies that have state or overrides for it.
 func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64, class string) (answer adminapi.Explanations) {
 	answer.Explanations = []adminapi.Explanation{}
 	for i, name := range f.current.Policies.Names() {
@@ -61,7 +61,7 @@ func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost 
 	return answer
 }
 
-// explainOld explains what was counted under the second secret, if anything was.
+// explainOld explains state under the second secret, if there is any.
 func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key *countedKey, cost *int64, class string) (all []adminapi.Explanation) {
 	for secret := 1; secret < len(key.counted); secret++ {
 		e := a.explainKey(ctx, f, p, key, secret, cost, class)
@@ -72,14 +72,12 @@ func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key 
 	return all
 }
 
-// interesting reports whether the store has something of the key or cannot say, or whether
-// the key has an override.
+// interesting reports whether the store has state for the key or cannot tell, or whether the key has an override.
 func interesting(l adminapi.Standing) bool {
 	return l.State || l.Rule != "" || l.Error != "" || !l.Allowed
 }
 
-// explainKey peeks at all limits of a key: those that decide together, as a take would be
-// decided, and each on its own.
+// explainKey peeks at all limits of a key: the deciding ones together, like a take, and each separately.
 func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64, class string) adminapi.Explanation {
 	key := of.counted[secret]
 	e := adminapi.Explanation{
@@ -140,7 +138,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	return e
 }
 
-// rule says where the limit of a charge comes from.
+// rule describes where the limit of a charge comes from.
 func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 	l := adminapi.Standing{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Class: c.Class, Shadow: c.Shadow, Unit: c.Owner.Unit}
 	if c.Target != c.Policy {
@@ -153,7 +151,7 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 	return l
 }
 
-// answer sets the answer, and which limit it depends on.
+// answer sets the answer, and the limit that determines it.
 func answer(e *adminapi.Explanation, r *headgate.Result, deciding []int) {
 	d := &r.Decision
 	if r.Err != nil {
@@ -177,7 +175,7 @@ func stand(l *adminapi.Standing, peek, expiry *headgate.Result) {
 	l.State = expiry.Err == nil && expiry.Found
 }
 
-// inClass returns the standing of a class from the result of a peek.
+// inClass returns the standing of a class, from the result of a peek.
 func inClass(class string, peek *headgate.Result) adminapi.ClassStanding {
 	s := adminapi.ClassStanding{Class: class}
 	if d := &peek.Decision; peek.Err == nil {
@@ -188,7 +186,7 @@ func inClass(class string, peek *headgate.Result) adminapi.ClassStanding {
 	return s
 }
 
-// open returns the open reservations that charged a key under a policy; "" stands for any. None are known
+// open returns the open reservations that charged a key under a policy, or under any if policy is "". It returns none
 // while the store is away.
 func (a *api) open(ctx context.Context, key *countedKey, policy string) (open []adminapi.Open) {
 	if a.OpenOf == nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// TestExplain: the limit that decides, an override, a shadow, a change, and a key without
-// requests.
+// TestExplain covers the limit that decides, an override, a shadow, a change, and a key without requests.
 func TestExplain(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("both", "joe", 4)
@@ -38,7 +37,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainClasses: what is left for each class that a request of the key can have.
+// TestExplainClasses checks the remaining units for each class that a request of the key can have.
 func TestExplainClasses(t *testing.T) {
 	w := newWorld(t, "")
 	for _, key := range []string{"joe", "nightly"} {

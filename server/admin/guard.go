@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// CheckAddress returns an error for an address off loopback where every caller may administer.
+// CheckAddress rejects an address off loopback if every caller may administer.
 func CheckAddress(address string, guarded bool) error {
 	if guarded {
 		return nil
@@ -33,25 +33,26 @@ func CheckAddress(address string, guarded bool) error {
 	return errors.New("address " + address + " is not on loopback, and there is no token file; accepted: 127.0.0.1, ::1 or localhost, or a token file")
 }
 
-// operatorKey is the key of a call's user. The service does not look at it: operators are not bound to policies.
+// operatorKey is the context key for a call's user. The service ignores it, because operators are not bound to
+// policies.
 type operatorKey struct{}
 
-// mayOperate reports whether the caller of a request that was not refused may change something.
+// mayOperate reports whether the caller of an accepted request may change something.
 func mayOperate(r *http.Request) bool {
 	u, guarded := r.Context().Value(operatorKey{}).(*users.User)
 	return !guarded || u.MayOperate()
 }
 
-// guard refuses calls that do not come from an operator: of no user that may read, or sent by
-// a web page of another site. The files of the page itself need no user.
+// guard refuses calls from anyone but operators: without a user that may read, or sent by a web page of another site.
+// The files of the page itself need no user.
 type guard struct {
 	users *users.File // nil lets every caller administer
 	wrong func(client string)
 	hosts []string
-	// lines bounds the lines of refused calls.
+	// lines bounds the log lines about refused calls.
 	lines  lograte.Limit
 	logger *slog.Logger
-	page   http.Handler // of requests that isPage reports; nil is none
+	page   http.Handler // for requests that isPage reports; can be nil
 	next   http.Handler
 }
 
@@ -86,19 +87,19 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reaso
 	httplimit.NewProblem(status, "", reason).Write(w)
 }
 
-// refused logs a call that is refused.
+// refused logs a refused call.
 func (g *guard) refused(r *http.Request, reason string) {
 	g.lines.Warn(g.logger, "admin call refused", "reason", reason, "client", r.RemoteAddr, "method", r.Method,
 		"path", r.URL.Path[:min(len(r.URL.Path), 128)], "host", r.Host[:min(len(r.Host), 128)], "request_id", requestid.From(r.Context()))
 }
 
-// isPage reports whether a request is for a file of the page, which holds no data. Another
-// site may link to it, so that its Origin is not looked at.
+// isPage reports whether a request is for a file of the page, which contains no data. Other sites may link to it, so
+// its Origin is not checked.
 func isPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/assets/"))
 }
 
-// check returns the user of a call; of one that is refused, the status and the reason.
+// check returns the user of a call, or the status and the reason of a refusal.
 func (g *guard) check(r *http.Request) (u *users.User, status int, reason string) {
 	switch {
 	case !g.knownHost(r):
@@ -119,7 +120,7 @@ func (g *guard) check(r *http.Request) (u *users.User, status int, reason string
 	}
 }
 
-// operating passes on the calls of users that may operate, and refuses others.
+// operating forwards calls of users that may operate, and refuses others.
 func (g *guard) operating(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if mayOperate(r) {
@@ -130,8 +131,7 @@ func (g *guard) operating(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// knownHost reports whether a request names this server. A web page whose name was made to
-// resolve to this address names another host.
+// knownHost reports whether a request names this server. DNS rebinding attacks name another host.
 func (g *guard) knownHost(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -152,7 +152,7 @@ func (g *guard) knownHost(r *http.Request) bool {
 	return local != nil && local.AddrPort().Addr().Unmap() == ip.Unmap()
 }
 
-// sameOrigin reports whether a request comes from no web page, or from one of this server.
+// sameOrigin reports whether a request comes from a page of this server, or not from a web page at all.
 func sameOrigin(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":

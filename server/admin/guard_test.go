@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/admin"
 )
 
-// TestGuard: tokens, the exchange of a token, Host and Origin; each refusal is logged.
+// TestGuard covers tokens, the exchange of a token, Host and Origin. Each rejection is logged.
 func TestGuard(t *testing.T) {
 	const first, second = "first-token-0123456789", "second-token-0123456789"
 	tokens := filepath.Join(t.TempDir(), "token")
@@ -45,7 +45,7 @@ func TestGuard(t *testing.T) {
 			before := strings.Count(w.logged(), "admin call refused")
 			got := w.call("GET", path, "", headers...)
 			if path == "/debug/pprof/cmdline" && status == http.StatusOK {
-				continue // arguments of the process are no profile
+				continue // the process arguments are not a profile
 			}
 			if got.Code != status {
 				t.Errorf("%s %q: %d, want %d", path, headers, got.Code, status)
@@ -69,7 +69,7 @@ func TestGuard(t *testing.T) {
 		if err := write(bad); err == nil {
 			t.Errorf("%.20q is accepted", bad)
 		}
-		check(http.StatusOK, bearer(second)...) // the operators before stay
+		check(http.StatusOK, bearer(second)...) // the previous operators are still accepted
 	}
 	good := bearer(second)
 	for _, host := range []string{"evil.example", "10.1.2.3", "127.0.0.1.evil.example", ""} {
@@ -89,7 +89,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestRefusalsDoNotFloodTheLog: at most 10 lines in a second, and then how many were left
+// TestRefusalsDoNotFloodTheLog checks that at most 10 lines per second are logged, followed by how many were left
 // out.
 func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	w := newWorld(t, "")
@@ -103,7 +103,7 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	}
 }
 
-// TestAnswersRepeatLittle: an answer repeats little of a long text of its caller.
+// TestAnswersRepeatLittle checks that answers repeat only the beginning of a caller's long text.
 func TestAnswersRepeatLittle(t *testing.T) {
 	w, long := newWorld(t, ""), strings.Repeat("x", 60_000)
 	for path, body := range map[string]string{
@@ -127,7 +127,7 @@ func TestAnswersRepeatLittle(t *testing.T) {
 	}
 }
 
-// TestOwnAddressIsAHost: a scraper names the server by the address that it connects to.
+// TestOwnAddressIsAHost checks that a scraper may use the address that it connects to as the Host.
 func TestOwnAddressIsAHost(t *testing.T) {
 	w := newWorld(t, "")
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -154,7 +154,7 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// TestOperatorsAreUsers: of the users of a file those that may read or operate are operators.
+// TestOperatorsAreUsers checks that users of a file are operators if they have a right to read or operate.
 func TestOperatorsAreUsers(t *testing.T) {
 	file, text := filepath.Join(t.TempDir(), "users.yaml"), "users:\n"
 	for _, right := range []string{"take", "write", "read", "operate"} {

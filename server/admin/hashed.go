@@ -9,17 +9,16 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// countedKey is a key, and what it is counted under. Where keys are hashed, an operator can
-// give the key or its hash: of the hash alone the key is not known.
+// countedKey is a key with the text that it is counted under. If keys are hashed, an operator can give the key or its
+// hash; a hash does not reveal its key.
 type countedKey struct {
 	key string
-	// counted is the hash under each secret, the first one first; the key itself if keys
-	// are not hashed.
+	// counted is the hash under each secret, the first one first, or the key itself if keys are not hashed.
 	counted []string
 	hashed  bool
 }
 
-// counted returns what a key is counted under.
+// counted returns the text that a key is counted under.
 func (a *api) counted(key string) countedKey {
 	s := a.HashKeys.Secrets()
 	if s == nil {
@@ -32,10 +31,10 @@ func (a *api) counted(key string) countedKey {
 	return k
 }
 
-// known reports whether the key itself is known, and not only its hash.
+// known reports whether the key itself is known, not only its hash.
 func (k *countedKey) known() bool { return !k.hashed || !keyhash.Is(k.key) }
 
-// names are the hashes, under which overrides can be.
+// names returns the hashes, which overrides can use.
 func (k *countedKey) names() []string {
 	if k.hashed {
 		return k.counted
@@ -43,8 +42,8 @@ func (k *countedKey) names() []string {
 	return nil
 }
 
-// overrideKey returns the key that a change of an override has: no store keeps a key as it
-// is where keys are hashed. Patterns stay as they are.
+// overrideKey returns the key to store in a change of an override: if keys are hashed, the plain key must not be
+// stored. Patterns are not hashed.
 func (a *api) overrideKey(key string) string {
 	if key == "" || strings.Contains(key, "*") {
 		return key
@@ -53,8 +52,8 @@ func (a *api) overrideKey(key string) string {
 	return k.counted[0]
 }
 
-// clearOverride ends the change of a key: that of its hash under any secret, or of the key
-// itself, from before keys were hashed.
+// clearOverride ends the change of a key: the change of its hash under any secret, or of the plain key from before
+// keys were hashed.
 func (a *api) clearOverride(ctx context.Context, policy, key, author, reason string) (c policies.Change, err error) {
 	names := []string{key}
 	if key != "" && !strings.Contains(key, "*") {

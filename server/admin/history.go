@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// maxActions is how many actions are kept. One more takes the place of the oldest.
+// maxActions is the number of actions kept. Another one replaces the oldest.
 const maxActions = 500
 
-// history is the last actions. The log has all of them, as lines audit.
+// history has the last actions. The log has all of them, as audit lines.
 type history struct {
 	mu      sync.Mutex
 	actions []adminapi.Action
@@ -28,7 +28,7 @@ func (h *history) add(a adminapi.Action) {
 	h.actions = append(h.actions, a)
 }
 
-// listHistory answers the last actions, the latest first.
+// listHistory returns the last actions, latest first.
 func (a *api) listHistory(*http.Request, *adminapi.None) (adminapi.History, error) {
 	a.history.mu.Lock()
 	defer a.history.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// The bounds of lists.
+// Bounds of lists.
 const (
 	defaultTop     = 20
 	maxLimited     = 100
@@ -40,8 +40,8 @@ func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, e
 	return report.JSON(by), nil
 }
 
-// counts returns the keys with the highest counts. A policy that is not in force is an error,
-// unless something was counted of it before it left.
+// counts returns the keys with the highest counts. An inactive policy is an error, unless it has counts from before
+// its removal.
 func (a *api) counts(q topkeys.Query) (topkeys.Report, error) {
 	now := time.Now()
 	report := a.Top.Top(q, now)

@@ -16,13 +16,13 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// maxOverrides is how many overrides an answer lists.
+// maxOverrides is the number of overrides that an answer lists.
 const maxOverrides = 1000
 
-// changeName is what a change is of.
+// changeName identifies the target of a change.
 type changeName struct{ policy, key string }
 
-// inForce is one reading of the policies in force.
+// inForce is one reading of the active policies.
 type inForce struct {
 	file, current *policy.Config
 	changes       map[changeName]*adminapi.Change
@@ -37,7 +37,7 @@ func (a *api) inForce() inForce {
 	return f
 }
 
-// view returns one policy; false if there is none of this name.
+// view returns one policy, or false if there is none with this name.
 func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bool) {
 	p, ok := f.current.Policies.Get(name)
 	if !ok {
@@ -61,7 +61,7 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 	return v, true
 }
 
-// shadowLimits returns the places of the limits that do not decide where their policy does.
+// shadowLimits returns the indexes of limits that do not decide although their policy does.
 func shadowLimits(p *policy.Policy) (places []int) {
 	if p.Shadow || !p.Enabled {
 		return nil
@@ -79,7 +79,7 @@ func shadowLimits(p *policy.Policy) (places []int) {
 	return places
 }
 
-// listPolicies answers all policies, or a page of those whose name has a text in it.
+// listPolicies returns all policies, or a page of those whose name contains a text.
 func (a *api) listPolicies(r *http.Request, _ *adminapi.None) (answer adminapi.Policies, err error) {
 	from, n, part, err := adminapi.Page(r)
 	if err != nil {
@@ -139,8 +139,8 @@ func (a *api) newChange(c *adminapi.NewChange) (change policies.Change, err erro
 	return change, nil
 }
 
-// changedKey returns the key that a change is of, "" of the policy itself. An empty one is an
-// error: the key that was meant is not known, and the policy was not.
+// changedKey returns the key that a change is for, or "" for the policy itself. An explicit empty key is an error,
+// because the intended key is unknown and the policy was not meant.
 func changedKey(key *string) (string, error) {
 	switch {
 	case key == nil:
@@ -167,8 +167,7 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	return made.Change, fits(err)
 }
 
-// fits gives the error of a change that does not fit its status. An error of the store, or
-// of the state file, keeps its own.
+// fits sets the status for an error of a conflicting change. Errors of the store or the state file keep their own.
 func fits(err error) error {
 	var file *fs.PathError
 	if err == nil || problemOf(err).Status != http.StatusServiceUnavailable || errors.Is(err, headgate.ErrStoreUnavailable) ||
@@ -203,8 +202,7 @@ func (a *api) try(r *http.Request, body *adminapi.NewChange) (answer adminapi.Tr
 	return answer, nil
 }
 
-// differs reports whether a policy would change, and keeps of its overrides only that of
-// the key.
+// differs reports whether a policy would change. It keeps only the key's override in the summaries.
 func differs(d *adminapi.Difference, key string) bool {
 	for _, s := range []*adminapi.Summary{d.Before, &d.After} {
 		if s == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/dashboard"
 )
 
-// TestProgramIsDescribed: what the page of a program without a server answers is what
-// admin.yaml says of a server, so that one page shows both.
+// TestProgramIsDescribed checks that a program's page without a server gives the answers that admin.yaml describes
+// for a server, so that the same page works with both.
 func TestProgramIsDescribed(t *testing.T) {
 	s, page := loadSpec(t), dashboard.New()
 	t.Cleanup(page.Close)
@@ -37,7 +37,7 @@ func TestProgramIsDescribed(t *testing.T) {
 			answer := httptest.NewRecorder()
 			page.ServeHTTP(answer, r)
 			if answer.Code == http.StatusNotFound || answer.Code == http.StatusMethodNotAllowed {
-				continue // a call that a program does not have
+				continue // a program does not have this call
 			}
 			answered++
 			s.check(t, method, path, path, answer)

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// access answers what the caller may do, which the page has to know.
+// access returns the caller's rights, for the page.
 func (a *api) access(r *http.Request, _ *adminapi.None) (adminapi.Access, error) {
 	return adminapi.Access{Administers: mayOperate(r), HashedKeys: a.HashKeys.Secrets() != nil, Version: a.Version}, nil
 }

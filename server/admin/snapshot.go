@@ -17,22 +17,22 @@ import (
 	"github.com/headgate/headgate/server/metrics"
 )
 
-// The bounds of a snapshot.
+// Bounds of a snapshot.
 const (
-	// topShown is how many top keys of each kind a snapshot has.
+	// topShown is the number of top keys of each kind in a snapshot.
 	topShown = 20
-	// maxMembers is how many processes a snapshot names.
+	// maxMembers is the number of processes named in a snapshot.
 	maxMembers = 100
 )
 
-// counted is what was counted up to an instant.
+// counted has the counts up to an instant.
 type counted struct {
 	at       time.Time
 	policies map[string]metrics.Tally
 	latency  metrics.Latency
 }
 
-// FeedConfig sets up the feed of a server.
+// FeedConfig configures the feed of a server.
 type FeedConfig struct {
 	Metrics *metrics.Metrics
 	Top     *topkeys.Tracker
@@ -41,12 +41,12 @@ type FeedConfig struct {
 	Address string
 	// Outage returns the state of the store.
 	Outage func() metrics.Outage
-	// Generation, Policies and Changes are those of [metrics.Server].
+	// Generation, Policies and Changes are as in [metrics.Server].
 	Generation        func() uint64
 	Policies, Changes func() int
 }
 
-// source is where the feed of a server reads.
+// source reads the data for a server's feed.
 type source struct {
 	config FeedConfig
 	last   counted
@@ -58,7 +58,7 @@ func NewFeed(c FeedConfig) *feed.Feed {
 	return feed.New(feed.Config{Read: f.read, Stand: f.stand})
 }
 
-// read reads the counters, and returns what has happened since it last did.
+// read reads the counters, and returns the changes since the previous reading.
 func (f *source) read(now time.Time) adminapi.Second {
 	elapsed := max(now.Sub(f.last.at).Seconds(), 0.001)
 	rate := func(n uint64) float64 { return float64(n) / elapsed }
@@ -87,7 +87,7 @@ func (f *source) read(now time.Time) adminapi.Second {
 	return s
 }
 
-// stand returns the snapshot of a second.
+// stand returns the snapshot for a second.
 func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	c := &f.config
 	outage := c.Outage()
@@ -103,7 +103,7 @@ func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	return answer
 }
 
-// layer reads one layer, or the store that they wrap.
+// layer reads one layer, or the innermost store.
 func layer(s *adminapi.Snapshot, store engine.Store) {
 	switch store := store.(type) {
 	case *memstore.Store:
@@ -126,7 +126,7 @@ func topNow(t *topkeys.Tracker, of topkeys.Events, now time.Time) adminapi.TopKe
 	return report.JSON(of.String())
 }
 
-// events streams what happens.
+// events streams the feed.
 func (a *api) events(w http.ResponseWriter, r *http.Request) {
 	n, err := adminapi.Number(r, "n", 0, feed.MaxSnapshots)
 	if err != nil {

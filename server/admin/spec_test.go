@@ -69,14 +69,14 @@ func bodies(described map[string]any) (all []string) {
 	return all
 }
 
-// check compares an answer with what the file says about it.
+// check compares an answer with its description in the file.
 func (s *spec) check(t *testing.T, method, path, call string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	at := "/paths/" + escape.Replace(path) + "/" + strings.ToLower(method)
 	described := s.root["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(method)].(map[string]any)
 	status := strconv.Itoa(w.Code)
 	if w.Code >= 400 {
-		forAll := []int{401, 403} // said once, for all calls
+		forAll := []int{401, 403} // listed once, for all calls
 		at = "/components/schemas/problem"
 		if _, ok := described["responses"].(map[string]any)[status]; !ok && !slices.Contains(forAll, w.Code) {
 			t.Errorf("%s %s: status %s is not described", method, call, status)
@@ -104,7 +104,7 @@ func (s *spec) check(t *testing.T, method, path, call string, w *httptest.Respon
 	}
 }
 
-// jsonOf writes a YAML file as JSON.
+// jsonOf converts a YAML file to JSON.
 func jsonOf(file []byte) ([]byte, error) {
 	var value any
 	if err := yaml.Load(file, &value); err != nil {

@@ -1,11 +1,10 @@
-// Package audit measures in production whether limits hold: by how many units this server
-// has let a sample of keys exceed their limits, beside what its answers stated.
+// Package audit measures in production whether limits hold: by how many units this server has let a sample of keys
+// exceed their limits, compared with the bounds stated in its answers.
 //
-// The auditor keeps a counter of its own for each limit of a sampled key, and charges on it
-// what was admitted, at the time of each decision. What does not fit is over-admission. The
-// counter knows this server's requests only. On a shared store other servers spend too, so
-// that the measure is the least by which the limit was exceeded; what they give back or reset
-// is not seen, and then looks like over-admission.
+// The auditor keeps its own counter for each limit of a sampled key, and charges the admitted units on it at the time
+// of each decision. Units that do not fit are over-admission. The counter sees only this server's requests. On a
+// shared store other servers spend too, so the measure is a lower bound. Units that they give back or reset are not
+// seen, and then look like over-admission.
 package audit
 
 import (
@@ -27,21 +26,20 @@ import (
 )
 
 const (
-	// MaxSample is the least share of the keys that is audited: one of so many.
+	// MaxSample is the largest sample divisor: one key in so many is audited.
 	MaxSample = 1 << 20
-	// maxStates bounds the counters. Keys beyond it are not audited.
+	// maxStates bounds the counters. Further keys are not audited.
 	maxStates = 100_000
-	// maxPolicies bounds the policies with figures of their own. Others are not audited.
+	// maxPolicies bounds the policies with their own figures. Others are not audited.
 	maxPolicies = 10_000
 )
 
-// Figures are what was measured of the sampled keys of a policy.
+// Figures are the measurements for the sampled keys of a policy.
 type Figures struct {
 	Policy string
-	// Units are those that were admitted, and Over those beyond the limits.
+	// Units is the number of admitted units, and Over the number beyond the limits.
 	Units, Over int64
-	// Bound is the largest number of units by which an answer said that it can exceed the
-	// limit; [engine.Unbounded] if an answer stated no bound.
+	// Bound is the largest overshoot stated in an answer, or [engine.Unbounded] if an answer stated no bound.
 	Bound int64
 }
 
@@ -51,16 +49,16 @@ type Auditor struct {
 	seed   maphash.Seed
 
 	mu      sync.Mutex
-	now     time.Time // of the decision that is being charged
+	now     time.Time // of the decision being charged
 	store   *memstore.Store
 	figures map[string]*Figures
-	// epochs are part of the names of the counters, so that a key can begin anew; epoch is
-	// that of other keys.
+	// epochs are part of the names of the counters, so that a key can start afresh; epoch is for keys without their
+	// own.
 	epochs      map[string]int64
 	epoch, next int64
 }
 
-// New returns an auditor of one key of sample, 1 to [MaxSample].
+// New returns an auditor for one key in sample, 1 to [MaxSample].
 func New(sample int) (*Auditor, error) {
 	a := &Auditor{sample: uint64(sample), seed: maphash.MakeSeed(), figures: map[string]*Figures{}, epochs: map[string]int64{}}
 	var err error
@@ -81,7 +79,7 @@ func (a *Auditor) Observe(o *service.Observed) {
 			}
 			continue
 		}
-		for at := range answer.Limits { // each has a key of its own
+		for at := range answer.Limits { // each has its own key
 			if l := &answer.Limits[at]; l.Policy != "" && a.samples(l.Key) {
 				a.audit(r, answer, l.Key, answer.Limits[at:at+1])
 			}
@@ -89,7 +87,7 @@ func (a *Auditor) Observe(o *service.Observed) {
 	}
 }
 
-// limitsOf returns the limits that decided.
+// limitsOf returns the deciding limits.
 func limitsOf(answer *decide.Response) []decide.LimitAnswer {
 	if len(answer.Limits) > 0 || answer.Limit == (headgate.Limit{}) {
 		return answer.Limits
@@ -97,7 +95,7 @@ func limitsOf(answer *decide.Response) []decide.LimitAnswer {
 	return []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
 }
 
-// audit counts what limits of a key answered.
+// audit audits the answers of a key's limits.
 func (a *Auditor) audit(r *decide.Request, answer *decide.Response, key string, limits []decide.LimitAnswer) {
 	switch {
 	case r.Kind == engine.OpGive, r.Kind == engine.OpReset, r.Kind == engine.OpReserve, answer.Charged != nil:
@@ -111,7 +109,7 @@ func (a *Auditor) samples(key string) bool {
 	return maphash.String(a.seed, key)%a.sample == 0
 }
 
-// charge charges what was admitted.
+// charge charges the admitted units.
 func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.LimitAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,20 +131,20 @@ func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.Li
 	}
 }
 
-// forget begins the counters of a key anew: units of it come back, or may later.
+// forget restarts the counters of a key, because units come back now or may later.
 func (a *Auditor) forget(key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.next++
 	if len(a.epochs) == maxStates {
 		clear(a.epochs)
-		a.epoch = a.next // all keys begin anew
+		a.epoch = a.next // all keys start afresh
 		return
 	}
 	a.epochs[strings.Clone(key)] = a.next
 }
 
-// spend charges as many units on the auditor's own counter as fit.
+// spend charges as many units as fit on the auditor's counter.
 func (a *Auditor) spend(key, policy string, limit headgate.Limit, cost int64) engine.Result {
 	epoch, known := a.epochs[key]
 	if !known {
@@ -159,7 +157,7 @@ func (a *Auditor) spend(key, policy string, limit headgate.Limit, cost int64) en
 	return results[0]
 }
 
-// of returns the figures of a policy; nil if there is no room for one more.
+// of returns the figures of a policy, or nil if there is no room for another.
 func (a *Auditor) of(name string) *Figures {
 	f := a.figures[name]
 	if f == nil && len(a.figures) < maxPolicies {
@@ -169,7 +167,7 @@ func (a *Auditor) of(name string) *Figures {
 	return f
 }
 
-// Figures returns what was measured, sorted by policy.
+// Figures returns the measurements, sorted by policy.
 func (a *Auditor) Figures() []Figures {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// forgetful is a store that forgets what was spent every so many calls, when it is told to.
+// forgetful is a store that, when told to, loses spent units every so many calls.
 type forgetful struct {
 	engine.Store
 	forget bool
@@ -92,7 +92,7 @@ func (w *world) do(kind engine.Kind, name, key string, cost int64) decide.Respon
 	return answers[0]
 }
 
-// traffic sends requests of several costs at uneven times.
+// traffic sends requests with various costs at irregular times.
 func (w *world) traffic(names ...string) {
 	for i := range 400 {
 		for _, name := range names {
@@ -110,7 +110,7 @@ func (w *world) figures() map[string]audit.Figures {
 	return all
 }
 
-// TestExactAnswersAreNotOver: of no algorithm, also after units came back.
+// TestExactAnswersAreNotOver checks that no algorithm is reported as over, even after units were returned.
 func TestExactAnswersAreNotOver(t *testing.T) {
 	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm", "both"}
 	w := newWorld(t, 1)
@@ -130,7 +130,7 @@ func TestExactAnswersAreNotOver(t *testing.T) {
 	}
 }
 
-// TestCostsOfARoute (known bug 64): each policy of a route is charged its own cost, in whatever order they stand.
+// TestCostsOfARoute (known bug 64): each policy of a route is charged its own cost, in any order.
 func TestCostsOfARoute(t *testing.T) {
 	w := newWorld(t, 1)
 	match, ok := w.routes.Find(&route.Request{Method: "GET", Path: "/"})
@@ -153,10 +153,11 @@ func TestCostsOfARoute(t *testing.T) {
 	}
 }
 
-// TestItemsAreAuditedByTheirKeys: an address that many users share says nothing of what each has spent.
+// TestItemsAreAuditedByTheirKeys checks that an address shared by many users does not affect the audit of the users'
+// keys.
 func TestItemsAreAuditedByTheirKeys(t *testing.T) {
 	w := newWorld(t, 1)
-	w.do(engine.OpAllow, "calls", "address", 70) // so that it binds
+	w.do(engine.OpAllow, "calls", "address", 70) // so that this limit binds
 	for i := range 30 {
 		answers := make([]decide.Response, 1)
 		items := []decide.Item{{Policy: "calls", Key: "address"}, {Policy: "bytes", Key: fmt.Sprint("user", i), Cost: 80, HasCost: true}}
@@ -173,7 +174,7 @@ func TestItemsAreAuditedByTheirKeys(t *testing.T) {
 	}
 }
 
-// TestCountsAreAudited: hits are counted beyond the limit, and not admitted.
+// TestCountsAreAudited checks that hits beyond the limit are counted, but not as admitted.
 func TestCountsAreAudited(t *testing.T) {
 	w := newWorld(t, 1)
 	for range 10 {
@@ -184,8 +185,8 @@ func TestCountsAreAudited(t *testing.T) {
 	}
 }
 
-// TestForgottenUnitsAreOver: a store that forgets lets through more, of every algorithm. A
-// fixed window that begins with its first request is compared with two of them.
+// TestForgottenUnitsAreOver checks that if a store loses units, the excess is reported for every algorithm. A fixed
+// window that starts with its first request is compared with two windows.
 func TestForgottenUnitsAreOver(t *testing.T) {
 	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm"}
 	w := newWorld(t, 1)
@@ -205,7 +206,7 @@ func TestForgottenUnitsAreOver(t *testing.T) {
 	}
 }
 
-// TestSample: about one key of so many.
+// TestSample checks that about the configured share of keys is sampled.
 func TestSample(t *testing.T) {
 	w := newWorld(t, 10)
 	for i := range 5000 {
@@ -216,7 +217,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestStatedBound: what an answer without the store states is beside what was measured.
+// TestStatedBound compares the bound stated in answers without the store with the measured excess.
 func TestStatedBound(t *testing.T) {
 	auditor, err := audit.New(1)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package costtest compares what inputs cost a front end: the CPU time and the memory that one byte of an
-// input makes the server use, beside one byte of a plain request. Cheap input that causes dear work is an
-// attack that no rate limit of a front end stops (known bug 69).
+// Package costtest compares the costs of inputs to a front end: the server's CPU time and memory per byte of an
+// input, relative to a byte of a plain request. Cheap input that causes expensive work is an attack that the rate
+// limit of a front end does not stop (known bug 69).
 //
-// The figures are those of the whole process: of the server with its connections and the collector of
-// garbage, and of the client, which is the same for all inputs.
+// The figures are for the whole process: the server with its connections and garbage collector, and the client, which
+// is the same for all inputs.
 package costtest
 
 import (
@@ -27,27 +27,27 @@ type Input struct {
 	Send func()
 }
 
-// Cost is what one byte of an input costs.
+// Cost is the cost of one byte of an input.
 type Cost struct {
 	CPU    float64 // ns
 	Memory float64 // bytes allocated
 }
 
-// Most is how many times the cost of a byte of a plain request any byte may cost. docs/reference/bounds.md
-// states it.
+// Most is the largest allowed ratio between the cost of a byte and that of a byte of a plain request.
+// docs/reference/bounds.md states it.
 const Most = 10
 
 const (
-	// rounds is the number of measurements of an input. The least of each figure counts: other work of
-	// the machine only adds to them.
+	// rounds is the number of measurements of an input. The lowest of each figure counts, because other work on the
+	// machine only adds to them.
 	rounds = 3
-	// enough is the CPU time of one measurement at least.
+	// enough is the least CPU time of one measurement.
 	enough = 20 * time.Millisecond
 )
 
-// Measure returns what a byte of an input costs.
+// Measure returns the cost per byte of an input.
 func Measure(in Input) (least Cost) {
-	for range 3 { // pools, maps and buffers have their size
+	for range 3 { // pools, maps and buffers reach their size
 		in.Send()
 	}
 	for round := range rounds {
@@ -71,12 +71,12 @@ func Measure(in Input) (least Cost) {
 	return least
 }
 
-// leastMemory is what a byte of a plain request counts as in memory where it costs less: nearly nothing, on
-// a connection whose buffers are there. Several times nothing is no harm.
+// leastMemory is the least memory counted for a byte of a plain request. On a connection with allocated buffers it is
+// nearly zero, and several times nothing is no harm.
 const leastMemory = 4
 
-// Compare fails a test if a byte of an input costs more than Most times a byte of the plain request, in CPU
-// time or in memory.
+// Compare fails a test if a byte of an input costs more than Most times a byte of the plain request, in CPU time or
+// in memory.
 func Compare(t *testing.T, plain Input, inputs ...Input) {
 	t.Helper()
 	if raceDetector {
@@ -96,9 +96,8 @@ func Compare(t *testing.T, plain Input, inputs ...Input) {
 	}
 }
 
-// Raw returns what makes inputs of bytes that a client writes to a connection. Connections stay open for
-// as many inputs as the server lets them. read reads an answer, and reports whether the connection is of no
-// more use.
+// Raw returns a constructor for inputs of bytes that a client writes to a connection. Connections are reused for as
+// many inputs as the server allows. read reads an answer, and reports whether the connection cannot be used again.
 func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)) func(name, send string) Input {
 	t.Helper()
 	var conn net.Conn
@@ -120,7 +119,7 @@ func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)
 				answers = bufio.NewReaderSize(conn, 64<<10)
 			}
 			_ = conn.SetDeadline(time.Now().Add(time.Minute))
-			_, _ = io.WriteString(conn, send) // the server may answer and close before it has read all
+			_, _ = io.WriteString(conn, send) // the server may answer and close before it has read everything
 			if read(answers) {
 				closeConn()
 			}
@@ -128,7 +127,7 @@ func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)
 	}
 }
 
-// HTTP reads an answer of HTTP/1.1. It is a parameter of [Raw].
+// HTTP reads an HTTP/1.1 answer. It is a parameter of [Raw].
 func HTTP(from *bufio.Reader) (last bool) {
 	r, err := http.ReadResponse(from, nil)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time that the process has used.
+// cpuTime returns the CPU time used by the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it fails for wrong arguments alone
+		panic(err) // it fails only for wrong arguments
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -26,31 +26,30 @@ import (
 	"github.com/headgate/headgate/server/tracing"
 )
 
-// maxAdminConns bounds the connections of the admin listener. More wait.
+// maxAdminConns bounds the connections of the admin listener. Further ones wait.
 const maxAdminConns = 100
 
 // AdminConfig configures the listener for operators. Without it nothing is counted.
 type AdminConfig struct {
 	// Address is the address to listen on, or Off; "" is Off.
 	Address string
-	// UsersFile has the operators: a file with users, or with tokens. "" lets every caller administer, and
-	// then the address is on loopback.
+	// UsersFile has the operators: a file with users, or with tokens. With "" every caller may administer, and the
+	// address must be on loopback.
 	UsersFile string
 	// Hosts are names of this server besides its address and localhost.
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
 	EnvoyMetrics bool
-	// AuditSample audits one key of so many, up to [audit.MaxSample]; 0 audits none.
+	// AuditSample audits one key in so many, up to [audit.MaxSample]; 0 audits none.
 	AuditSample int
-	// Level is the level of the log, which operators can change; nil is one that has no
-	// effect.
+	// Level is the level of the log, which operators can change. nil means a level without effect.
 	Level *slog.LevelVar
-	// Settings are shown to operators, without secrets.
+	// Settings are shown to operators. They contain no secrets.
 	Settings any
 }
 
-// adminFrontEnd is the admin listener while it runs, and what counts for it. Its methods
-// do nothing on nil, which is a daemon without it.
+// adminFrontEnd is the running admin listener with its counters. It is nil in a daemon without the listener; its
+// methods then do nothing.
 type adminFrontEnd struct {
 	metrics  *metrics.Metrics
 	top      *topkeys.Tracker
@@ -61,7 +60,7 @@ type adminFrontEnd struct {
 	listener net.Listener
 }
 
-// openAdmin opens the listener, before the store: the store's calls are counted.
+// openAdmin opens the listener. It runs before the store is opened, so that the store's calls are counted.
 func openAdmin(c *Config) (*adminFrontEnd, error) {
 	a := &c.Admin
 	if a.Address == "" || a.Address == Off {
@@ -96,7 +95,7 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	return f, nil
 }
 
-// observer returns what sees the decisions; nil if nothing does.
+// observer returns the observer of decisions, or nil if nothing observes them.
 func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Observer {
 	var all observers
 	if f != nil {
@@ -117,7 +116,7 @@ func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Obse
 	return all
 }
 
-// observers are shown each call in turn.
+// observers calls each observer in turn.
 type observers []service.Observer
 
 // Observe implements [service.Observer].
@@ -127,14 +126,14 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected counts a policies file with errors, or with none any more.
+// rejected counts a policies file with errors. A nil error clears the state.
 func (f *adminFrontEnd) rejected(err error) {
 	if f != nil {
 		f.metrics.Reloaded(err)
 	}
 }
 
-// start makes the handler, of a daemon that is set up.
+// start creates the handler once the daemon is set up.
 func (f *adminFrontEnd) start(d *Daemon) error {
 	if f == nil {
 		return nil
@@ -190,13 +189,13 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			OpenOf: d.limiter.OpenOf,
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // a profile takes its time
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // profiles take long
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	return nil
 }
 
-// count returns listeners that count for the metrics.
+// count wraps the listeners so that the metrics count them.
 func (f *adminFrontEnd) count(d *Daemon) {
 	if f == nil {
 		return
@@ -222,7 +221,7 @@ func (f *adminFrontEnd) open() net.Listener {
 
 func (f *adminFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
 
-// stop ends the listener and the streams of events. A profile that runs is cut off.
+// stop ends the listener and the streams of events. A running profile is cut off.
 func (f *adminFrontEnd) stop(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -236,7 +235,7 @@ func (f *adminFrontEnd) stop(ctx context.Context) error {
 	return nil
 }
 
-// close frees what stop would have freed, of a daemon that does not run.
+// close releases the resources of a daemon that never ran.
 func (f *adminFrontEnd) close() {
 	if f != nil {
 		if f.feed != nil {
@@ -246,5 +245,5 @@ func (f *adminFrontEnd) close() {
 	}
 }
 
-// AdminAddr returns the address of the admin listener; nil if it is off.
+// AdminAddr returns the address of the admin listener, or nil.
 func (d *Daemon) AdminAddr() net.Addr { return addr(d.admin.open()) }

@@ -27,8 +27,8 @@ func (b both) Observe(o *service.Observed) {
 	b.top.Observe(o)
 }
 
-// BenchmarkObserved decides calls of 64 and of 1 requests in memory, alone and with what
-// the admin listener counts.
+// BenchmarkObserved decides calls of 64 and of 1 requests in memory, with and without the counting for the admin
+// listener.
 func BenchmarkObserved(b *testing.B) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: 1000000/s}"))
 	if err != nil {
@@ -65,8 +65,7 @@ func BenchmarkObserved(b *testing.B) {
 	}
 }
 
-// cpu returns the processor time of this process, which other processes do not disturb
-// much.
+// cpu returns the CPU time of this process, on which other processes have little effect.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// checkAgain is how often a store that was away at the start is asked whether it can be used.
+// checkAgain is the interval for checking a store that was away at the start.
 const checkAgain = time.Second
 
-// checkLater checks a store that was away at the start, when it answers. What would have
-// kept the server from starting is an error in the log then; decisions that it concerns fail.
+// checkLater checks a store that was away at the start once it answers. Problems that would have kept the server from
+// starting are then logged as errors, and affected decisions fail.
 func (d *Daemon) checkLater(ctx context.Context) {
 	if d.store.Away == nil {
 		return
@@ -38,7 +38,7 @@ func (d *Daemon) checkLater(ctx context.Context) {
 	}
 }
 
-// warn logs what puts the counters of a store at risk.
+// warn logs settings that put the counters of a store at risk.
 func (d *Daemon) warn(warnings []string) {
 	for _, warning := range warnings {
 		d.config.Logger.Warn("store", "warning", warning)

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// clockReuse is how long the measured difference of two clocks is used.
+	// clockReuse is how long a measured clock difference is used.
 	clockReuse = 10 * time.Second
-	// clockTimeout bounds one question for the time.
+	// clockTimeout bounds one reading of the store's time.
 	clockTimeout = time.Second
 )
 
-// storeClock tells the store's time. The ends of changes are compared with it: a server
-// whose own clock is ahead would end them for all servers.
+// storeClock returns the store's time. The ends of changes are compared with it, because a server whose own clock is
+// ahead would end them early for all servers.
 type storeClock struct {
 	limiter *headgate.Limiter
 
 	mu       sync.Mutex
-	ahead    time.Duration // of the store
+	ahead    time.Duration // how far the store is ahead
 	measured time.Time
 }
 
-// now returns the store's time. While the store does not answer, it is this machine's
-// with the last difference that was measured.
+// now returns the store's time. While the store does not answer, it is this machine's time plus the last measured
+// difference.
 func (c *storeClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *storeClock) now() time.Time {
 	return time.Now().Add(c.ahead)
 }
 
-// measure asks for the store's time by a look at a key that no request writes.
+// measure reads the store's time by looking up a key that no request writes.
 func (c *storeClock) measure() {
 	ctx, cancel := context.WithTimeout(context.Background(), clockTimeout)
 	defer cancel()

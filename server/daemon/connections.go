@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// maxConns bounds the connections of each front end. RESP rejects more with an error;
-	// HTTP and gRPC let them wait in the accept queue. One peer has a share of them.
+	// maxConns bounds the connections of each front end. RESP rejects further ones with an error; HTTP and gRPC leave
+	// them in the accept queue. One peer has a share of them.
 	maxConns = 10_000
-	// spareFiles is how many files the process keeps for all else: the store, its
-	// snapshot, files that are read again, and the calls of operators.
+	// spareFiles is the number of open files reserved for everything else: the store, its snapshot, reloaded files,
+	// and operators' calls.
 	spareFiles = 256
-	// manyFiles is how many may be open where the system does not say.
+	// manyFiles is the assumed limit of open files if the system does not report one.
 	manyFiles = 1 << 20
 )
 
-// connections returns how many connections each front end may have if the process may open
-// so many files: a flood of one front end leaves files for the others.
+// connections returns the number of connections for each front end, given the limit of open files: a flood on one
+// front end leaves files for the others.
 func connections(files uint64, frontEnds int) int {
 	spare := min(spareFiles, files/4)
 	return max(1, int(min(maxConns, (files-spare)/uint64(max(1, frontEnds)))))
 }
 
-// boundConnections sets how many connections each front end has. A connection of a gateway
-// has another one, to an upstream.
+// boundConnections sets the number of connections for each front end. Each connection of a gateway needs another one,
+// to an upstream.
 func (d *Daemon) boundConnections() {
 	c := &d.config
 	frontEnds := 0
@@ -51,7 +51,7 @@ func (d *Daemon) boundConnections() {
 	}
 }
 
-// peerRule returns the share that one peer has of the connections, requests and calls.
+// peerRule returns the share of connections, requests and calls that one peer may take.
 func (d *Daemon) peerRule() peers.Rule {
 	return peers.Rule{
 		Percent: cmp.Or(d.config.PeerShare, peers.DefaultPercent),
@@ -59,8 +59,8 @@ func (d *Daemon) peerRule() peers.Rule {
 	}
 }
 
-// bounded is a listener with a bound on its connections and a share of them for each peer. While all are in
-// use, more wait in the accept queue. Connections beyond a peer's share are closed. The log reports both.
+// bounded is a listener with a bound on its connections, and a share of them for each peer. While all are in use,
+// further ones wait in the accept queue. Connections beyond a peer's share are closed. The log reports both.
 type bounded struct {
 	net.Listener
 

@@ -13,7 +13,8 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// TestConnectionsLeaveFiles: all front ends full, the process can still open files.
+// TestConnectionsLeaveFiles checks that the process can still open files when all front ends are at their connection
+// limits.
 func TestConnectionsLeaveFiles(t *testing.T) {
 	for _, c := range []struct {
 		files     uint64
@@ -37,7 +38,7 @@ func TestConnectionsLeaveFiles(t *testing.T) {
 	}
 }
 
-// shared is a log that is read while it is written.
+// shared is a log that can be read while it is written.
 type shared struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -55,8 +56,8 @@ func (s *shared) String() string {
 	return s.text.String()
 }
 
-// TestFullListener: connections beyond the bound wait, and get in when others leave. The log
-// says so once, however many there are.
+// TestFullListener checks that connections beyond the limit wait, and are accepted when others close. The log reports
+// it once, however many there are.
 func TestFullListener(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,14 +84,14 @@ func TestFullListener(t *testing.T) {
 		defer c.Close()
 	}
 	open := []net.Conn{<-accepted, <-accepted}
-	for range 3 { // each gets in when another leaves, once
+	for range 3 { // each is accepted when another closes, once
 		select {
 		case <-accepted:
 			t.Fatal("a connection beyond the bound")
 		case <-time.After(20 * time.Millisecond):
 		}
 		open[0].Close()
-		open[0].Close() // frees its place once
+		open[0].Close() // frees its slot once
 		open = append(open[1:], <-accepted)
 	}
 	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: all connections are in use, more wait" connections=2`) {
@@ -112,7 +113,7 @@ type failing struct{ net.Listener }
 
 func (failing) Accept() (net.Conn, error) { return nil, errors.New("too many open files") }
 
-// TestFailingListener: a failed accept is in the log, and keeps no place.
+// TestFailingListener checks that a failed accept is logged, and uses no slot.
 func TestFailingListener(t *testing.T) {
 	log := new(shared)
 	l := bound(failing{}, "grpc", 1, peers.Rule{}, slog.New(slog.NewTextHandler(log, nil)))

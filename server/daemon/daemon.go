@@ -1,6 +1,6 @@
-// Package daemon is the whole server: a store, the service on it, and the front ends. New
-// opens the store and the listeners, so that an invalid configuration is an error before
-// the server accepts a connection. Run serves until its context ends.
+// Package daemon is the whole server: a store, the service on it, and the front ends. New opens the store and the
+// listeners, so that an invalid configuration is an error before the server accepts a connection. Run serves until
+// its context ends.
 package daemon
 
 import (
@@ -38,28 +38,27 @@ type Daemon struct {
 	outage   *outage
 	hashKeys *keyhash.File // nil if keys are not hashed
 	users    guarded
-	files    []followed // read again when they change
+	files    []followed // files to reload when they change
 	secrets  wrongSecrets
-	snapshot *snapshot.Keeper // nil if there is none
-	traces   *tracing.Tracer  // nil if nothing is traced
-	pressure *pressure.Gate   // nil if nothing watches it
+	snapshot *snapshot.Keeper // nil without snapshots
+	traces   *tracing.Tracer  // nil without tracing
+	pressure *pressure.Gate   // nil without --pressure
 
 	resp         *resp.Server
 	http         *http.Server
-	grpc         *grpcFrontEnd    // nil if there is no configuration for it
+	grpc         *grpcFrontEnd    // nil if not configured
 	gateway      *gateway.Gateway // nil if HTTP is the API
 	admin        *adminFrontEnd   // nil if it is off
-	conns        int              // the most connections of each front end
+	conns        int              // largest number of connections of each front end
 	respListener net.Listener
 	httpListener net.Listener
-	// floor is heapFloor bytes that are never read or written.
+	// floor is heapFloor bytes that are never touched.
 	floor []byte
 }
 
-// heapFloor is how much the garbage collector believes to be in use at least. A call of HTTP
-// or gRPC leaves 2 to 4 KiB behind, and the limits of a server can be a few MiB: without a
-// floor the collector would run dozens of times a second. The memory is not resident: no
-// page of it is touched.
+// heapFloor makes the garbage collector assume at least this heap size. An HTTP or gRPC call leaves 2 to 4 KiB of
+// garbage, and a server's limits may take only a few MiB, so without a floor the collector would run dozens of times
+// a second. The memory is not resident, because no page of it is touched.
 const heapFloor = 32 << 20
 
 // New opens the store and the listeners. Run closes them.
@@ -74,7 +73,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	return d, nil
 }
 
-// open opens what the configuration names.
+// open opens the parts named in the configuration.
 func (d *Daemon) open(ctx context.Context) (err error) {
 	c := &d.config
 	if d.admin, err = openAdmin(c); err != nil {
@@ -96,7 +95,7 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	d.openService()
-	// A snapshot that cannot be written is found here.
+	// Find out now if a snapshot cannot be written.
 	if err = errors.Join(d.loadPolicies(ctx), d.saveSnapshot(ctx)); err != nil {
 		return err
 	}
@@ -107,13 +106,13 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	c := &d.config
 	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
-		// No policy is leased yet; one can be later.
+		// No policy is leased yet, but one can be later.
 		c.StoreOptions.Prefetch.Spaces = map[string][]engine.Limit{}
 	}
 	if c.remote() {
 		c.nameProcess()
 		c.StoreOptions.StartAway = true
-		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision, Envoy's by one of their own
+		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision; Envoy's have their own
 	}
 	if d.store, err = openStore(ctx, c); err != nil {
 		return err
@@ -164,7 +163,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	return d.secure()
 }
 
-// abandon closes what open has opened before it failed.
+// abandon closes the parts that were opened before open failed.
 func (d *Daemon) abandon(ctx context.Context) (err error) {
 	d.closeListeners()
 	d.closeGateway()

@@ -49,8 +49,8 @@ func running(t testing.TB, c daemon.Config) *daemon.Daemon {
 	return d
 }
 
-// TestDrainAnswersRequests: readiness ends at once, requests are answered until the end of
-// the drain, requests that were read then too, and Run returns nil.
+// TestDrainAnswersRequests checks that readiness ends at once, that requests are answered until the end of the drain,
+// including those read before it, and that Run returns nil.
 func TestDrainAnswersRequests(t *testing.T) {
 	d := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Drain: time.Hour})
 	ctx, stop := context.WithCancel(context.Background())
@@ -105,7 +105,7 @@ func TestDrainAnswersRequests(t *testing.T) {
 	}
 }
 
-// TestWithoutLogger: a server without a logger serves, and logs nothing.
+// TestWithoutLogger checks that a server without a logger works, and logs nothing.
 func TestWithoutLogger(t *testing.T) {
 	d, err := daemon.New(t.Context(), daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: daemon.AdminConfig{Address: "127.0.0.1:0"}})
 	if err != nil {

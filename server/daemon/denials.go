@@ -12,11 +12,11 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// MaxLogDenied is the highest rate of lines for denied requests, in lines per second.
+// MaxLogDenied is the highest rate of log lines for denied requests, per second.
 const MaxLogDenied = 1000
 
-// denials logs a sample of the denied requests: at most so many in a second, with how many
-// others there were. It implements [service.Observer].
+// denials logs a sample of the denied requests: a limited number per second, with the number of omitted ones. It
+// implements [service.Observer].
 type denials struct {
 	lines  lograte.Limit
 	logger *slog.Logger
@@ -32,7 +32,7 @@ func (l *denials) Observe(o *service.Observed) {
 	}
 }
 
-// log logs one denied request, if there is room for it.
+// log logs one denied request if the rate allows it.
 func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string, d *headgate.Decision) {
 	left, ok := l.lines.Allow(o.Ended)
 	if !ok {

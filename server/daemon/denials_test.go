@@ -26,8 +26,8 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 	return o
 }
 
-// TestDenialsAreSampled: at most so many lines in a second, and then how many were left
-// out. Allowed requests and peeks have none.
+// TestDenialsAreSampled checks that the number of lines per second is limited, followed by how many were left out.
+// Allowed requests and peeks are not logged.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer
 	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), lines: lograte.Limit{Lines: 2, Per: time.Second}, show: cut}

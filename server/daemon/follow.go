@@ -8,19 +8,19 @@ import (
 	"github.com/headgate/headgate/server/watch"
 )
 
-// followed is a file, or files that belong together, read again when they change and at SIGHUP.
+// followed is a file, or files that belong together, that are reloaded when they change and at SIGHUP.
 type followed struct {
 	paths []string
-	// reload reads them. It logs its error, and leaves what was read last.
+	// reload reads them. On error it logs the error and keeps the previous content.
 	reload func(ctx context.Context) error
 }
 
-// follow has files read again while the daemon runs.
+// follow registers files for reloading while the daemon runs.
 func (d *Daemon) follow(reload func(ctx context.Context) error, paths ...string) {
 	d.files = append(d.files, followed{paths, reload})
 }
 
-// logged returns a function that reads files again, and logs what came of it.
+// logged returns a function that reloads files and logs the result.
 func (d *Daemon) logged(what string, reload func() (changed bool, err error)) func(context.Context) error {
 	return func(context.Context) error {
 		changed, err := reload()
@@ -34,8 +34,8 @@ func (d *Daemon) logged(what string, reload func() (changed bool, err error)) fu
 	}
 }
 
-// Reload reads the files that the daemon follows again, and the directory of Envoy's configuration. What
-// has an error stays as it was, and the error is logged and returned.
+// Reload reads the followed files and the directory of Envoy's configuration again. Files with an error keep their
+// previous content, and the error is logged and returned.
 func (d *Daemon) Reload(ctx context.Context) (err error) {
 	for i := range d.files {
 		err = errors.Join(err, d.files[i].reload(ctx))
@@ -44,12 +44,12 @@ func (d *Daemon) Reload(ctx context.Context) (err error) {
 	case envoy:
 		err = errors.Join(err, d.grpc.directory.Reload())
 	case d.config.ConfigFile == "":
-		err = errors.Join(err, d.policies.Reload(ctx)) // it says that there is no file
+		err = errors.Join(err, d.policies.Reload(ctx)) // it reports that there is no file
 	}
 	return err
 }
 
-// followFiles reads the files again when they change, until ctx ends.
+// followFiles reloads the files when they change, until ctx ends.
 func (d *Daemon) followFiles(ctx context.Context, running *sync.WaitGroup) {
 	for _, f := range d.files {
 		running.Go(func() {

@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate/server/metrics"
 )
 
-// GatewayConfig makes the HTTP listener a gateway. Its fields are those of
-// [gateway.Config].
+// GatewayConfig makes the HTTP listener a gateway. Its fields are described in [gateway.Config].
 type GatewayConfig struct {
 	Upstream        *route.Upstream
 	DenyUnmatched   bool
@@ -25,7 +24,7 @@ type GatewayConfig struct {
 	ReadyPath       string
 }
 
-// errNoUpstream is an operator's mistake: some requests could go nowhere.
+// errNoUpstream is a configuration error: some requests would have no upstream.
 var errNoUpstream = errors.New("--upstream is not set; accepted: a URL, or --unmatched deny and an upstream for every route")
 
 // check returns an error if a request could be without an upstream.
@@ -44,7 +43,7 @@ func (c *GatewayConfig) check(routes *route.Table) error {
 	return nil
 }
 
-// openGateway makes the gateway in the place of the HTTP API.
+// openGateway creates the gateway that replaces the HTTP API.
 func (d *Daemon) openGateway() error {
 	c := d.config.Gateway
 	if c == nil {
@@ -65,7 +64,7 @@ func (d *Daemon) openGateway() error {
 	return nil
 }
 
-// listenGateway bounds the writes of the gateway's connections.
+// listenGateway bounds the writes on the gateway's connections.
 func (d *Daemon) listenGateway(l net.Listener) net.Listener {
 	if d.gateway == nil {
 		return l
@@ -73,7 +72,7 @@ func (d *Daemon) listenGateway(l net.Listener) net.Listener {
 	return d.gateway.Listen(l)
 }
 
-// gatewayMetrics returns the metrics of the gateway; nil if there is none.
+// gatewayMetrics returns the metrics of the gateway, or nil.
 func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	if d.gateway == nil {
 		return nil
@@ -81,7 +80,7 @@ func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	return &metrics.Gateway{Stats: d.gateway.Stats}
 }
 
-// keepUpstreams follows a change of the routes.
+// keepUpstreams applies a change of the routes.
 func (d *Daemon) keepUpstreams(routes *route.Table) {
 	if d.gateway == nil {
 		return

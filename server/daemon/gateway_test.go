@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// gatewayTo returns the configuration of a gateway by a file that is written here.
+// gatewayTo writes a policies file and returns the configuration of a gateway that uses it.
 func gatewayTo(t *testing.T, file, upstream string) daemon.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policies.yaml")
@@ -39,8 +39,8 @@ func gatewayTo(t *testing.T, file, upstream string) daemon.Config {
 	return daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", ConfigFile: path, Base: base, Gateway: g, Drain: time.Hour}
 }
 
-// TestGatewayDrains: readiness ends at once, a request in the upstream has its answer, and
-// a websocket ends with the gateway.
+// TestGatewayDrains checks that readiness ends at once, that a request at the upstream gets its answer, and that a
+// websocket ends with the gateway.
 func TestGatewayDrains(t *testing.T) {
 	came, release := make(chan struct{}, 1), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,13 +103,13 @@ func TestGatewayDrains(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if _, err := io.Copy(io.Discard, reader); err != nil { // until its end
+	if _, err := io.Copy(io.Discard, reader); err != nil { // until it is closed
 		t.Errorf("the websocket: %v", err)
 	}
 }
 
-// TestGatewayWithoutUpstream: a file whose requests could go nowhere is refused at the
-// start; one that comes later is taken, and these requests are answered 502.
+// TestGatewayWithoutUpstream checks that a file with requests that have no upstream is rejected at the start. If it
+// is loaded later, it is accepted, and these requests get a 502.
 func TestGatewayWithoutUpstream(t *testing.T) {
 	const with = `
 policies: {api: 100/s}

@@ -16,24 +16,22 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// GRPC configures what Envoy calls: external authorization by the routes, and the rate
-// limit service.
+// GRPC configures the services for Envoy: external authorization with the routes, and the rate limit service.
 type GRPC struct {
-	// Address is the address to listen on, unix:/path for a socket, or Off; "" is Off.
+	// Address is the address to listen on, unix:/path for a socket, or Off; "" means Off.
 	Address string
-	// Directory has the configuration of the rate limit service; "" is without it.
+	// Directory has the configuration of the rate limit service. With "" there is none.
 	Directory string
-	// Force starts the server also if the configuration has an error.
+	// Force starts the server even if the configuration has an error.
 	Force   bool
 	Options envoy.Options
-	// Deadline bounds each decision of a store that is not in memory; 0 is no bound.
+	// Deadline bounds each decision of a store that is not in memory; 0 sets no bound.
 	Deadline time.Duration
-	// MaxAge and MaxAgeGrace are those of [grpcapi.Config].
+	// MaxAge and MaxAgeGrace are described in [grpcapi.Config].
 	MaxAge, MaxAgeGrace time.Duration
 }
 
-// grpcFrontEnd is what Envoy calls, while it runs. Its methods do nothing on nil, which is
-// a daemon without gRPC.
+// grpcFrontEnd is the running gRPC server for Envoy. It is nil if disabled; its methods then do nothing.
 type grpcFrontEnd struct {
 	server    *grpcapi.Server
 	service   *envoy.Service   // nil without the rate limit service
@@ -44,8 +42,8 @@ type grpcFrontEnd struct {
 	followed  chan struct{}
 }
 
-// openGRPC opens the listener, with external authorization by the routes and, if there is a
-// configuration for it, the rate limit service.
+// openGRPC opens the listener for external authorization with the routes and, if configured, for the rate limit
+// service.
 func (d *Daemon) openGRPC() (err error) {
 	c := &d.config.GRPC
 	listens := c.Address != Off && c.Address != ""
@@ -110,7 +108,7 @@ func listenGRPC(address string) (net.Listener, error) {
 	return l, err
 }
 
-// unused reports whether a path is a socket on which no process listens.
+// unused reports whether a path is a socket without a listening process.
 func unused(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {
@@ -123,7 +121,7 @@ func unused(path string) bool {
 	return err != nil
 }
 
-// follow starts to reload the configuration when it changes.
+// follow reloads the configuration when it changes.
 func (f *grpcFrontEnd) follow(logger *slog.Logger) {
 	if f == nil {
 		return
@@ -141,10 +139,10 @@ func (f *grpcFrontEnd) follow(logger *slog.Logger) {
 	}()
 }
 
-// serve serves the listener that it is called with.
+// serve serves the given listener.
 func (f *grpcFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
 
-// open returns the listener; nil if there is none.
+// open returns the listener, or nil.
 func (f *grpcFrontEnd) open() net.Listener {
 	if f == nil {
 		return nil
@@ -176,7 +174,7 @@ func (f *grpcFrontEnd) closeListener() {
 	}
 }
 
-// close frees what stop would have freed, of a daemon that does not run.
+// close releases the resources of a daemon that never ran.
 func (f *grpcFrontEnd) close() {
 	if f == nil {
 		return
@@ -185,10 +183,10 @@ func (f *grpcFrontEnd) close() {
 	if f.directory != nil {
 		f.directory.Close()
 	}
-	_ = f.server.Shutdown(context.Background()) // at once: it has no connections
+	_ = f.server.Shutdown(context.Background()) // returns at once: it has no connections
 }
 
-// GRPCAddr returns the address that gRPC listens on; nil if it is off.
+// GRPCAddr returns the gRPC listen address, or nil.
 func (d *Daemon) GRPCAddr() net.Addr { return addr(d.grpc.open()) }
 
 // EnvoyStats returns the statistics of Envoy's rate limit service.

@@ -38,8 +38,8 @@ func envoyRequest() *pb.RateLimitRequest {
 	}}
 }
 
-// TestGRPCDrains: on a socket that a killed server left behind, gRPC answers; in the drain
-// its health is NOT_SERVING and requests are still answered; then Run returns nil.
+// TestGRPCDrains checks that gRPC works on a socket left behind by a killed server, that during the drain its health
+// is NOT_SERVING while requests are still answered, and that Run then returns nil.
 func TestGRPCDrains(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
@@ -101,8 +101,7 @@ func TestGRPCDrains(t *testing.T) {
 	}
 }
 
-// TestGRPCErrors: an address or a directory that cannot be used is an error of New, which
-// leaves nothing running.
+// TestGRPCErrors checks that an unusable address or directory is an error of New, which leaves nothing running.
 func TestGRPCErrors(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -125,7 +124,7 @@ func TestGRPCErrors(t *testing.T) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	// HTTP cannot listen: what gRPC has opened is closed.
+	// HTTP cannot listen, so gRPC's listener is closed.
 	_, err = daemon.New(context.Background(), daemon.Config{RESP: daemon.Off, HTTP: "nonsense", Logger: quiet, GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: good}})
 	if err == nil || errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -11,7 +11,7 @@ import (
 // command writes one command.
 func command(words ...string) string { return string(wire.AppendCommand(nil, words...)) }
 
-// keyFlood takes new keys until the store is full, and then is told so.
+// keyFlood takes from new keys until the store is full and says so.
 func keyFlood(t *testing.T, address string) {
 	t.Helper()
 	var all strings.Builder
@@ -87,7 +87,7 @@ func hostileRESP() []hostileCase {
 	} {
 		cases = append(cases, hostileCase{name: c.name, send: command("CL.THROTTLE", c.key, "15", "30", "60"), want: c.want})
 	}
-	cases = append(cases, hostileCase{name: "new keys", do: keyFlood}) // the last: then there is no room for more
+	cases = append(cases, hostileCase{name: "new keys", do: keyFlood}) // must be last, because it fills the store
 	for i := range cases {
 		cases[i].to = "resp"
 	}

@@ -20,21 +20,21 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// leastHostile is how many hostile cases there are at least.
+// leastHostile is the minimum number of hostile cases.
 const leastHostile = 60
 
-// hostileCase is what one attacker does to a listener.
+// hostileCase is an attack on a listener.
 type hostileCase struct {
 	name string
 	to   string // resp, http or grpc
-	send string // bytes for a connection; it is then read until it is silent
+	send string // bytes for a connection, which is then read until it is silent
 	do   func(t *testing.T, address string)
-	// want is in what the server sends back; "" is not checked, because the server may
-	// close the connection at once.
+	// want is contained in the server's answer. "" is not checked, because the server may close the connection at
+	// once.
 	want string
 }
 
-// hostileWorld is a server under attack, in which a key has spent its limit.
+// hostileWorld is a server under attack, with a key that has used up its limit.
 type hostileWorld struct {
 	addresses map[string]string
 	stop      func()
@@ -77,7 +77,7 @@ func newHostileWorld(t *testing.T) *hostileWorld {
 	return w
 }
 
-// take returns the status of a take over HTTP, on a connection of its own.
+// take returns the status of a take over HTTP, on a new connection.
 func (w *hostileWorld) take(t *testing.T, name, key string) int {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
@@ -90,8 +90,8 @@ func (w *hostileWorld) take(t *testing.T, name, key string) int {
 	return answer.StatusCode
 }
 
-// TestHostileCases: whatever a client sends, the server goes on, no limit is reset, and
-// where something is refused, it says what.
+// TestHostileCases checks that whatever a client sends, the server continues, no limit is reset, and rejections say
+// what is wrong.
 func TestHostileCases(t *testing.T) {
 	w := newHostileWorld(t)
 	defer w.stop()
@@ -121,8 +121,8 @@ func TestHostileCases(t *testing.T) {
 	}
 }
 
-// exchangeRaw sends bytes, and returns what comes back until the connection ends, or until
-// want has come and the connection is silent.
+// exchangeRaw sends bytes, and returns the answer until the connection closes, or until it contains want and the
+// connection is silent.
 func exchangeRaw(t *testing.T, address, send, want string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -147,7 +147,7 @@ func exchangeRaw(t *testing.T, address, send, want string) string {
 	}
 }
 
-// flood opens connections, sends bytes on each, and leaves them open until the end.
+// flood opens connections, sends bytes on each, and keeps them open until the end.
 func flood(connections int, send string) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()
@@ -158,13 +158,13 @@ func flood(connections int, send string) func(*testing.T, string) {
 			}
 			t.Cleanup(func() { _ = conn.Close() })
 			if _, err := io.WriteString(conn, send); err != nil && !errors.Is(err, net.ErrClosed) {
-				return // the server sheds
+				return // the server closes connections
 			}
 		}
 	}
 }
 
-// unread sends requests and reads no answer, until the server reads no more.
+// unread sends requests and reads no answer, until the server stops reading.
 func unread(request string, most int) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()
@@ -183,7 +183,7 @@ func unread(request string, most int) func(*testing.T, string) {
 	}
 }
 
-// dripping sends bytes one at a time, and leaves.
+// dripping sends bytes one at a time, and disconnects.
 func dripping(send string) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()

@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// pipes is a listener of pipes from different addresses.
+// pipes is a listener for pipes from different addresses.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -67,8 +67,8 @@ type fromAddress struct {
 
 func (f fromAddress) RemoteAddr() net.Addr { return f.from }
 
-// TestIdleHTTPMakesRoom (known bug 70): connections of HTTP that wait for a request make room for new ones.
-// One with a request does not.
+// TestIdleHTTPMakesRoom (known bug 70): HTTP connections that wait for a request are closed to make room for new
+// ones. One with a request is not.
 func TestIdleHTTPMakesRoom(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { idleHTTPMakesRoom(t, http2) })
@@ -119,7 +119,7 @@ func idleHTTPMakesRoom(t *testing.T, http2 bool) {
 			t.Errorf("HTTP/2 %t, client %d: %v", http2, i, err)
 		}
 		if i == 7 {
-			if err := get(first, "/"); err != nil { // it is now the one that was used last
+			if err := get(first, "/"); err != nil { // now it is the most recently used one
 				t.Error(err)
 			}
 		}
@@ -143,8 +143,8 @@ func idleHTTPMakesRoom(t *testing.T, http2 bool) {
 	<-served
 }
 
-// TestIdleGRPCMakesRoom (known bug 70): connections of gRPC without a call make room for new ones. One with
-// a call does not.
+// TestIdleGRPCMakesRoom (known bug 70): gRPC connections without a call are closed to make room for new ones. One
+// with a call is not.
 func TestIdleGRPCMakesRoom(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -195,7 +195,7 @@ func TestIdleGRPCMakesRoom(t *testing.T) {
 			t.Error("the connection that was idle the longest is still open")
 		}
 	}()
-	for open := true; open; { // no connection has been idle for long enough at first
+	for open := true; open; { // at first, no connection has been idle for long enough
 		if _, err := client().Check(t.Context(), &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
 			t.Fatalf("a new client: %v", err)
 		}

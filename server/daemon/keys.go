@@ -8,14 +8,13 @@ import (
 )
 
 const (
-	// maxCut is how many bytes of a client's key are shown at most, if not all of it.
+	// maxCut is the number of bytes shown of a client's key, if it is not shown whole.
 	maxCut = 8
-	// maxNamed is how many bytes are shown of a key that an operator has named.
+	// maxNamed is the number of bytes shown of a key named by an operator.
 	maxNamed = 64
 )
 
-// shownKey returns how lines of the log about requests, and spans, show a key. A hash is
-// shown whole.
+// shownKey returns the function that formats keys in spans and in log lines about requests. Hashes are shown whole.
 func (c *Config) shownKey() func(key string) string {
 	if c.LogKeys || c.HashKeysFile != "" {
 		return whole
@@ -23,7 +22,7 @@ func (c *Config) shownKey() func(key string) string {
 	return cut
 }
 
-// namedKey returns how the log shows a key that an operator has named in a call.
+// namedKey returns the function that formats keys named by an operator in the log.
 func (c *Config) namedKey() func(key string) string {
 	if c.LogKeys {
 		return whole
@@ -38,11 +37,10 @@ func (c *Config) namedKey() func(key string) string {
 
 func whole(key string) string { return key }
 
-// cut returns the beginning of a key: at most half of it, because keys can be addresses of
-// people.
+// cut returns the beginning of a key, at most half of it, because keys can be people's addresses.
 func cut(key string) string { return key[:min(len(key)/2, maxCut)] + "…" }
 
-// openHashKeys reads the secrets that keys are hashed with, if there are any.
+// openHashKeys reads the secrets for hashing keys, if configured.
 func (d *Daemon) openHashKeys() (err error) {
 	name := d.config.HashKeysFile
 	if name == "" {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestShownKeys: keys of clients are cut after half, keys that operators named after 64
-// bytes, and neither with LogKeys. Hashes are whole.
+// TestShownKeys checks that keys of clients are shown up to half of their length, that keys named by operators are
+// cut at 64 bytes, and that neither is cut with LogKeys. Hashes are shown in full.
 func TestShownKeys(t *testing.T) {
 	long := strings.Repeat("é", 50)
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestRefusedBeforeTheBody, known bug 70: a client whose request is refused gets its answer at once, also if
-// it never sends the body that it announced.
+// TestRefusedBeforeTheBody (known bug 70): a client whose request is rejected gets its answer at once, even if it
+// never sends the announced body.
 func TestRefusedBeforeTheBody(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(path, []byte("users: {ann: {sha256: [2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90], may: [take]}}"), 0o600); err != nil {

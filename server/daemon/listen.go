@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newHTTP returns the server of HTTP, with its bounds.
+// newHTTP returns the HTTP server, with its bounds.
 func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: handler, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
@@ -45,10 +45,10 @@ func (d *Daemon) closeListeners() {
 	}
 }
 
-// RESPAddr returns the address that RESP listens on; nil if it is off.
+// RESPAddr returns the RESP listen address, or nil.
 func (d *Daemon) RESPAddr() net.Addr { return addr(d.respListener) }
 
-// HTTPAddr returns the address that HTTP listens on; nil if it is off.
+// HTTPAddr returns the HTTP listen address, or nil.
 func (d *Daemon) HTTPAddr() net.Addr { return addr(d.httpListener) }
 
 func addr(l net.Listener) net.Addr {

@@ -9,16 +9,16 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// losses logs a line when the store has lost its data, and one when answers are exact again: when
-// the slowest limit that shares decide has recovered.
+// losses logs a line when the store has lost its data, and one when answers are exact again: when the slowest limit
+// decided by shares has recovered.
 type losses struct {
 	logger *slog.Logger
 	seen   int64
 	until  time.Time // zero while answers are exact
 }
 
-// look compares the number of losses with the one that was last seen. recovery returns how long
-// the limits in force take.
+// look compares the number of losses with the last seen one. recovery returns how long the active limits take to
+// recover.
 func (l *losses) look(now time.Time, count int64, recovery func() time.Duration) {
 	switch {
 	case count > l.seen:
@@ -31,7 +31,7 @@ func (l *losses) look(now time.Time, count int64, recovery func() time.Duration)
 	}
 }
 
-// followLosses looks at the losses of the store's data until ctx ends.
+// followLosses watches for losses of the store's data until ctx ends.
 func (d *Daemon) followLosses(ctx context.Context) {
 	if d.store.Fallback == nil {
 		return
@@ -53,7 +53,7 @@ func (d *Daemon) followLosses(ctx context.Context) {
 	}
 }
 
-// slowest returns the longest time that a limit takes to recover, of those that shares decide.
+// slowest returns the longest recovery time among the limits that shares decide.
 func slowest(set *policy.Set) (longest time.Duration) {
 	for _, s := range set.Summaries() {
 		if s.Failure != policy.Local.String() || !s.Enabled {

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestLossIsTwoLines: one when the loss is seen, and one when every limit that shares decide
-// has recovered, those of overrides too. Another loss meanwhile begins anew.
+// TestLossIsTwoLines checks for one line when the loss is detected, and one when every limit decided by shares has
+// recovered, including overrides. Another loss in between starts over.
 func TestLossIsTwoLines(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

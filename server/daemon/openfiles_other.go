@@ -2,5 +2,5 @@
 
 package daemon
 
-// openFiles returns how many files the process may have open at once.
+// openFiles returns the limit of open files of the process.
 func openFiles() uint64 { return manyFiles }

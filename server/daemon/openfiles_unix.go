@@ -4,7 +4,7 @@ package daemon
 
 import "syscall"
 
-// openFiles returns how many files the process may have open at once.
+// openFiles returns the limit of open files of the process.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -15,29 +15,28 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// recoveryTime is how long a store must answer without a failure until its outage ends, if
-// the outage began less than recoveryTime after another. A store that is full, or a Cluster
-// of which some nodes are away, both fails and answers.
+// recoveryTime is how long a store must answer without a failure until its outage ends, if the outage began less than
+// recoveryTime after another one. A full store, or a Cluster with some nodes away, fails and answers in turn.
 const recoveryTime = time.Second
 
-// outage logs a line when the store fails and a line when it answers again. It implements
-// [service.Watcher]. A store that is only late, for less than recoveryTime, is slow and not away.
+// outage logs a line when the store fails and a line when it answers again. It implements [service.Watcher]. A store
+// that is late for less than recoveryTime counts as slow, not away.
 type outage struct {
 	logger *slog.Logger
 	away   atomic.Bool // written under mu
 
 	mu       sync.Mutex
-	told     bool      // the outage has its line, and counts
+	told     bool      // the outage has been logged, and counts
 	since    time.Time // start of the outage
 	last     time.Time // last failure
-	ended    time.Time // end of the outage before
-	unknown  int64     // operations that were not known in the outage
+	ended    time.Time // end of the previous outage
+	unknown  int64     // undecided operations in the outage
 	replies  service.Replies
-	flapping bool // the outage began less than recoveryTime after another
+	flapping bool // the outage began less than recoveryTime after another one
 	sums     metrics.Outage
 
-	slow         lograte.Limit // of lines about answers that come too late
-	unreplicated lograte.Limit // of lines about charges without their replicas
+	slow         lograte.Limit // for lines about late answers
+	unreplicated lograte.Limit // for lines about charges without their replicas
 }
 
 func newOutage(logger *slog.Logger) *outage {
@@ -47,8 +46,8 @@ func newOutage(logger *slog.Logger) *outage {
 // Away reports whether there is an outage.
 func (o *outage) Away() bool { return o.away.Load() }
 
-// Failed counts an operation that is not known. It logs the first one of an outage; where the store
-// is only late, a line about slow answers.
+// Failed counts an undecided operation. It logs the first one of an outage or, if the store is only late, a line
+// about slow answers.
 func (o *outage) Failed(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -78,8 +77,8 @@ func (o *outage) Failed(ctx context.Context, err error) {
 	o.logger.LogAttrs(ctx, slog.LevelError, "store away: decisions are not known", attributes...)
 }
 
-// NotReplicated counts a charge that too few replicas have in time. That is no outage: the
-// store has decided, and decides other requests.
+// NotReplicated counts a charge that too few replicas have in time. It is not an outage: the store has decided, and
+// keeps deciding.
 func (o *outage) NotReplicated(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,7 +89,7 @@ func (o *outage) NotReplicated(ctx context.Context, err error) {
 	}
 }
 
-// Replied counts what clients were answered in the outage.
+// Replied counts the answers to clients during the outage.
 func (o *outage) Replied(r service.Replies) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,8 +100,7 @@ func (o *outage) Replied(r service.Replies) {
 	}
 }
 
-// Answered ends the outage. It logs how long it was, how many operations were not known,
-// and what clients were answered.
+// Answered ends the outage. It logs its duration, the number of undecided operations, and the answers to clients.
 func (o *outage) Answered() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -120,7 +118,7 @@ func (o *outage) Answered() {
 		"allowed", o.replies.Allowed, "errors", o.replies.Errors, "local", o.replies.Local)
 }
 
-// state returns the counts of all outages, the current one included.
+// state returns the counts of all outages, including the current one.
 func (o *outage) state() metrics.Outage {
 	o.mu.Lock()
 	defer o.mu.Unlock()

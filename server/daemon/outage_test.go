@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// logOf calls run in a synctest bubble and returns the lines that were logged.
+// logOf calls run in a synctest bubble and returns the log lines.
 func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -32,8 +32,8 @@ func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 
 var errAway = errors.New("no connection")
 
-// TestOutageIsTwoLines: there is one line when the store fails and one when it answers
-// again, however many decisions fail in between.
+// TestOutageIsTwoLines checks for one line when the store fails and one when it answers again, however many decisions
+// fail in between.
 func TestOutageIsTwoLines(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 2 {
@@ -56,13 +56,13 @@ func TestOutageIsTwoLines(t *testing.T) {
 	}
 }
 
-// TestASlowAnswerIsNoOutage: answers that are late have a line of level WARN a minute, and are an outage
-// only if none comes for a second.
+// TestASlowAnswerIsNoOutage checks that late answers are logged with level WARN once per minute, and are an outage
+// only if there is no other answer for a second.
 func TestASlowAnswerIsNoOutage(t *testing.T) {
 	late := fmt.Errorf("late: %w", context.DeadlineExceeded)
 	var state metrics.Outage
 	lines := logOf(t, func(o *outage) {
-		for range 30 { // a late answer every 3 s, of 10 operations
+		for range 30 { // a late answer every 3 s, with 10 operations
 			for range 10 {
 				o.Failed(t.Context(), late)
 			}
@@ -90,8 +90,8 @@ func TestASlowAnswerIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestChargesWithoutReplicas: while replicas lag the store is up, and there is a line a minute,
-// however many charges are not on them.
+// TestChargesWithoutReplicas checks that while replicas lag the store counts as up, and one line per minute is
+// logged, however many charges are not replicated.
 func TestChargesWithoutReplicas(t *testing.T) {
 	var state metrics.Outage
 	lines := logOf(t, func(o *outage) {
@@ -110,8 +110,8 @@ func TestChargesWithoutReplicas(t *testing.T) {
 	}
 }
 
-// TestFlappingStoreIsOneOutage: a store that fails and answers in turns has one outage
-// after the first, until it answers without failures.
+// TestFlappingStoreIsOneOutage checks that a store that alternately fails and answers has one outage after the first,
+// until it answers without failures.
 func TestFlappingStoreIsOneOutage(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 10_000 {
@@ -122,7 +122,7 @@ func TestFlappingStoreIsOneOutage(t *testing.T) {
 		time.Sleep(recoveryTime)
 		o.Answered()
 	})
-	// The first outage has its own two lines: it ends before the store is known to flap.
+	// The first outage has its own two lines, because it ends before the store counts as flapping.
 	if len(lines) != 4 || !strings.Contains(lines[3], "away_ms=10999 unknown=9999 allowed=0 errors=0 local=0") {
 		t.Errorf("%d lines for 10000 failures, want 4:\n%s", len(lines), strings.Join(lines, "\n"))
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestPageOfServer: the admin listener serves the page, and a stream of events that a
-// client follows neither ends before the server nor delays its end.
+// TestPageOfServer checks that the admin listener serves the page, and that an event stream neither ends before the
+// server nor delays its shutdown.
 func TestPageOfServer(t *testing.T) {
 	d := start(t, daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", Admin: daemon.AdminConfig{Address: "127.0.0.1:0"}, Version: "v7"})
 	ctx, stop := context.WithCancel(context.Background())
@@ -48,7 +48,7 @@ func TestPageOfServer(t *testing.T) {
 	}
 	began := time.Now()
 	stop()
-	for lines.Scan() { // until the server ends the stream
+	for lines.Scan() { // until the server closes the stream
 	}
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -35,8 +35,8 @@ func runs(t *testing.T, c Config) *Daemon {
 	return d
 }
 
-// TestOnePeerLeavesRoom (known bug 70): on each listener the connections of one peer beyond its share are
-// closed, unless it is a trusted proxy, as this machine is by default.
+// TestOnePeerLeavesRoom (known bug 70): each listener closes one peer's connections beyond its share, unless the peer
+// is a trusted proxy, like this machine by default.
 func TestOnePeerLeavesRoom(t *testing.T) {
 	upstream, err := route.ParseUpstream("(default)", "http://127.0.0.1:9")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 	}
 }
 
-// asked opens a connection, which stays open until the end of the test, and returns what it is answered.
+// asked opens a connection, which stays open until the end of the test, and returns the answer.
 func asked(t *testing.T, address net.Addr, send string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address.String())
@@ -89,8 +89,8 @@ func asked(t *testing.T, address net.Addr, send string) string {
 	return string(answer[:n])
 }
 
-// TestShareOfAListener: the connections of a peer beyond its share are closed, the log says so once, and a
-// connection that ends makes room.
+// TestShareOfAListener checks that a peer's connections beyond its share are closed, that the log reports it once,
+// and that a connection that closes makes room.
 func TestShareOfAListener(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,7 +144,7 @@ func TestShareOfAListener(t *testing.T) {
 	}
 }
 
-// TestGatewayHasShares (known bug 70): the share holds for the gateway's requests too.
+// TestGatewayHasShares (known bug 70): the share also applies to the gateway's requests.
 func TestGatewayHasShares(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies: {slow: {algorithm: pacer, rate: 1/h, max_wait: 100h}}

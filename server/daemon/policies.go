@@ -14,15 +14,15 @@ import (
 const (
 	// loadTimeout bounds how long the start waits for the changes in the store.
 	loadTimeout = 10 * time.Second
-	// returnTimeout bounds how long a change of a leased limit waits until its prefetched
-	// units are back in the store.
+	// returnTimeout bounds how long a change of a leased limit waits until its prefetched units are back in the
+	// store.
 	returnTimeout = time.Second
 )
 
-// errStateFile is an operator's mistake: servers that share a Redis share their changes.
+// errStateFile is a configuration error: servers that share a Redis store their changes there.
 var errStateFile = errors.New("--state-file: on Redis all servers keep changes there; accepted: none, or --store memory")
 
-// loadPolicies puts the policies of the file and the changes on top in force.
+// loadPolicies activates the policies of the file with the changes on top.
 func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	return err
 }
 
-// checkReplicas refuses policies that wait for replicas on a store without any.
+// checkReplicas rejects policies that wait for replicas if the store has none.
 func (d *Daemon) checkReplicas(c *policy.Config) error {
 	if names := c.Policies.Replicated(); d.store.Redis == nil && len(names) > 0 {
 		return &engine.InputError{Field: "policies." + names[0] + ".replicas", Value: "set where the store is memory", Accepted: "replicas with --store and the URL of a Redis"}
@@ -59,8 +59,7 @@ func (d *Daemon) checkReplicas(c *policy.Config) error {
 	return nil
 }
 
-// applyPolicies puts policies in force. Units that were prefetched of a limit that changes
-// are back in the store before.
+// applyPolicies activates policies. Before that, it returns prefetched units of changing limits to the store.
 func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generation uint64, err error) {
 	set := c.Policies
 	if d.store.Prefetch != nil {
@@ -78,5 +77,5 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 	return generation, err
 }
 
-// Policies returns what keeps the policies in force, to change them.
+// Policies returns the manager of the active policies, for changing them.
 func (d *Daemon) Policies() *policies.Manager { return d.policies }

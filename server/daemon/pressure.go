@@ -5,7 +5,7 @@ import (
 	"github.com/headgate/headgate/server/metrics"
 )
 
-// openPressure begins to watch how short the process is of CPU time and memory, if Config.Pressure is set.
+// openPressure starts to watch CPU time and memory if Config.Pressure is set.
 func (d *Daemon) openPressure() (err error) {
 	if !d.config.Pressure {
 		return nil
@@ -28,7 +28,7 @@ func (d *Daemon) pressed(level int, signals []pressure.Signal) {
 	d.config.Logger.Info("pressure: all classes but the first leave more of their limits", attributes...)
 }
 
-// pressureLevel returns the function that tells the level; nil without --pressure.
+// pressureLevel returns the function that returns the level, or nil without --pressure.
 func (d *Daemon) pressureLevel() func() int {
 	if d.pressure == nil {
 		return nil

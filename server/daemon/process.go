@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// nameProcess gives this process a name in the group of those that share the store.
+// nameProcess names this process in the group of processes that share the store.
 func (c *Config) nameProcess() {
 	f := c.StoreOptions.Fallback
 	if f == nil || f.Name != "" {
@@ -18,8 +18,8 @@ func (c *Config) nameProcess() {
 	c.StoreOptions.Fallback = &named
 }
 
-// processName is what other servers list of this one: the host, the id of the process, the
-// version, and when it started, in s since 1970.
+// processName is the name that other servers list for this one: the host, the process id, the version, and the start
+// time in s since 1970.
 func processName(version string) string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -13,14 +13,12 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// shutdownTimeout is how long, after the drain, the server waits for requests that it has
-// read.
+// shutdownTimeout is how long the server waits, after the drain, for requests that it has read.
 const shutdownTimeout = 10 * time.Second
 
-// Run serves until ctx ends, and then drains. Readiness ends at once. After Config.Drain,
-// or when stopNow ends, the server accepts no more connections, answers the requests that
-// it has read, and closes the store. Run returns nil after a drain, and otherwise the
-// error of the listener that failed.
+// Run serves until ctx ends, and then drains. The server stops being ready immediately. After Config.Drain, or when
+// stopNow ends, it accepts no more connections, answers the requests that it has read, and closes the store. Run
+// returns nil after a drain, and otherwise the error of the listener that failed.
 func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	defer runtime.KeepAlive(d.floor)
 	failed := make(chan error, 4)
@@ -67,7 +65,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	return err
 }
 
-// ignoreClosed drops the error of a listener that stop has closed.
+// ignoreClosed drops the error of a listener closed by stop.
 func ignoreClosed(err error) error {
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil

@@ -11,35 +11,34 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// secretName is the value of the store that has the secret which servers sign reservations
-// with. A program that can read it can also change the counters themselves.
+// secretName is the store's value with the secret for signing reservations. A program that can read it can also
+// change the counters themselves.
 const secretName = "reservations/secret"
 
-// rereadSecret is how often a server reads the secret again. A store that has lost its data
-// gets another one; until all servers have read it, they refuse each other's reservations.
+// rereadSecret is how often a server reads the secret again. A store that has lost its data gets a new one; until all
+// servers have read it, they refuse each other's reservations.
 const rereadSecret = time.Minute
 
-// sharedSecret is the secret of all servers on one store. The first server that needs it
-// makes it.
+// sharedSecret is the secret of all servers on one store. The first server that needs it creates it.
 type sharedSecret struct {
 	values engine.Coordinator
 
 	mu     sync.Mutex
 	secret []byte
 	read   time.Time
-	failed error     // of the last attempt, while there is no secret
-	tried  time.Time // when that was
+	failed error     // error of the last attempt, while there is no secret
+	tried  time.Time // time of that attempt
 }
 
-// retrySecret is how long after a failure the secret is asked for again: while the store is away, calls do
-// not wait for it one after another.
+// retrySecret is the pause after a failure before the next attempt, so that calls do not each wait for a store that
+// is away.
 const retrySecret = time.Second
 
-// errNoSecret means that the store lost what was written a moment ago.
+// errNoSecret means that the store has lost a value written a moment ago.
 var errNoSecret = errors.New("the secret of reservations is not kept by the store")
 
-// secretIn returns the secret that the store keeps: of the servers on a Redis, or of the one with
-// a store in memory, whose snapshot has it, so that reservations can be settled after a restart.
+// secretIn returns the function that reads the store's secret. On Redis all servers share it. A memory store's
+// snapshot contains it, so that reservations can be settled after a restart.
 func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
 	if opened.Redis == nil {
 		return (&sharedSecret{values: opened.Memory}).get
@@ -47,8 +46,7 @@ func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
 	return (&sharedSecret{values: opened.Redis}).get
 }
 
-// get returns the secret. While the store does not answer, it is the one that was read
-// last.
+// get returns the secret. While the store does not answer, it returns the last one read.
 func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +70,7 @@ func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 		s.secret, s.read = []byte(value), time.Now()
 		return s.secret, nil
 	case s.secret != nil:
-		s.read = time.Now() // one attempt in a while
+		s.read = time.Now() // limits the rate of attempts
 		return s.secret, nil
 	default:
 		s.failed, s.tried = err, time.Now()

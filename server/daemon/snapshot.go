@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/server/snapshot"
 )
 
-// errSnapshot is an operator's mistake: Redis keeps what was spent itself.
+// errSnapshot is a configuration error: Redis itself persists the counters.
 var errSnapshot = errors.New("--snapshot: Redis keeps what was spent; accepted: none, or --store memory")
 
-// openStore opens the store, in memory with what the snapshot has.
+// openStore opens the store. A memory store is restored from the snapshot.
 func openStore(ctx context.Context, c *Config) (opened open.Opened, err error) {
 	if c.Snapshot == "" {
 		return open.Store(ctx, c.Store, c.StoreOptions)
@@ -46,7 +46,7 @@ func openStore(ctx context.Context, c *Config) (opened open.Opened, err error) {
 	return opened, nil
 }
 
-// newSnapshot returns what writes snapshots of the store; nil if nothing does.
+// newSnapshot returns the snapshot keeper, or nil.
 func newSnapshot(c *Config, opened open.Opened) *snapshot.Keeper {
 	if c.Snapshot == "" {
 		return nil
@@ -69,7 +69,7 @@ func (d *Daemon) saveSnapshot(ctx context.Context) error {
 	return d.snapshot.Save(ctx)
 }
 
-// snapshotMetrics returns the metrics of snapshots; nil if there are none.
+// snapshotMetrics returns the metrics of snapshots, or nil.
 func (d *Daemon) snapshotMetrics() *metrics.Snapshots {
 	if d.snapshot == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestSnapshotKeepsReservations: what was reserved before a restart is settled after it, once.
+// TestSnapshotKeepsReservations checks that reservations made before a restart are settled after it, once.
 func TestSnapshotKeepsReservations(t *testing.T) {
 	c := daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", Snapshot: filepath.Join(t.TempDir(), "state"), SnapshotEvery: time.Hour}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

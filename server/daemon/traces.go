@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/server/tracing"
 )
 
-// flushTimeout is how long a server that stops waits for the collector of traces.
+// flushTimeout is how long a stopping server waits for the trace collector.
 const flushTimeout = 3 * time.Second
 
-// openTraces returns a tracer; nil if nothing is traced.
+// openTraces returns a tracer, or nil without tracing.
 func openTraces(ctx context.Context, c *Config) (*tracing.Tracer, error) {
 	if c.Traces.Endpoint == "" {
 		return nil, nil //nolint:nilnil // a daemon without traces
@@ -25,7 +25,7 @@ func openTraces(ctx context.Context, c *Config) (*tracing.Tracer, error) {
 	return tracing.New(ctx, t)
 }
 
-// interceptors make the spans of gRPC.
+// interceptors returns the interceptors that create gRPC spans.
 func (d *Daemon) interceptors() []grpc.UnaryServerInterceptor {
 	if d.traces == nil {
 		return nil
@@ -33,7 +33,7 @@ func (d *Daemon) interceptors() []grpc.UnaryServerInterceptor {
 	return []grpc.UnaryServerInterceptor{d.traces.Unary}
 }
 
-// trace makes spans of the requests of HTTP. It runs before other handlers.
+// trace wraps the HTTP handlers to create spans. It is the outermost handler.
 func (d *Daemon) trace() {
 	switch {
 	case d.traces == nil:
@@ -44,8 +44,7 @@ func (d *Daemon) trace() {
 	}
 }
 
-// closeTraces sends the spans that wait, and does not wait long for a collector that does
-// not answer.
+// closeTraces sends the waiting spans, and gives up soon if the collector does not answer.
 func (d *Daemon) closeTraces() {
 	if d.traces == nil {
 		return

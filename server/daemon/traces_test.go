@@ -37,7 +37,7 @@ const (
 	notSampled  = "00-" + clientTrace + "-" + clientSpan + "-00"
 )
 
-// traced runs a daemon with traces until the test calls stop.
+// traced runs a daemon with tracing until the test calls stop.
 func traced(t *testing.T, c daemon.Config) (d *daemon.Daemon, stop func()) {
 	t.Helper()
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: fixed-window, limit: 2, window: 1h}, other: 1/s}"))
@@ -119,8 +119,8 @@ func ask(t *testing.T, d *daemon.Daemon, traceparent string) {
 	}
 }
 
-// TestSpans: each front end makes a span of a request, in the trace of its client where it
-// has one. A span says what was decided, and has no key.
+// TestSpans checks that each front end makes a span for a request, as part of the client's trace if it has one. A
+// span has the decision, but no key.
 func TestSpans(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -197,8 +197,8 @@ func checkSpans(t *testing.T, spans map[string][]tracetest.Span) {
 	}
 }
 
-// TestSpansWithKeys: with TraceKeys a span shows a key as the log does. Bytes that are no
-// UTF-8 are replaced.
+// TestSpansWithKeys checks that with TraceKeys a span shows a key like the log. Bytes that are not UTF-8 are
+// replaced.
 func TestSpansWithKeys(t *testing.T) {
 	for whole, want := range map[bool]string{false: "ann@exa…", true: "ann@example.com"} {
 		collector := tracetest.New(t)
@@ -215,7 +215,7 @@ func TestSpansWithKeys(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a log that is read while it is written.
+// lockedBuffer is a log that can be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -233,21 +233,21 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// TestCollectorAway: without a collector requests are answered as always, the log has one
-// line, and the server stops in a bounded time.
+// TestCollectorAway checks that without a collector requests are answered as usual, the log has one line, and the
+// server shuts down in a bounded time.
 func TestCollectorAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = l.Close() // no collector listens there
+	_ = l.Close() // the collector's address does not listen
 	var log lockedBuffer
 	d, stop := traced(t, daemon.Config{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)), Traces: tracing.Config{Endpoint: "grpc://" + l.Addr().String(), Ratio: 1},
 	})
 	take := []string{"HEADGATE.TAKE", "api", "k"}
 	began := time.Now()
-	commands(t, d, slices.Repeat([][]string{take}, 2*tracing.MaxQueue)...) // more than can wait
+	commands(t, d, slices.Repeat([][]string{take}, 2*tracing.MaxQueue)...) // more than fits into the queue
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("%d requests took %v", 2*tracing.MaxQueue, took)
 	}
@@ -265,8 +265,8 @@ func TestCollectorAway(t *testing.T) {
 	}
 }
 
-// TestSpansOfTheGateway: a request that is passed on has a span in the trace of its client,
-// the upstream is below that span, and neither name nor attributes have the path or the key.
+// TestSpansOfTheGateway checks that a forwarded request has a span in the client's trace, that the upstream's span is
+// its child, and that neither name nor attributes contain the path or the key.
 func TestSpansOfTheGateway(t *testing.T) {
 	parents := make(chan string, 10)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -331,7 +331,7 @@ func checkGatewaySpans(t *testing.T, spans []tracetest.Span) {
 	}
 }
 
-// getAs sends a request of ann's.
+// getAs sends a request with ann's key.
 func getAs(t *testing.T, d *daemon.Daemon, path, traceparent string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.HTTPAddr().String()+path, nil)
@@ -349,7 +349,7 @@ func getAs(t *testing.T, d *daemon.Daemon, path, traceparent string) {
 	_ = answer.Body.Close()
 }
 
-// parentOf returns the traceparent of what is below a span.
+// parentOf returns the traceparent for children of a span.
 func parentOf(s tracetest.Span) string {
 	return "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// UsersFiles are the files with the users of each listener; "" lets every client ask.
+// UsersFiles are the files with the users of each listener. With "" every client may call.
 type UsersFiles struct{ RESP, HTTP, GRPC string }
 
-// openUsers reads the files, those of operators too. Listeners with the same file share it.
+// openUsers reads the files, including the operators'. Listeners with the same file share it.
 func (d *Daemon) openUsers() error {
 	files := map[string]*users.File{}
 	open := func(name string, to **users.File) (err error) {
@@ -24,7 +24,7 @@ func (d *Daemon) openUsers() error {
 		f, opened := files[name]
 		if !opened {
 			f, err = users.Open(name)
-			files[name] = f // after an error too, which is said once
+			files[name] = f // even after an error, so that it is reported once
 			d.follow(d.logged("users-file", f.Reload), name)
 		}
 		*to = f
@@ -34,15 +34,15 @@ func (d *Daemon) openUsers() error {
 	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.UsersFile, &d.users.admin))
 }
 
-// guarded are the users of each listener; nil lets every client ask.
+// guarded has the users of each listener. nil lets every client call.
 type guarded struct{ resp, http, grpc, admin *users.File }
 
-// openPaths are the paths of the API that need no user: health checks, and authorize, which believes
-// trusted proxies alone, and gets the Authorization header of their clients.
+// openPaths are the paths of the API that need no user: health checks, and authorize, which trusts only trusted
+// proxies and gets their clients' Authorization headers.
 var openPaths = []string{"/healthz", "/readyz", "/healthcheck", "/v1/authorize"}
 
-// guardHTTP lets requests of users pass, and answers 401 to others. Paths behind a gateway are those of
-// its upstreams: only its own readiness needs no user. An upstream does not get the secret.
+// guardHTTP forwards requests of users, and answers others with 401. In a gateway, paths belong to the upstreams, so
+// only its own readiness needs no user. The secret is not sent to upstreams.
 func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 	f, open := d.users.http, openPaths
 	if f == nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// envoyUsers may use one domain, all of them and give back, or only give back. Their secrets
-// are their names.
+// envoyUsers may use one domain, use all domains and give units back, or only give units back. Their secrets are
+// their names.
 func envoyUsers(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
@@ -62,7 +62,7 @@ func envoyServer(t *testing.T, users string, noInline bool) *daemon.Daemon {
 	})
 }
 
-// asked is one request, over gRPC and as JSON over HTTP.
+// asked is one request, sent over gRPC and as JSON over HTTP.
 func asked(t *testing.T, d *daemon.Daemon, c *grpc.ClientConn, secret string, r *pb.RateLimitRequest) (codes.Code, int, string) {
 	t.Helper()
 	ctx := t.Context()
@@ -88,8 +88,8 @@ func asked(t *testing.T, d *daemon.Daemon, c *grpc.ClientConn, secret string, r 
 	return status.Code(err), answer.StatusCode, status.Convert(err).Message() + " " + string(text)
 }
 
-// TestUsersOfEnvoy: a user has the same rights with Envoy's rate limit service as elsewhere:
-// over gRPC and over HTTP, by the domain in the place of a policy.
+// TestUsersOfEnvoy checks that a user has the same rights for Envoy's rate limit service as elsewhere, over gRPC and
+// HTTP, with the domain in the role of a policy.
 func TestUsersOfEnvoy(t *testing.T) {
 	hit := func(domain string, negative bool, own *ratelimit.RateLimitDescriptor_RateLimitOverride) *pb.RateLimitRequest {
 		return &pb.RateLimitRequest{Domain: domain, Descriptors: []*ratelimit.RateLimitDescriptor{
@@ -133,8 +133,8 @@ func TestUsersOfEnvoy(t *testing.T) {
 	}
 }
 
-// TestUsersOfRoutesOverGRPC: external authorization charges a user's own policies only, and
-// the list of services is for users too.
+// TestUsersOfRoutesOverGRPC checks that external authorization charges only a user's own policies, and that listing
+// the services requires a user too.
 func TestUsersOfRoutesOverGRPC(t *testing.T) {
 	d := envoyServer(t, envoyUsers(t), false)
 	connection, err := grpc.NewClient(d.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

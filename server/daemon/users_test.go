@@ -33,8 +33,8 @@ import (
 
 const guardedPolicies = "policies: {shop: 100/s, other: 100/s}\nroutes: [{match: {path: /**}, key: [{const: all}], policies: [shop]}]\n"
 
-// guardedServer starts a server with the users shop, which may use one policy and bring no
-// limits, and ops, which may administer too. Their secrets are their names.
+// guardedServer starts a server with the users shop, which may use one policy but not send limits, and ops, which may
+// also administer. Their secrets are their names.
 func guardedServer(t *testing.T, more string) *daemon.Daemon {
 	t.Helper()
 	hash := func(secret string) string {
@@ -72,8 +72,8 @@ func secretOf(t *testing.T, may string) (file string) {
 	return file
 }
 
-// TestUsersOfAGateway: every path behind a gateway needs a user, also those that are the API's own
-// elsewhere, and no upstream gets a secret.
+// TestUsersOfAGateway checks that every path of a gateway needs a user, including paths that belong to the API
+// elsewhere, and that upstreams get no secrets.
 func TestUsersOfAGateway(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Authorization"))
@@ -156,7 +156,7 @@ func TestUsersOverHTTP(t *testing.T) {
 		{"/v1/reset", `{"policy":"other","key":"k"}`, "ops", 200},
 		{"/healthz", "", "", 200},
 		{"/readyz", "", "", 200},
-		{"/v1/authorize", "", "", 400}, // it believes trusted proxies, and this one says nothing
+		{"/v1/authorize", "", "", 400}, // it trusts proxies, and this one sends no headers
 	} {
 		status, body, header := post(c.path, c.body, c.secret)
 		if status != c.want || status == 401 && header.Get("WWW-Authenticate") == "" || status > 400 && !strings.Contains(body, "accepted: ") {
@@ -170,7 +170,7 @@ func TestUsersOverHTTP(t *testing.T) {
 	}
 }
 
-// TestWrongSecretsAreCounted: on every front end, and a client without a secret is none.
+// TestWrongSecretsAreCounted covers every front end. A client without a secret is not counted.
 func TestWrongSecretsAreCounted(t *testing.T) {
 	d := guardedServer(t, "")
 	for range 2 { // AUTH with a name, and HELLO
@@ -230,7 +230,7 @@ type connection struct {
 	replies *bufio.Reader
 }
 
-// connect connects, and shows a secret with HELLO if it has a name or a secret.
+// connect opens a connection, and authenticates with HELLO if it has a name or a secret.
 func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) (c *connection, errorReply string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", d.RESPAddr().String())
@@ -245,7 +245,7 @@ func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) 
 	return c, errorReply
 }
 
-// ask sends a command and returns the text of an error reply, "" if it is none.
+// ask sends a command and returns the text of an error reply, or "".
 func (c *connection) ask(t *testing.T, words ...string) (errorReply string) {
 	t.Helper()
 	if _, err := c.Write(wire.AppendCommand(nil, words...)); err != nil {
@@ -268,7 +268,7 @@ func TestUsersOverRESP(t *testing.T) {
 		for _, c := range []struct {
 			name, secret string
 			words        []string
-			want         string // of the error
+			want         string // in the error
 		}{
 			{"shop", "shop", []string{"HEADGATE.TAKE", "shop", "k"}, ""},
 			{"shop", "shop", []string{"HEADGATE.TAKE", "other", "k"}, "may not use the policy"},
@@ -296,7 +296,7 @@ func TestUsersOverRESP(t *testing.T) {
 	}
 }
 
-// In one connection AUTH changes the user, a wrong one does not, and RESET forgets it.
+// Within one connection, AUTH changes the user, a wrong AUTH does not, and RESET removes it.
 func TestUserOfAConnection(t *testing.T) {
 	d := guardedServer(t, "")
 	conn, _ := connect(t, d, 2, "", "")
@@ -341,7 +341,7 @@ func TestUsersOverGRPC(t *testing.T) {
 	}
 }
 
-// A listener without users lets every client ask, also where another one has users.
+// A listener without users accepts every client, even if another listener has users.
 func TestListenersHaveTheirOwnUsers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(file, []byte("users: {default: {may: [administer]}}"), 0o600); err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxWrongLines is the highest rate of lines about wrong secrets, in lines per second.
+// maxWrongLines is the highest rate of log lines about wrong secrets, per second.
 const maxWrongLines = 10
 
-// wrongSecrets counts the secrets that clients have shown and that no user has, by front end, and
-// logs a sample. A client without a secret is not counted.
+// wrongSecrets counts secrets from clients that belong to no user, by front end, and logs a sample. Clients without a
+// secret are not counted.
 type wrongSecrets struct {
 	lines  lograte.Limit
 	logger *slog.Logger
 	shown  [service.FrontEnds]atomic.Uint64
 }
 
-// in returns a function that counts, and logs, the wrong secrets of a front end.
+// in returns a function that counts and logs the wrong secrets of a front end.
 func (w *wrongSecrets) in(from service.FrontEnd) func(client string) {
 	return func(client string) {
 		w.shown[from].Add(1)
@@ -27,5 +27,5 @@ func (w *wrongSecrets) in(from service.FrontEnd) func(client string) {
 	}
 }
 
-// count returns how many there were on a front end.
+// count returns the number of wrong secrets on a front end.
 func (w *wrongSecrets) count(from service.FrontEnd) uint64 { return w.shown[from].Load() }

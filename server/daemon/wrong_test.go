@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestWrongSecretsAreSampled: each is counted, at most ten have a line in a second, and the next line
-// has the number of the others.
+// TestWrongSecretsAreSampled checks that each is counted, at most ten per second are logged, and the next line has
+// the number of the others.
 func TestWrongSecretsAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -13,13 +13,13 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// status is the memory of a descriptor's answer, in one allocation.
+// status is the memory for a descriptor's answer, in one allocation.
 type status struct {
 	pb.RateLimitResponse_DescriptorStatus
 	reset durationpb.Duration
 }
 
-// answer makes the response of a request whose operations are decided.
+// answer makes the response to a request whose operations are decided.
 func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimitResponse {
 	memory := make([]status, len(b.matches))
 	response := &pb.RateLimitResponse{Statuses: make([]*pb.RateLimitResponse_DescriptorStatus, len(b.matches)), OverallCode: pb.RateLimitResponse_OK}
@@ -49,7 +49,7 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 	return response
 }
 
-// tally is what the statuses say about the request as a whole.
+// tally combines the statuses of the descriptors.
 type tally struct {
 	refused, quotas, quotasOver int
 	// closest is the status that is over its limit, or nearest to it.
@@ -57,7 +57,7 @@ type tally struct {
 	remaining uint32
 }
 
-// add adds a status. A rule with quota mode refuses only if all such rules are over.
+// add adds a status. Rules with quota mode refuse only if all of them are over.
 func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 	over := st.Code == pb.RateLimitResponse_OVER_LIMIT
 	if st.CurrentLimit != nil && st.LimitRemaining < t.remaining {
@@ -77,7 +77,7 @@ func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 
 func (t *tally) over() bool { return t.refused > 0 || t.quotas > 0 && t.quotas == t.quotasOver }
 
-// status fills in the answer of one descriptor, and counts its hits in the statistics.
+// status fills in the answer for one descriptor, and counts its hits in the statistics.
 func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *status) {
 	st.Code = pb.RateLimitResponse_OK
 	m, at := &b.matches[i], b.places[i]
@@ -85,12 +85,12 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 		st.LimitRemaining = math.MaxUint32
 		return
 	}
-	if m.quota == nil || b.responses[at.request].Err != nil { // no rule, or the error of one that cannot refuse
+	if m.quota == nil || b.responses[at.request].Err != nil { // no rule, or an error of a rule that cannot refuse
 		return
 	}
 	q, r := &b.requests[at.request], &b.responses[at.request]
 	o, ok := outcomeOf(r, at.item)
-	if !ok { // the failure mode allows, or the error of a shadow
+	if !ok { // the failure mode allows, or an error of a shadow
 		return
 	}
 	if o.unlimited {
@@ -123,16 +123,16 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 type verdict struct {
 	allowed   bool
 	remaining uint32
-	granted   uint64 // the hits that were within the limit
+	granted   uint64 // number of hits within the limit
 	reset     int64  // in s
 }
 
-// verdict reads a descriptor's answer from what was decided.
+// verdict reads a descriptor's answer from its outcome.
 func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
 	v := verdict{allowed: o.allowed, granted: uint64(o.granted)}
 	remaining := max(0, o.standing.Remaining)
 	if q.blocked() {
-		// The window of a quota of 0 has a limit of 1: only an empty one allows 0 hits.
+		// The window of a quota of 0 has a limit of 1, so only an empty one allows 0 hits.
 		v.allowed = kind == engine.OpGive || kind == engine.OpCount && o.cost == 0 && remaining > 0
 		remaining, v.granted = 0, 0
 	}
@@ -141,8 +141,7 @@ func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
 	return v
 }
 
-// before returns how many hits had been counted before these n, as far as it matters: at
-// least the limit, or exactly.
+// before returns the number of hits counted before these n: exactly, or at least the limit if it was reached.
 func (v *verdict) before(n, limit uint64) uint64 {
 	if !v.allowed {
 		return limit - min(limit, v.granted)
@@ -150,9 +149,9 @@ func (v *verdict) before(n, limit uint64) uint64 {
 	return limit - min(limit, uint64(v.remaining)+n)
 }
 
-// reset returns how many seconds are left until a window ends. For the other algorithms it
-// is the time until the same request passes, or until the limit is as if untouched. For a
-// request that never passes it is the whole time of the limit: 0 would be read as now.
+// reset returns the number of seconds until a window ends. For other algorithms it is the time until the same request
+// passes, or until the limit is full again. For a request that never passes it is the limit's whole period, because 0
+// would mean now.
 func (q *quota) reset(at time.Time, s *engine.Standing, never bool) int64 {
 	if q.counts() {
 		return q.seconds - at.Unix()%q.seconds
@@ -167,7 +166,7 @@ func (q *quota) reset(at time.Time, s *engine.Standing, never bool) int64 {
 	return int64((left + time.Second - 1) / time.Second)
 }
 
-// of returns the headers of a status.
+// of returns the headers for a status.
 func (h *Headers) of(st *pb.RateLimitResponse_DescriptorStatus) []*core.HeaderValue {
 	return []*core.HeaderValue{
 		{Key: h.Limit, Value: strconv.FormatUint(uint64(st.CurrentLimit.RequestsPerUnit), 10)},

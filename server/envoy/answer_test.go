@@ -16,11 +16,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// The clock of these tests stands at 2026-01-01 00:00:00 UTC, the start of a minute, an
-// hour and a day.
+// The clock of these tests is at 2026-01-01 00:00:00 UTC, the start of a minute, an hour and a day.
 
-// TestRefusedHitsAreCounted: as in envoyproxy/ratelimit, hits beyond the limit count, so a
-// smaller number of hits after them is refused too.
+// TestRefusedHitsAreCounted checks that, as in envoyproxy/ratelimit, hits beyond the limit count, so that even a
+// smaller number of hits after them is denied.
 func TestRefusedHitsAreCounted(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OK: OK 2/5 60s", "a=1 x3")
@@ -33,8 +32,8 @@ func TestRefusedHitsAreCounted(t *testing.T) {
 	f.want("OK: OK 4/5 60s", "a=1")
 }
 
-// TestChecksCountNothing: 0 hits answer whether the count is within the limit, which an
-// exactly used limit is.
+// TestChecksCountNothing checks that 0 hits report whether the count is within the limit, which includes a limit that
+// is used up exactly.
 func TestChecksCountNothing(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 2}}, {key: none, rate_limit: {unit: minute}}]")
 	for range 3 {
@@ -47,8 +46,8 @@ func TestChecksCountNothing(t *testing.T) {
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "none=1 x0")
 }
 
-// TestHitsGiveBack: negative hits lower the count, down to 0, and are never refused. (New
-// in Envoy's API; envoyproxy/ratelimit reads them as hits.)
+// TestHitsGiveBack checks that negative hits lower the count, down to 0, and are never denied. (New in Envoy's API;
+// envoyproxy/ratelimit reads them as hits.)
 func TestHitsGiveBack(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/5 60s", "a=1 x7")
@@ -61,9 +60,8 @@ func TestHitsGiveBack(t *testing.T) {
 	}
 }
 
-// TestMatchingOrder: the exact value, then the first wildcard in the file, then the key
-// alone; and only at the depth of the request. Wildcards in the middle are as in
-// envoyproxy/ratelimit since March 2026.
+// TestMatchingOrder checks the order: the exact value, then the first wildcard in the file, then the key alone; and
+// only at the depth of the request. Wildcards in the middle work as in envoyproxy/ratelimit since March 2026.
 func TestMatchingOrder(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -92,8 +90,8 @@ descriptors:
 	}
 }
 
-// TestShareThreshold: the values of a shared wildcard have one counter, others one each;
-// in the middle of a value too.
+// TestShareThreshold checks that the values of a shared wildcard have one counter and others one each, even for a
+// wildcard in the middle of a value.
 func TestShareThreshold(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -114,8 +112,8 @@ descriptors:
 	f.want("OK: OK 8/9 86400s", "t=t2prod,r=y")
 }
 
-// TestQuotaMode: a quota that is over refuses only if every quota of the request is, and
-// its status says so. As in envoyproxy/ratelimit since March 2026.
+// TestQuotaMode checks that an exceeded quota denies only if every quota of the request is exceeded, and that its
+// status says so. This is as in envoyproxy/ratelimit since March 2026.
 func TestQuotaMode(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -135,8 +133,8 @@ descriptors:
 	global.want("OVER_LIMIT: OVER_LIMIT 0/0 86400s", "n=")
 }
 
-// TestReplaces: a rule that another descriptor's rule replaces is not counted, also if the
-// other is unlimited; a replaced rule still replaces.
+// TestReplaces checks that a rule replaced by another descriptor's rule is not counted, even if the other is
+// unlimited, and that a replaced rule still replaces others.
 func TestReplaces(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -152,8 +150,7 @@ descriptors:
 	f.want("OK: OK 2/5 86400s", "all=1")
 }
 
-// TestUnitMultiplier: in the file and in a request's override, whose limits have counters
-// by the length of their windows.
+// TestUnitMultiplier covers the file and a request's override, whose counters depend on the length of their windows.
 func TestUnitMultiplier(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: second, unit_multiplier: 10, requests_per_unit: 5}}]")
 	f.clock.Advance(13 * time.Second)
@@ -169,8 +166,8 @@ func TestUnitMultiplier(t *testing.T) {
 	}
 }
 
-// TestOverridesAreBounded: a request's own limits leave behind no more than MaxSeries
-// statistics, however many there are.
+// TestOverridesAreBounded checks that limits in requests leave no more than MaxSeries statistics behind, however many
+// there are.
 func TestOverridesAreBounded(t *testing.T) {
 	f := serving(t, Options{}, "domain: d")
 	for i := range MaxSeries + 500 {
@@ -182,8 +179,8 @@ func TestOverridesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLongNamesAreCountedTogether (known bug 69): a request whose descriptor makes a name of more than
-// MaxSeriesName bytes leaves no name behind. Its hits are in the series "other".
+// TestLongNamesAreCountedTogether (known bug 69): if a request's descriptor makes a name longer than MaxSeriesName
+// bytes, no statistic of that name is created. Its hits are in the series "other".
 func TestLongNamesAreCountedTogether(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -209,7 +206,7 @@ descriptors:
 	}
 }
 
-// TestStatistics: the numbers of hits on either side of the limit, and from 80 % of it on.
+// TestStatistics checks the numbers of hits within and over the limit, and from 80 % of it.
 func TestStatistics(t *testing.T) {
 	const file = `
 domain: d
@@ -247,8 +244,8 @@ descriptors:
 	}
 }
 
-// TestMetricNames: what detailed_metric and value_to_metric make of the names, by the
-// tables of envoyproxy/ratelimit's README.
+// TestMetricNames checks the effect of detailed_metric and value_to_metric on names, by the tables in
+// envoyproxy/ratelimit's README.
 func TestMetricNames(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -291,9 +288,8 @@ descriptors:
 	}
 }
 
-// TestMetadata: the answer carries the metadata of the rules that are not over their
-// limits. Of two values of one field the first counts; mappings are merged, in the answer
-// alone.
+// TestMetadata checks that the answer has the metadata of the rules that are not over their limits. Of two values of
+// a field the first one counts; mappings are merged, in the answer only.
 func TestMetadata(t *testing.T) {
 	f := serving(t, Options{DynamicMetadata: true}, `
 domain: d
@@ -319,7 +315,7 @@ descriptors:
 	}
 }
 
-// TestAlgorithms: algorithm and burst in the file.
+// TestAlgorithms covers algorithm and burst in the file.
 func TestAlgorithms(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -340,14 +336,14 @@ descriptors:
 	f.want("OVER_LIMIT: OVER_LIMIT 0/2 30s", "log=1")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "zero=1")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "zero=1 x0")
-	// More hits than ever pass, of keys without a request.
+	// More hits than can ever pass, for keys without a request.
 	f.want("OVER_LIMIT: OVER_LIMIT 2/2 60s", "log=2 x3")
 	f.want("OVER_LIMIT: OVER_LIMIT 5/2 1s", "bucket=2 x6")
 	f.want("OVER_LIMIT: OVER_LIMIT 2/2 60s, OK 4/2 1s", "log=3 x3", "bucket=3")
 }
 
-// TestImproved: all descriptors are charged or none, refused hits are not counted, and two
-// descriptors with one counter are charged both.
+// TestImproved checks that all descriptors are charged or none, that denied hits are not counted, and that two
+// descriptors with one counter are both charged.
 func TestImproved(t *testing.T) {
 	f := serving(t, Options{Semantics: Improved}, `
 domain: d
@@ -366,14 +362,14 @@ descriptors:
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 86400s, OK 5/5 86400s", "none=1", "b=2")
 	f.want("OK: OK 0/1 86400s, OK 4/5 86400s", "s=1", "b=2")
 	f.want("OK: OK 0/1 86400s, OK 3/5 86400s", "s=1", "b=2")
-	// A check that finds nothing left keeps the rest from being charged.
+	// If one check finds nothing left, the others are not charged.
 	f.want("OVER_LIMIT: OVER_LIMIT 0/2 86400s, OK 3/5 86400s", "a=1 x0", "b=2")
 	f.want("OK: OK 1/2 86400s, OK 2/5 86400s", "a=3 x1", "b=2")
 }
 
-// TestOneCounterUnderTwoLimits: descriptors of one counter that bring limits of their own are
-// charged both, while the smaller limit has room for both; each is answered by its own. Limits
-// of other units are other counters.
+// TestOneCounterUnderTwoLimits checks that descriptors with one counter but separate limits are both charged while
+// the smaller limit has room for both, and that each answer is for its own limit. Limits with other units have other
+// counters.
 func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f := serving(t, Options{Semantics: Improved}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	f.want("OK: OK 3/5 86400s, OK 8/10 86400s", "b=1 limit=5/DAY", "b=1 limit=10/DAY")
@@ -387,7 +383,7 @@ func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f.want("OK: OK 6/9 86400s, OK 1/4 86400s", "a", "a x2 limit=4/DAY")
 }
 
-// TestErrors: each error with the code of either semantics.
+// TestErrors checks each error's code in both semantics.
 func TestErrors(t *testing.T) {
 	const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]"
 	away := errors.New("store away")
@@ -432,7 +428,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestOneStoreCall: all descriptors of a request leave in one call of the store.
+// TestOneStoreCall checks that all descriptors of a request are sent in one store call.
 func TestOneStoreCall(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	f.want("OK: OK 8/9 86400s, OK 8/9 86400s, OK", "a=1", "a=2", "q=1")

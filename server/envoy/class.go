@@ -12,12 +12,12 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// classKey is the key of the entry whose value is the class of a request.
+// classKey is the entry key whose value is the class of a request.
 const classKey = "class"
 
-// classOf returns the class of a request: the value of the first descriptor that has the entry class alone; "" if there
-// is none. It is a descriptor by itself, because Envoy leaves out a descriptor whose header is missing: then the other
-// descriptors still have their limits, and the request is of the last class.
+// classOf returns the class of a request: the value of the first descriptor with only the entry class, or "". It is a
+// separate descriptor because Envoy omits a descriptor whose header is missing: the other descriptors then keep their
+// limits, and the request gets the last class.
 func classOf(request *pb.RateLimitRequest) string {
 	for _, d := range request.GetDescriptors() {
 		if entries := d.GetEntries(); len(entries) == 1 && entries[0].GetKey() == classKey {
@@ -30,11 +30,11 @@ func classOf(request *pb.RateLimitRequest) string {
 // classes are the classes of a rule in order. The zero value has no classes.
 type classes struct {
 	all []policy.Class
-	// lowered are the limits of the classes. They decide where the rule's policy is not in force.
+	// lowered are the limits of the classes. They decide if the rule's policy is not active.
 	lowered []headgate.Limit
 }
 
-// limit returns the limit of a class: that of the last for a class that the rule does not have.
+// limit returns the limit for a class. An unknown class gets that of the last one.
 func (c *classes) limit(name string, limit headgate.Limit) headgate.Limit {
 	for i := range c.all {
 		if limit = c.lowered[i]; c.all[i].Name == name {
@@ -56,7 +56,7 @@ func (c *classes) String() string {
 // hasClasses reports whether the rule has classes.
 func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }
 
-// classify reads the classes of a rule whose quota is built. at is the field that has them; nil if there is none.
+// classify reads the classes of a rule after its quota was built. at is their field, or nil.
 func (r *Rule) classify(entries []*yamlfile.Node, at *node) error {
 	if at == nil || at.Kind == yamlfile.Null {
 		return nil

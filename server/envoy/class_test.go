@@ -10,9 +10,9 @@ descriptors:
   - {key: c, rate_limit: {unit: minute, requests_per_unit: 5}}
 `
 
-// TestClasses: the value of a descriptor with the entry class alone is the class of the request, in the policy of a rule
-// and where the rule decides alone. Refused requests of a class use up nothing that it leaves. A request that names no
-// class is of the last.
+// TestClasses checks that the value of a descriptor whose only entry is class is the class of the request, for a
+// rule's policy and for a rule on its own. Denied requests of a class use none of the units that the class must
+// leave. A request without a class belongs to the last one.
 func TestClasses(t *testing.T) {
 	for _, semantics := range []Semantics{Theirs, Improved} {
 		for _, ruled := range []bool{true, false} {
@@ -38,7 +38,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestClassesThatCannotBe: the error names the place and what is accepted.
+// TestClassesThatCannotBe checks that the error names the position and the accepted values.
 func TestClassesThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ limit, want string }{
 		{"unit: day, requests_per_unit: 5, classes: []", "3:69: invalid classes: classes is 0 classes; accepted: 1 to 8"},

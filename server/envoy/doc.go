@@ -1,25 +1,25 @@
-// Package envoy decides requests of Envoy's rate limit service by the configuration files
-// of envoyproxy/ratelimit. It knows the messages of the service, and no connection.
+// Package envoy decides requests of Envoy's rate limit service with the configuration files of envoyproxy/ratelimit.
+// It handles the messages of the service, not connections.
 //
 //	load.go       directory and files → Config
 //	yaml.go       one file → a tree of values
-//	fields.go     which keys a file may have; fields by their types
+//	fields.go     the keys that a file may have; fields by their types
 //	rule.go       the tree → domains, levels, rules
 //	limit.go      unit and count → a limit
 //	match.go      descriptor of a request → rule, key, statistic
 //	wildcards.go  the index of values with *
 //	key.go        matched entries → the key of a counter
 //	request.go    request → matches
-//	plan.go       matches → what is asked of package decide
+//	plan.go       matches → requests to package decide
 //	answer.go     decisions → response
 //	metadata.go   metadata of rules and answers
 //	stats.go      counters of rules
 //	policies.go   the policies of rules
-//	outcome.go    what was decided of one descriptor
-//	reload.go     a directory that is read again; errors.go why a request was not decided
+//	outcome.go    the outcome for one descriptor
+//	reload.go     reloads a directory; errors.go errors of requests
 //	environment.go, environment_table.go  the variables of envoyproxy/ratelimit
 //	service.go    Service: all of these, with a configuration that can be replaced
 //
-// By default the answers are those of envoyproxy/ratelimit; docs/design/envoy.md lists the
-// differences, with reasons.
+// By default the answers are the same as envoyproxy/ratelimit's; docs/design/envoy.md lists the differences, with
+// reasons.
 package envoy

@@ -12,27 +12,26 @@ import (
 	"time"
 )
 
-// Environment is what the environment variables of envoyproxy/ratelimit set. A field of a
-// variable that is not set is empty.
+// Environment has the settings from the environment variables of envoyproxy/ratelimit. The field of an unset variable
+// is empty.
 type Environment struct {
-	// HTTP and GRPC are addresses; Directory is that of the configuration.
+	// HTTP and GRPC are addresses; Directory is the directory of the configuration.
 	HTTP, GRPC, Directory string
 	// Store is the URL of a Redis.
 	Store string
-	// TLSCert, TLSKey and TLSClientCA are files for gRPC over TLS; "" without it.
+	// TLSCert, TLSKey and TLSClientCA are files for gRPC over TLS, or "".
 	TLSCert, TLSKey, TLSClientCA string
 	LogLevel, LogFormat          string
-	// MaxAge and MaxAgeGrace bound how long a gRPC connection lasts.
+	// MaxAge and MaxAgeGrace bound the lifetime of a gRPC connection.
 	MaxAge, MaxAgeGrace time.Duration
 	Options             Options
-	// Ignored are the variables that are set and mean nothing here, each with a reason.
+	// Ignored are the set variables without effect, with reasons.
 	Ignored []string
 }
 
-// ReadEnvironment reads the variables by a function such as [os.LookupEnv]. Defaults are
-// those of Headgate, and not of envoyproxy/ratelimit: it listens on loopback, and keeps
-// its counters in memory unless REDIS_URL is set. The error names each variable whose
-// value is invalid, or whose meaning would be lost.
+// ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are Headgate's, not
+// envoyproxy/ratelimit's: it listens on loopback, and keeps its counters in memory unless REDIS_URL is set. The error
+// names each variable that is invalid, or whose meaning would be lost.
 func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
 	e := &Environment{Options: Options{Headers: DefaultHeaders}}
 	r := &variables{lookup: lookup}
@@ -88,7 +87,7 @@ func (e *Environment) addresses(r *variables) {
 	}
 }
 
-// redis makes the URL of the store.
+// redis builds the URL of the store.
 func (e *Environment) redis(r *variables) {
 	address := r.text("REDIS_URL")
 	if address == "" {
@@ -133,7 +132,7 @@ func (e *Environment) redis(r *variables) {
 	e.certificates(r, secure != "")
 }
 
-// certificates adds the files for TLS to the URL.
+// certificates adds the TLS files to the URL.
 func (e *Environment) certificates(r *variables, secure bool) {
 	query := url.Values{}
 	for name, option := range map[string]string{"REDIS_TLS_CACERT": "ca_file", "REDIS_TLS_CLIENT_CERT": "cert_file", "REDIS_TLS_CLIENT_KEY": "key_file"} {
@@ -172,7 +171,7 @@ func or(value, other string) string {
 	return value
 }
 
-// variables reads variables and keeps the errors.
+// variables reads variables and collects errors.
 type variables struct {
 	lookup func(string) (string, bool)
 	errs   []error
@@ -187,7 +186,7 @@ func (r *variables) text(name string) string {
 	return value
 }
 
-// port reads the number of a port; "" if the variable is not set.
+// port reads a port number, or "" if the variable is not set.
 func (r *variables) port(name string) string {
 	text := r.text(name)
 	if _, err := strconv.ParseUint(text, 10, 16); err != nil && text != "" {

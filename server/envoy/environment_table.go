@@ -1,10 +1,10 @@
 package envoy
 
-// unsupported are variables without which the server would do something else than it was
-// told, so that setting one is an error.
+// unsupported are variables that would change the server's behaviour but are not implemented, so setting one is an
+// error.
 var unsupported = []struct {
 	name     string
-	harmless []string // values that ask for nothing
+	harmless []string // values without effect
 	why      string
 }{
 	{"GRPC_CLIENT_TLS_SAN", nil, "a client's certificate is verified by GRPC_CLIENT_TLS_CACERT, and its name is not"},
@@ -17,7 +17,7 @@ var unsupported = []struct {
 	{"CACHE_KEY_PREFIX", nil, "use --store with ?prefix=, which is the prefix of all keys"},
 }
 
-// meaningless are variables that can be left out: the reason says what does their work.
+// meaningless are variables that can be ignored; the reason names their replacement.
 var meaningless = []struct {
 	names []string
 	why   string

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a service in memory, on a clock that the test turns.
+// fixture is a service in memory, with a clock set by the test.
 type fixture struct {
 	*Service
 	t     *testing.T
@@ -32,7 +32,7 @@ type fixture struct {
 	// operations are the kinds of the operations that were decided.
 	operations []engine.Kind
 	limiter    *headgate.Limiter
-	policies   *policy.Config // in force: those of the rules, with changes
+	policies   *policy.Config // active: those of the rules, with changes
 	made       []policy.Made
 	calls      int
 }
@@ -44,7 +44,7 @@ func (f *fixture) options(o Options) Options {
 	return o
 }
 
-// change changes the policies of the rules, as an operator does.
+// change changes the policies of the rules, like an operator.
 func (f *fixture) change(changes ...policy.Change) {
 	f.t.Helper()
 	changed, left := policy.Empty().WithMade(f.made).With(changes)
@@ -54,13 +54,13 @@ func (f *fixture) change(changes ...policy.Change) {
 	f.policies = changed
 }
 
-// decided decides by the policies in force.
+// decided decides by the active policies.
 func (f *fixture) decided(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 	f.calls++
 	decide.New(f.policies, f.limiter).Do(ctx, requests, responses)
 }
 
-// failingStore fails where its fixture says so.
+// failingStore fails if its fixture says so.
 type failingStore struct {
 	engine.Store
 
@@ -101,8 +101,8 @@ func (f *fixture) load(yaml string) {
 	}
 }
 
-// described reads "key=value,key=value"; " x3" behind it are hits, " -x3" hits to give
-// back, " limit=5/MINUTE" an override, " limit=5/30/SECOND" one with a multiplier.
+// described parses "key=value,key=value". A suffix " x3" means hits, " -x3" hits to give back, " limit=5/MINUTE" an
+// override, and " limit=5/30/SECOND" one with a multiplier.
 func described(t *testing.T, text string) *ratelimit.RateLimitDescriptor {
 	t.Helper()
 	words := strings.Fields(text)
@@ -136,9 +136,8 @@ func scan(t *testing.T, text string, to any) {
 	}
 }
 
-// ask sends a request for the domain d and returns the answer as text: the overall code,
-// then for each descriptor its code, what remains of which limit, and the seconds until
-// the window ends: "OK: OK 4/5 60s".
+// ask sends a request for the domain d and returns the answer as text: the overall code, then for each descriptor its
+// code, the remaining units and the limit, and the seconds until the window ends: "OK: OK 4/5 60s".
 func (f *fixture) ask(descriptors ...string) string {
 	f.t.Helper()
 	request := &pb.RateLimitRequest{Domain: "d"}

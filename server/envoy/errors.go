@@ -4,7 +4,7 @@ package envoy
 type Code uint8
 
 const (
-	// Unknown is every error with the semantics of envoyproxy/ratelimit.
+	// Unknown is the code of every error with the semantics of envoyproxy/ratelimit.
 	Unknown Code = iota
 	// InvalidArgument: a field of the request is invalid.
 	InvalidArgument
@@ -14,7 +14,7 @@ const (
 	Unavailable
 )
 
-// Error says why a request was not decided, in the words of envoyproxy/ratelimit.
+// Error is the reason why a request was not decided, in envoyproxy/ratelimit's wording.
 type Error struct {
 	Code Code
 	Err  error
@@ -25,8 +25,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// invalid returns the error of a request. Its code is Unknown unless the semantics are
-// improved.
+// invalid returns the error for a request. Its code is Unknown unless the semantics are improved.
 func (s *Service) invalid(code Code, err error) *Error {
 	if s.options.Semantics != Improved {
 		code = Unknown
@@ -34,7 +33,7 @@ func (s *Service) invalid(code Code, err error) *Error {
 	return &Error{Code: code, Err: err}
 }
 
-// notKnown returns the error of a request whose decision is not known.
+// notKnown returns the error for a request whose decision is not known.
 func (s *Service) notKnown(err error) *Error {
 	if s.options.Semantics == Theirs && s.options.Failure == nil {
 		return &Error{Code: Unknown, Err: err}

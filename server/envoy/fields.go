@@ -9,15 +9,15 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// validKeys are the keys that a file may have, at any level, as in envoyproxy/ratelimit.
-// algorithm, burst, classes and unit_multiplier are not in it: see [extraKeys].
+// validKeys are the keys that a file may have, at any level, as in envoyproxy/ratelimit. The others are in
+// [extraKeys].
 var validKeys = map[string]bool{
 	"domain": true, "key": true, "value": true, "descriptors": true, "rate_limit": true, "unit": true,
 	"requests_per_unit": true, "unlimited": true, "shadow_mode": true, "quota_mode": true, "name": true, "replaces": true,
 	"detailed_metric": true, "value_to_metric": true, "share_threshold": true, "metadata": true,
 }
 
-// extraKeys are the keys that Headgate adds, and unit_multiplier of Envoy's API.
+// extraKeys are keys added by Headgate, and unit_multiplier from Envoy's API.
 var extraKeys = map[string]bool{"algorithm": true, "burst": true, "classes": true, "leaves": true, "unit_multiplier": true}
 
 // known has the names of both, for hints.
@@ -34,7 +34,7 @@ var known = slices.Sorted(func(yield func(string) bool) {
 // checker checks the keys of a whole file before its values are read.
 type checker struct{ found *found }
 
-// wrong keeps an error where every error is wanted, and otherwise returns it.
+// wrong collects an error if every error is wanted, and otherwise returns it.
 func (c *checker) wrong(err error) error {
 	if c.found.every {
 		c.found.add(err)
@@ -111,7 +111,7 @@ func shownKind(n *node) string {
 	return strconv.Quote(n.shown())
 }
 
-// text returns the text of a scalar as written, and "" if the field is not set.
+// text returns the text of a scalar as written, or "" if the field is not set.
 func (f *fields) text(field string) string {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -124,7 +124,7 @@ func (f *fields) text(field string) string {
 	return n.Text
 }
 
-// flag returns a boolean, and false if the field is not set.
+// flag returns a boolean, or false if the field is not set.
 func (f *fields) flag(field string) bool {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -136,7 +136,7 @@ func (f *fields) flag(field string) bool {
 	return truth[n.Text]
 }
 
-// count returns a whole number, and absent if the field is not set.
+// count returns a whole number, or absent if the field is not set.
 func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -150,7 +150,7 @@ func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	return uint32(value)
 }
 
-// list returns the mappings of a list, and nil if the field is not set.
+// list returns the mappings of a list, or nil if the field is not set.
 func (f *fields) list(field string) []*yamlfile.Node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -162,7 +162,7 @@ func (f *fields) list(field string) []*yamlfile.Node {
 	return n.Items
 }
 
-// child returns the mapping of a field, and nil if it is not set.
+// child returns the mapping of a field, or nil if it is not set.
 func (f *fields) child(field string) *node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {

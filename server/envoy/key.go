@@ -6,14 +6,14 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Space is the prefix of the name spaces in which counters are: envoy:<domain>.
+// Space is the prefix of the counters' name spaces: envoy:<domain>.
 const Space = "envoy:"
 
-// keyWriter writes the key of a counter from the matched entries: key=value,key=value…,
-// with a backslash before each comma, equals sign or backslash inside a key or value. So
-// different entries have different keys, whatever bytes they have.
+// keyWriter writes the key of a counter from the matched entries: key=value,key=value…, with a backslash before each
+// comma, equals sign or backslash inside a key or value, so that different entries have different keys, whatever
+// bytes they contain.
 //
-// A key that is longer than a store takes is replaced by its SHA-256, as that of a route is.
+// A key that is too long for a store is replaced by its SHA-256, as in routes.
 type keyWriter struct {
 	buffer []byte
 	from   int
@@ -28,7 +28,7 @@ func (k *keyWriter) entry(key, value string) {
 	k.buffer = appendEscaped(k.buffer, value)
 }
 
-// end returns the buffer with the whole key.
+// end returns the buffer with the complete key.
 func (k *keyWriter) end() []byte {
 	key := k.buffer[k.from:]
 	if len(key) <= engine.MaxKeyBytes {
@@ -37,8 +37,8 @@ func (k *keyWriter) end() []byte {
 	return append(k.buffer[:k.from], route.Shortened(string(key))...)
 }
 
-// appendValue appends a value of a request to the name of a statistic: its hash if keys are
-// hashed, because the value can be an address of a person.
+// appendValue appends a value from a request to the name of a statistic, as a hash if keys are hashed, because the
+// value can be a person's address.
 func appendValue(to []byte, value string, secrets *keyhash.Secrets) []byte {
 	if secrets == nil || value == "" {
 		return append(to, value...)

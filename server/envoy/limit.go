@@ -18,8 +18,8 @@ import (
 
 type unit = pb.RateLimitResponse_RateLimit_Unit
 
-// unitSeconds are the lengths of the units. Months and years are 30 and 365 days: their
-// windows are aligned to 1970, and not to the calendar.
+// unitSeconds are the lengths of the units. Months and years are 30 and 365 days: their windows are aligned to 1970,
+// not to the calendar.
 var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_SECOND: 1,
 	pb.RateLimitResponse_RateLimit_MINUTE: 60,
@@ -30,7 +30,7 @@ var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_YEAR:   365 * 86_400,
 }
 
-// units are the units by their length. A week is no unit of most limits: seven days are days.
+// units are sorted by length. Weeks are omitted: seven days are shown as days.
 var units = []unit{
 	pb.RateLimitResponse_RateLimit_SECOND, pb.RateLimitResponse_RateLimit_MINUTE, pb.RateLimitResponse_RateLimit_HOUR,
 	pb.RateLimitResponse_RateLimit_DAY,
@@ -42,13 +42,12 @@ func parseUnit(name string) (unit, bool) {
 	return u, u != pb.RateLimitResponse_RateLimit_UNKNOWN
 }
 
-// quota is what a rule, or a request's override, allows in a unit of time.
+// quota is the number of requests that a rule, or a request's override, allows per unit of time.
 type quota struct {
 	// current describes the quota in answers, which share it.
 	current *pb.RateLimitResponse_RateLimit
 	limit   headgate.Limit
-	// seconds is the length of the window if it is a fixed window on the clock, and 0 for
-	// the other algorithms.
+	// seconds is the length of a fixed window aligned to the clock, or 0 for other algorithms.
 	seconds int64
 }
 
@@ -59,17 +58,17 @@ type settings struct {
 	unit                       unit
 }
 
-// blocked reports whether the quota allows nothing at all.
+// blocked reports whether the quota allows nothing.
 func (q *quota) blocked() bool { return q.current.GetRequestsPerUnit() == 0 }
 
-// counts reports whether hits are counted as in envoyproxy/ratelimit: in a fixed window
-// on the clock, the refused ones too.
+// counts reports whether hits are counted as in envoyproxy/ratelimit: in a fixed window aligned to the clock,
+// including refused hits.
 func (q *quota) counts() bool { return q.seconds > 0 }
 
 // longestSeconds is the longest window of a limit: 100 years of 365.25 days.
 const longestSeconds = 36_525 * 86_400
 
-// build makes the quota. The multiplier is 1 or more.
+// build builds the quota. The multiplier is at least 1.
 func (s *settings) build() (quota, error) {
 	seconds := unitSeconds[s.unit] * int64(s.multiplier)
 	if seconds > longestSeconds {
@@ -88,8 +87,8 @@ func (s *settings) build() (quota, error) {
 	return q, err
 }
 
-// limit makes the limit. A count of 0 has one of 1, which is never answered as allowed:
-// hits must be counted for the answer to a request of 0 hits.
+// limit builds the limit. A count of 0 gets a limit of 1 that is never answered as allowed, because its hits must be
+// counted for the answer to a request with 0 hits.
 func (s *settings) limit(period time.Duration) (headgate.Limit, error) {
 	a := algo.FixedWindow
 	if s.algorithm != "" {
@@ -116,11 +115,11 @@ func (s *settings) limit(period time.Duration) (headgate.Limit, error) {
 	return limit, nil
 }
 
-// plain returns the text of an error without the name of the package.
+// plain returns the text of an error without the package name.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
-// rateAlgorithms are those that a rule can name. A pacer delays requests, which Envoy
-// cannot do, and a concurrency limit needs a release.
+// rateAlgorithms are the algorithms that a rule can name. A pacer delays requests, which Envoy cannot do, and a
+// concurrency limit needs a release.
 var rateAlgorithms = []algo.Algorithm{algo.FixedWindow, algo.TokenBucket, algo.SlidingWindow, algo.SlidingLog}
 
 func acceptedAlgorithms() string {
@@ -131,7 +130,7 @@ func acceptedAlgorithms() string {
 	return strings.Join(names, ", ") + "; gcra, leaky-bucket and funnel are the token bucket"
 }
 
-// near returns from which count on hits are near the limit.
+// near returns the count from which hits are near the limit.
 func (q *quota) near(ratio float32) uint64 {
 	return uint64(math.Floor(float64(float32(q.current.GetRequestsPerUnit()) * ratio)))
 }

@@ -20,7 +20,7 @@ type File struct {
 	Data []byte
 }
 
-// Config is a configuration that was read, ready for matching. It does not change.
+// Config is a parsed configuration, ready for matching. It is immutable.
 type Config struct {
 	domains map[string]*domain
 	rules   []*Rule
@@ -28,15 +28,14 @@ type Config struct {
 	Warnings []string
 }
 
-// LoadOptions say how files are read.
+// LoadOptions configure how files are read.
 type LoadOptions struct {
-	// MergeDomains lets several files have one domain: their descriptors are put together.
+	// MergeDomains allows several files with one domain and merges their descriptors.
 	MergeDomains bool
-	// NearLimitRatio is from which part of a limit on its hits count as near the limit; 0
-	// means 0.8.
+	// NearLimitRatio is the fraction of a limit from which its hits count as near the limit; 0 means 0.8.
 	NearLimitRatio float32
-	// EveryError has the error list up to 100 errors of each file, and not its first alone, as
-	// envoyproxy/ratelimit does. Of a descriptor with an error, those below it are not read.
+	// EveryError reports up to 100 errors of each file, instead of only the first one like envoyproxy/ratelimit. The
+	// descriptors below one with an error are not read.
 	EveryError bool
 
 	stats func(fullKey string) *ruleStats
@@ -49,8 +48,8 @@ func (o *LoadOptions) ratio() float32 {
 	return o.NearLimitRatio
 }
 
-// Load reads the files of a configuration. The error has a line for each file with an
-// error, in the words of envoyproxy/ratelimit: "<file>:<line>:<column>: <words>".
+// Load parses the files of a configuration. The error has a line for each file with an error, in
+// envoyproxy/ratelimit's wording: "<file>:<line>:<column>: <words>".
 func Load(files []File, options LoadOptions) (*Config, error) {
 	if options.stats == nil {
 		options.stats = newRuleStats
@@ -74,17 +73,16 @@ func Load(files []File, options LoadOptions) (*Config, error) {
 	return c, nil
 }
 
-// found keeps the errors of a file.
+// found collects the errors of a file.
 type found struct {
 	every bool
 	errs  []error
 }
 
-// maxErrors is how many errors of a file are kept.
+// maxErrors is the number of errors kept of a file.
 const maxErrors = 100
 
-// add keeps an error, and returns whether the rest of the file is to be read. Errors after
-// the first ones are dropped.
+// add keeps an error, and returns whether to read the rest of the file. Errors beyond maxErrors are dropped.
 func (f *found) add(err error) (goOn bool) {
 	if err != nil && len(f.errs) < maxErrors {
 		f.errs = append(f.errs, err)
@@ -133,8 +131,8 @@ func (b *builder) file(f File, merge bool) error {
 	return b.level(&d.level, name+".", descriptors)
 }
 
-// Recognise reports whether the text of a YAML file is a configuration of
-// envoyproxy/ratelimit: it has domain or descriptors at the top.
+// Recognise reports whether the text of a YAML file is a configuration of envoyproxy/ratelimit: it has domain or
+// descriptors at the top level.
 func Recognise(data []byte) bool {
 	root, _, _ := parse("", data)
 	return root.get("domain") != nil || root.get("descriptors") != nil
@@ -173,8 +171,8 @@ func (c *Config) Empty() bool { return len(c.domains) == 0 }
 // maxFiles bounds the files of a directory.
 const maxFiles = 10_000
 
-// ReadDir reads every file of a directory and its subdirectories, in the order of their
-// names. Names that begin with a dot are left out: a ConfigMap keeps its versions there.
+// ReadDir reads every file of a directory and its subdirectories, in the order of names. It skips names that begin
+// with a dot, because a ConfigMap keeps its versions there.
 func ReadDir(dir string) ([]File, error) {
 	var files []File
 	err := readInto(&files, dir, "", 0)
@@ -201,7 +199,7 @@ func readInto(files *[]File, dir, under string, depth int) error {
 		case info.IsDir():
 			err = readInto(files, dir, name, depth+1)
 		case !info.IsDir() && !info.Mode().IsRegular():
-			continue // reading a named pipe would wait for its writer
+			continue // reading a named pipe would block
 		case len(*files) == maxFiles:
 			return fmt.Errorf("%s: more than %d files", dir, maxFiles)
 		default:

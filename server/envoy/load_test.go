@@ -51,8 +51,7 @@ two.yaml:1:1: config file cannot have empty domain`
 	}
 }
 
-// TestLoadErrors: the words are those of envoyproxy/ratelimit, behind the name of the
-// file and the place.
+// TestLoadErrors checks that errors have the text of envoyproxy/ratelimit, after the file name and position.
 func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"descriptors:", "1:1: config file cannot have empty domain"},
@@ -91,7 +90,7 @@ func TestLoadErrors(t *testing.T) {
 		{"domain: d\ndescriptors: [{key: a, metadata: [1]}]", "config error"},
 	} {
 		_, err := Load([]File{{Name: "f.yaml", Data: []byte(c.yaml)}}, LoadOptions{})
-		if c.want == "config error" { // any error: there it is one of the YAML library
+		if c.want == "config error" { // any error: there it comes from the YAML library
 			if err == nil {
 				t.Errorf("%s: no error", c.yaml)
 			}
@@ -103,7 +102,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestInvalidYAML: text that is no YAML is an error that says so.
+// TestInvalidYAML checks that text that is not YAML is an error that says so.
 func TestInvalidYAML(t *testing.T) {
 	for _, text := range []string{"'''", "a: b: c", "{", "domain: [", strings.Repeat("[", 10_000), "domain: \x00"} {
 		_, err := Load([]File{{Name: "f.yaml", Data: []byte(text)}}, LoadOptions{})
@@ -113,7 +112,7 @@ func TestInvalidYAML(t *testing.T) {
 	}
 }
 
-// FuzzLoad: no text makes Load panic, and every error names the file.
+// FuzzLoad checks that no text makes Load panic, and that every error names the file.
 func FuzzLoad(f *testing.F) {
 	for _, text := range []string{
 		"domain: d\ndescriptors:\n  - key: a\n    value: b*\n    rate_limit: {unit: day, requests_per_unit: 1}\n    metadata: {a: [1, .inf, ~]}",
@@ -145,7 +144,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	}
 }
 
-// TestMergeDomains: two files of one domain are an error, or one domain.
+// TestMergeDomains checks that two files with the same domain are an error or one domain, depending on the option.
 func TestMergeDomains(t *testing.T) {
 	files := []File{
 		{Name: "a.yaml", Data: []byte("domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]")},
@@ -167,7 +166,7 @@ func TestMergeDomains(t *testing.T) {
 	}
 }
 
-// TestDescribeHasEveryRule: also those that limit nothing.
+// TestDescribeHasEveryRule checks that the description includes rules without a limit.
 func TestDescribeHasEveryRule(t *testing.T) {
 	c, err := Load([]File{{Name: "a.yaml", Data: []byte(`domain: d
 descriptors:
@@ -184,7 +183,7 @@ descriptors:
 	c.eachStats(func(*ruleStats) {})
 }
 
-// TestEveryFileIsChecked: the error has a line for each bad file.
+// TestEveryFileIsChecked checks that the error has a line for each bad file.
 func TestEveryFileIsChecked(t *testing.T) {
 	bad := func(name string) File { return File{Name: name, Data: []byte("descriptors:")} }
 	_, err := Load([]File{bad("a"), {Name: "b", Data: []byte("domain: d")}, bad("c")}, LoadOptions{})
@@ -193,7 +192,7 @@ func TestEveryFileIsChecked(t *testing.T) {
 	}
 }
 
-// TestReadDir reads subdirectories and links, and no names that begin with a dot.
+// TestReadDir checks that it reads subdirectories and links, but no names that begin with a dot.
 func TestReadDir(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"..1/b.yaml", ".hidden", "a.yml", "sub/c", "sub/.d"} {
@@ -221,7 +220,7 @@ func TestReadDir(t *testing.T) {
 	}
 }
 
-// TestRecognise: a file is one of envoyproxy/ratelimit if it has domain or descriptors.
+// TestRecognise checks that a file counts as one of envoyproxy/ratelimit if it has domain or descriptors.
 func TestRecognise(t *testing.T) {
 	for text, want := range map[string]bool{
 		"domain: d\ndescriptors: []": true, "descriptors:\ndomain:": true, "domain: d": true, "descriptors: []": true, "domain: d\n<<: &a {descriptors: []}": true, "policies: {}": false, "[": false, "": false,

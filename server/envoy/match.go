@@ -6,21 +6,20 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// match is what the configuration says about one descriptor of a request.
+// match is the rule for one descriptor of a request.
 type match struct {
 	rule  *Rule   // nil if no rule applies
-	quota *quota  // of the rule, or of the request's override; nil if nothing is counted
+	quota *quota  // of the rule or the request's override; nil if nothing is counted
 	stats *series // of the rule; nil if nothing is counted
 	near  uint64
-	// key is where the counter's key is in the buffer.
+	// key is the position of the counter's key in the buffer.
 	from, to int
 }
 
-// find matches the entries of a descriptor. The counter's key is appended to the buffer.
+// find matches the entries of a descriptor, and appends the counter's key to the buffer.
 //
-// At each level the descriptor of exactly this key and value comes first, then the first
-// wildcard, then the descriptor of the key alone. A rule applies only if the request has
-// as many entries as the rule has levels.
+// At each level the descriptor with exactly this key and value has priority, then the first wildcard, then the
+// descriptor with only the key. A rule applies only if the request has as many entries as the rule has levels.
 func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
 	at := &d.level
 	key := keyWriter{buffer: b.keys, from: len(b.keys)}
@@ -72,7 +71,7 @@ type step struct {
 	how how
 }
 
-// how says by what an entry was matched.
+// how is the kind of match for an entry.
 type how uint8
 
 const (
@@ -84,8 +83,7 @@ const (
 // sharedPattern reports whether all values of the step share one counter.
 func (s *step) sharedPattern() bool { return s.how == wild && s.shared }
 
-// hidden returns the secrets that the value of the step is hashed with: none if the
-// configuration has the value.
+// hidden returns the secrets for hashing the step's value, or nil if the value is in the configuration.
 func (s *step) hidden(secrets *keyhash.Secrets) *keyhash.Secrets {
 	if s.how == exact {
 		return nil
@@ -110,8 +108,8 @@ func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descr
 	return l.exact[e.Key], byKey
 }
 
-// detailedName appends the statistic's name of a rule with detailed_metric: every key and
-// value of the request, with the pattern for values that share a threshold.
+// detailedName appends the statistic's name for a rule with detailed_metric: every key and value of the request, with
+// the pattern instead of values that share a threshold.
 func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
 	shared := false
 	for i := range path {
@@ -130,7 +128,7 @@ func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescri
 	return to
 }
 
-// valueName appends the statistic's name where a level has value_to_metric.
+// valueName appends the statistic's name if a level has value_to_metric.
 func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
 	to = append(to, domain...)
 	for i, e := range entries {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// globbed reports whether a pattern matches, the slow and obvious way.
+// globbed reports whether a pattern matches, in the slow and obvious way.
 func globbed(pattern, text string) bool {
 	before, after, star := strings.Cut(pattern, "*")
 	if !star {
@@ -32,8 +32,7 @@ func globbed(pattern, text string) bool {
 	return false
 }
 
-// TestWildcardIndex: the index finds the first pattern that matches, as a search one by one
-// does.
+// TestWildcardIndex checks that the index finds the first matching pattern, like a linear search.
 func TestWildcardIndex(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func(letters string, most int) string {
@@ -81,8 +80,8 @@ func keyOf(entries ...string) string {
 	return string(k.end()[6:])
 }
 
-// TestKeysDiffer: different entries have different keys, whatever their bytes are, and no
-// key is longer than a store takes.
+// TestKeysDiffer checks that different entries have different keys, whatever their bytes are, and that no key is too
+// long for a store.
 func TestKeysDiffer(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	seen := map[string]string{}
@@ -120,7 +119,7 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-// TestDomainsAndRulesShareNoCounter: equal values under two keys, and in two domains.
+// TestDomainsAndRulesShareNoCounter covers equal values under two keys, and in two domains.
 func TestDomainsAndRulesShareNoCounter(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}, {key: a_b, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	_, err := f.Load([]File{

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// metadata returns the metadata of a descriptor, which answers carry; nil if it has none.
+// metadata returns the metadata of a descriptor for its answers, or nil.
 func (f *fields) metadata() (*structpb.Struct, error) {
 	n := f.child("metadata")
 	if n == nil || len(n.Pairs) == 0 {
@@ -65,7 +65,7 @@ func (n *node) value() (*structpb.Value, error) {
 	}
 }
 
-// parseNumber reads a number of YAML.
+// parseNumber parses a YAML number.
 func parseNumber(text string) (float64, error) {
 	text = strings.ReplaceAll(text, "_", "")
 	if i, err := strconv.ParseInt(text, 0, 64); err == nil {
@@ -78,8 +78,8 @@ func parseNumber(text string) (float64, error) {
 	return v, err
 }
 
-// mergeMetadata adds the fields of another rule's metadata. Of two values of one field the
-// first counts, and two mappings are merged. Only into is changed: rules keep theirs.
+// mergeMetadata adds the fields of another rule's metadata. If both have a field, the first counts, and two mappings
+// are merged. It changes only into, not the rules.
 func mergeMetadata(into, from *structpb.Struct) {
 	for name, value := range from.GetFields() {
 		have, ok := into.Fields[name]
@@ -93,8 +93,8 @@ func mergeMetadata(into, from *structpb.Struct) {
 	}
 }
 
-// dynamicMetadata describes the request for Envoy's other filters, and has the metadata of
-// the rules that are not over their limits.
+// dynamicMetadata describes the request for Envoy's other filters, with the metadata of the rules that are not over
+// their limits.
 func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []status) *structpb.Struct {
 	descriptors := make([]*structpb.Value, len(request.Descriptors))
 	passed := &structpb.Struct{Fields: map[string]*structpb.Value{}}
@@ -117,10 +117,10 @@ func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []s
 	return &structpb.Struct{Fields: all}
 }
 
-// bare describes a descriptor without anything. A request can have many, of two bytes each.
+// bare describes an empty descriptor. A request can have many of them, at two bytes each.
 var bare = structpb.NewStructValue(describe(nil))
 
-// descriptionOf returns what describes a descriptor. It may share memory with others.
+// descriptionOf returns the description of a descriptor. It may share memory with others.
 func descriptionOf(d *ratelimit.RateLimitDescriptor) *structpb.Value {
 	if len(d.GetEntries()) == 0 && d.GetLimit() == nil && d.GetHitsAddend() == nil {
 		return bare
@@ -128,7 +128,7 @@ func descriptionOf(d *ratelimit.RateLimitDescriptor) *structpb.Value {
 	return structpb.NewStructValue(describe(d))
 }
 
-// describe describes a descriptor of the request.
+// describe builds the description of a descriptor of the request.
 func describe(d *ratelimit.RateLimitDescriptor) *structpb.Struct {
 	entries := make([]*structpb.Value, len(d.GetEntries()))
 	for i, e := range d.GetEntries() {

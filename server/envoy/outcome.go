@@ -13,16 +13,16 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// outcome is what was decided of one descriptor.
+// outcome is the decision for one descriptor.
 type outcome struct {
 	allowed, unlimited, shadow bool
 	granted, cost              int64
 	at                         time.Time
-	limit                      headgate.Limit // the binding one, which need not be the rule's own
+	limit                      headgate.Limit // the binding limit, which may not be the rule's own
 	standing                   engine.Standing
 }
 
-// outcomeOf returns what a response says of an item; ok is false if that is not known.
+// outcomeOf returns a response's outcome for an item; ok is false if it is not known.
 func outcomeOf(r *decide.Response, item int) (o outcome, ok bool) {
 	d := &r.Decision
 	if d.Promise.Mode == engine.Fallback && d.Unlimited {
@@ -47,8 +47,8 @@ func ofDecision(d *headgate.Decision, limit headgate.Limit, cost int64, shadow b
 	}
 }
 
-// itemOf returns what the limits of an item say, of several the one that denies, or else the one with the
-// least remaining; ok is false without such limits.
+// itemOf returns the outcome of an item's limits: the one that denies, or else the one with the fewest remaining
+// units. ok is false if there are no such limits.
 func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 	for i := range r.Limits {
 		l := &r.Limits[i]
@@ -72,8 +72,7 @@ func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 	return o, ok
 }
 
-// besides returns the answer of an item's shadow, or of its own limit where it was charged by a smaller
-// one; nil if it has neither.
+// besides returns the answer of an item's shadow, or of its own limit if it was charged under a smaller one, or nil.
 func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	for i := range r.Shadows {
 		if s := &r.Shadows[i]; s.Item == item {
@@ -83,7 +82,7 @@ func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	return nil
 }
 
-// ownLimit makes the outcome that of the descriptor's own limit, after a smaller one was charged.
+// ownLimit replaces the outcome with that of the descriptor's own limit, after a smaller one was charged.
 func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	d := &own.Decision
 	o.allowed = o.allowed || d.Remaining >= o.cost
@@ -91,7 +90,7 @@ func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	o.standing = engine.Standing{Limit: d.Limit, Remaining: d.Remaining, ResetAfter: d.ResetAfter}
 }
 
-// as returns the quota of a limit that an operator has put in the place of the rule's.
+// as returns the quota for a limit with which an operator has replaced the rule's.
 func (q *quota) as(limit headgate.Limit) *quota {
 	if limit.Algorithm().DeniesAll() {
 		return &quota{current: &pb.RateLimitResponse_RateLimit{Unit: q.current.Unit, UnitMultiplier: q.current.UnitMultiplier, Name: q.current.Name}, limit: q.limit, seconds: q.seconds}

@@ -11,14 +11,14 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// plan makes what is asked for a request.
+// plan builds the decide requests for a request.
 //
-// The hits of rules with classes are counted if they are allowed: otherwise refused hits of one class would use up
-// what it leaves to the classes before it.
+// The hits of rules with classes are counted only if they are allowed: otherwise refused hits of one class would use
+// up the units that it must leave to the classes before it.
 //
-// With envoyproxy/ratelimit's semantics each descriptor is one request. With the improved ones all
-// descriptors that can refuse the request are items of one, which charges all of them or none; those
-// of quota rules are requests of their own.
+// With envoyproxy/ratelimit's semantics each descriptor is one request. With the improved ones all descriptors that
+// can refuse the request are items of one request, which charges all of them or none; descriptors of quota rules are
+// separate requests.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
 	b.own, b.class = own, classOf(request)
 	b.requests = slices.Grow(b.requests, len(b.matches))
@@ -57,7 +57,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 	b.responses = slices.Grow(b.responses, len(b.requests))[:len(b.requests)]
 }
 
-// counted reports whether hits are counted, or taken back.
+// counted reports whether hits are counted or given back.
 func counted(kind engine.Kind) bool { return kind == engine.OpCount || kind == engine.OpGive }
 
 // kind returns the operation on one descriptor, and its cost.
@@ -67,15 +67,14 @@ func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kin
 		return engine.OpGive, hits
 	case semantics == Theirs && m.quota.counts() && !m.hasClasses():
 		return engine.OpCount, hits
-	case hits == 0: // a check: would one hit pass?
+	case hits == 0: // a check whether one hit would pass
 		return engine.OpPeek, 1
 	default:
 		return engine.OpAllow, hits
 	}
 }
 
-// forKind returns the limit for an operation. A quota of 0 counts hits in a window, and
-// otherwise denies them.
+// forKind returns the limit for an operation. A quota of 0 counts hits in a window, and otherwise denies them.
 func (q *quota) forKind(kind engine.Kind) headgate.Limit {
 	if q.blocked() && !counted(kind) {
 		return headgate.DenyAll()
@@ -86,7 +85,7 @@ func (q *quota) forKind(kind engine.Kind) headgate.Limit {
 // refuses reports whether the rule alone can refuse a request, unless its policy is a shadow.
 func (m *match) refuses() bool { return m.rule == nil || !m.rule.quotaMode }
 
-// charge has the requests decided.
+// charge decides the requests.
 func (s *Service) charge(ctx context.Context, b *buffers) error {
 	if len(b.requests) == 0 {
 		return nil
@@ -107,8 +106,7 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 	return nil
 }
 
-// check asks the rules that only check whether they refuse the request. Then nothing may
-// be charged elsewhere either.
+// check finds out whether rules that only check refuse the request. If so, nothing may be charged elsewhere.
 func (s *Service) check(ctx context.Context, b *buffers) {
 	for i := range b.matches {
 		at := b.places[i].request

@@ -11,13 +11,13 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// MaxPolicies is how many rules of a configuration have policies. Later ones decide, and have no name by
-// which an operator can change them.
+// MaxPolicies is the number of rules of a configuration that get policies. Later rules still decide, but have no name
+// under which operators can change them.
 const MaxPolicies = 10_000
 
-// policyName returns the name of a rule's policy: "envoy." and the rule's place, such as
-// envoy.shop.user_joe. Bytes that the name of a policy cannot have are hyphens. A name that had such
-// bytes, is too long or is another rule's ends with a part of the place's SHA-256.
+// policyName returns the name of a rule's policy: "envoy." and the rule's path, such as envoy.shop.user_joe. Bytes
+// not allowed in policy names become hyphens. A name that had such bytes, is too long or is taken ends with part of
+// the path's SHA-256.
 func (b *builder) policyName(fullKey string) string {
 	if b.limited++; len(b.names) == MaxPolicies {
 		return ""
@@ -26,7 +26,7 @@ func (b *builder) policyName(fullKey string) string {
 	if engine.CheckPolicyName(name) != nil || b.names[name] {
 		name = b.hashedName(fullKey, "")
 	}
-	for n := 2; b.names[name]; n++ { // domains and keys with points can have one place
+	for n := 2; b.names[name]; n++ { // domains and keys with dots can have the same path
 		name = b.hashedName(fullKey, " "+strconv.Itoa(n))
 	}
 	b.names[name] = true
@@ -51,7 +51,7 @@ func (*builder) hashedName(fullKey, nth string) string {
 	return name[:min(len(name), maxPolicyName-len(end))] + end
 }
 
-// Policies returns the policies of the rules that limit anything.
+// Policies returns the policies for the rules that limit anything.
 func (c *Config) Policies(failure policy.Failure) (made []policy.Made) {
 	for _, r := range c.rules {
 		if r.policy == "" {

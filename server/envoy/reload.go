@@ -9,20 +9,19 @@ import (
 	"github.com/headgate/headgate/server/watch"
 )
 
-// Directory is a configuration in a directory, which is read again when it changes.
+// Directory is a configuration in a directory that is reloaded when it changes.
 type Directory struct {
 	service *Service
 	path    string
 	logger  *slog.Logger
 	watcher *watch.Watcher
-	loading sync.Mutex // one at a time, so that a later one is the last
-	// Loaded is called after the configuration was replaced; nil is not called.
+	loading sync.Mutex // one at a time, so that the latest one is the last
+	// Loaded is called after the configuration was replaced. It can be nil.
 	Loaded func()
 }
 
-// Open watches a directory and loads it. If force is set, a configuration with an error is
-// logged, and the service starts without one; every request is an error until the files
-// are mended. Run or Close must be called afterwards.
+// Open watches a directory and loads it. If force is set, an invalid configuration is logged, and the service starts
+// without one; every request is an error until the files are fixed. Call Run or Close afterwards.
 func Open(service *Service, path string, force bool, logger *slog.Logger) (*Directory, error) {
 	watcher, err := watch.Path(path)
 	if err != nil {
@@ -38,14 +37,12 @@ func Open(service *Service, path string, force bool, logger *slog.Logger) (*Dire
 	return d, nil
 }
 
-// Run loads the directory after each change, until ctx ends. A configuration with an error
-// leaves the last one in force.
+// Run loads the directory after each change, until ctx ends. An invalid configuration leaves the last one active.
 func (d *Directory) Run(ctx context.Context) {
 	d.watcher.Run(ctx, func() { _ = d.Reload() })
 }
 
-// Reload loads the directory now. An error is logged and returned, and leaves the last
-// configuration in force.
+// Reload loads the directory now. An error is logged and returned, and leaves the last configuration active.
 func (d *Directory) Reload() error {
 	err := d.load()
 	if err != nil {
@@ -76,5 +73,5 @@ func (d *Directory) load() error {
 	return nil
 }
 
-// Close frees a directory that does not run.
+// Close frees a directory that is not running.
 func (d *Directory) Close() { d.watcher.Close() }

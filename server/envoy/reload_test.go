@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestReload: a changed file is in force within a second, counts stay, and a file with an
-// error leaves the last configuration in force.
+// TestReload checks that a changed file is active within a second and keeps counts, and that with an error in the
+// file the last configuration stays active.
 func TestReload(t *testing.T) {
 	f := serving(t, Options{}, "domain: d")
 	dir := t.TempDir()
@@ -61,8 +61,8 @@ func TestReload(t *testing.T) {
 	f.want("OK: OK 26/30 86400s", "a=1")
 }
 
-// TestOpen: a directory with an error is an error at start, unless the start is forced:
-// then every request is one.
+// TestOpen checks that an error in a directory is an error at start. If the start is forced, every request is an
+// error.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte("descriptors:"), 0o600); err != nil {
@@ -86,8 +86,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestLoadWhileAsking: requests see one configuration or the other, and statistics lose no
-// hit.
+// TestLoadWhileAsking checks that each request uses either the old or the new configuration, and that statistics lose
+// no hit.
 func TestLoadWhileAsking(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

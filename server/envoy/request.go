@@ -21,19 +21,18 @@ var (
 	errNoDescriptors = errors.New("rate limit descriptor list must not be empty")
 )
 
-// maxHits bounds the hits of one descriptor. It is beyond what a window counts, so a
-// larger number would be answered the same.
+// maxHits bounds the hits of one descriptor. It is more than a window counts, so larger numbers have the same answer.
 const maxHits = algo.MaxUnits + 1
 
-// buffers are the memory of one request, reused so that a decision allocates little.
+// buffers has the memory for one request, reused so that a decision allocates little.
 type buffers struct {
 	matches   []match
 	requests  []decide.Request
 	responses []decide.Response
 	own       decide.Own
-	class     string // of the request; "" if it names none
-	// places has the index of the request of each descriptor and of its item in it; request is -1 for one
-	// that is not counted.
+	class     string // of the request, or ""
+	// places has, for each descriptor, the index of its request and of its item in that; request is -1 for one that
+	// is not counted.
 	places []place
 
 	keys, text, name []byte
@@ -46,7 +45,7 @@ type place struct{ request, item int }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
 
-// largestKept is how many descriptors the memory of a kept buffer has at most.
+// largestKept is the largest number of descriptors for which a buffer is kept.
 const largestKept = 64
 
 func (b *buffers) free() {
@@ -116,15 +115,15 @@ func (b *buffers) replace() {
 		for _, name := range by.replaces {
 			for j := range b.matches {
 				if m := &b.matches[j]; m.quota != nil && m.rule != nil && m.quota.current.Name == name {
-					m.quota = nil // and not the rule: it still replaces others
+					m.quota = nil // but keep the rule, which still replaces others
 				}
 			}
 		}
 	}
 }
 
-// override returns the limit that the request itself names for a descriptor. It counts
-// together with a rule of the same entries and the same unit.
+// override returns the limit that the request has for a descriptor. It shares a counter with a rule for the same
+// entries and the same unit.
 func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
 	limit := descriptor.GetLimit()
 	multiplier := uint32(1)
@@ -160,7 +159,7 @@ func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor,
 	}, nil
 }
 
-// hits returns how many hits a descriptor has.
+// hits returns the number of hits of a descriptor.
 func hits(request *pb.RateLimitRequest, descriptor *ratelimit.RateLimitDescriptor) uint64 {
 	if own := descriptor.GetHitsAddend(); own != nil {
 		return min(own.GetValue(), maxHits)

@@ -15,7 +15,7 @@ import (
 type Rule struct {
 	quota
 	fullKey   string // domain.key_value.key…, as in the names of statistics
-	policy    string // the name of its policy; "" has none
+	policy    string // the name of its policy, or ""
 	space     string // of its domain
 	unlimited bool
 	shadow    bool
@@ -32,8 +32,8 @@ type Rule struct {
 type descriptor struct {
 	rule *Rule  // nil without a rate_limit
 	next *level // nil without nested descriptors
-	// pattern is the value of a wildcard, in place of the request's value where a key or
-	// the name of a statistic is shared.
+	// pattern is the value of a wildcard. It replaces the request's value if a key or the name of a statistic is
+	// shared.
 	pattern       string
 	shared        bool // share_threshold
 	valueToMetric bool
@@ -41,7 +41,7 @@ type descriptor struct {
 
 // level is one list of descriptors.
 type level struct {
-	// exact has the descriptors by key_value, or by key alone if they have no value.
+	// exact has the descriptors by key_value, or by key if they have no value.
 	exact map[string]*descriptor
 	wild  wildcards
 }
@@ -53,19 +53,19 @@ type domain struct {
 	overrides *ruleStats
 }
 
-// builder makes the domains of a configuration.
+// builder builds the domains of a configuration.
 type builder struct {
 	config  *Config
 	ratio   float32
 	stats   func(fullKey string) *ruleStats
-	count   int // of descriptors
-	limited int // rules that limit anything
+	count   int // number of descriptors
+	limited int // number of rules that limit anything
 	found   found
 	names   map[string]bool // of policies
-	space   string          // of the domain that is being read
+	space   string          // of the domain being read
 }
 
-// MaxDescriptors is how many descriptors a configuration can have.
+// MaxDescriptors is the largest number of descriptors in a configuration.
 const MaxDescriptors = 1_000_000
 
 func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node) error {
@@ -92,8 +92,8 @@ func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node
 	return nil
 }
 
-// descriptor adds a descriptor to a level. The order of the checks is that of
-// envoyproxy/ratelimit, so that of several errors the same one is found.
+// descriptor adds a descriptor to a level. The checks are in envoyproxy/ratelimit's order, so that the same one of
+// several errors is reported.
 func (b *builder) descriptor(into *level, parent string, n *node) error {
 	f := fields{node: n}
 	key, value := f.text("key"), f.text("value")
@@ -131,7 +131,7 @@ func (b *builder) descriptor(into *level, parent string, n *node) error {
 	return b.level(d.next, parent+composite+".", nested)
 }
 
-// rule makes the rule of a descriptor; nil if it has no rate_limit.
+// rule builds the rule of a descriptor, or returns nil if it has no rate_limit.
 func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	r := &Rule{
 		fullKey: fullKey, space: b.space, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"), detailed: d.flag("detailed_metric"),

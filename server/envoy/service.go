@@ -12,39 +12,37 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// Semantics says whose rules a request is decided by.
+// Semantics selects the rules for deciding requests.
 type Semantics uint8
 
 const (
-	// Theirs is how envoyproxy/ratelimit decides: each descriptor on its own, and every
-	// hit is counted, also the refused ones.
+	// Theirs decides like envoyproxy/ratelimit: each descriptor separately, and every hit is counted, including
+	// refused ones.
 	Theirs Semantics = iota
-	// Improved charges all descriptors of a request or none, so that a refused request
-	// uses up no quota elsewhere, and never counts a refused hit.
+	// Improved charges all descriptors of a request or none, so that a refused request uses up no quota elsewhere,
+	// and never counts a refused hit.
 	Improved
 )
 
 // Options are the settings of a service.
 type Options struct {
 	Semantics Semantics
-	// Failure is the failure mode of the rules' policies and of limits that requests bring. nil answers the
-	// error: gRPC Unknown, as envoyproxy/ratelimit does, and Unavailable with the improved semantics or
-	// where a mode was chosen.
+	// Failure is the failure mode of the rules' policies and of inline limits. With nil the answer is the error: gRPC
+	// Unknown, like envoyproxy/ratelimit, or Unavailable with the improved semantics or a chosen mode.
 	Failure *policy.Failure
-	// SetPolicies is called with the policies of the rules before a configuration is in force; nil is not
-	// called, and the rules decide alone.
+	// SetPolicies is called with the policies of the rules before a configuration becomes active. It can be nil: then
+	// the rules decide alone.
 	SetPolicies func([]policy.Made)
 	LoadOptions
-	// Shadow answers OK to every request, and counts as always.
+	// Shadow answers OK to every request, but counts as usual.
 	Shadow bool
-	// Quota makes every rule one with quota_mode.
+	// Quota sets quota_mode on every rule.
 	Quota bool
 	// DynamicMetadata adds the request's descriptors and the rules' metadata to answers.
 	DynamicMetadata bool
 	// Headers are the names of the rate-limit headers that Envoy adds to responses.
 	Headers Headers
-	// HashKeys are the secrets that values in the names of statistics are hashed with; nil leaves them as
-	// they are. Who decides hashes the keys.
+	// HashKeys are the secrets for hashing values in the names of statistics, or nil. Package decide hashes the keys.
 	HashKeys *keyhash.File
 	// NeedDomain makes Ready an error while the configuration has no domain.
 	NeedDomain bool
@@ -64,14 +62,14 @@ type Headers struct {
 	Limit, Remaining, Reset string
 }
 
-// DefaultHeaders are the names unless the environment has others.
+// DefaultHeaders are the names unless the environment sets others.
 var DefaultHeaders = Headers{Limit: "RateLimit-Limit", Remaining: "RateLimit-Remaining", Reset: "RateLimit-Reset"}
 
 // Decide decides requests. An error in a response means that its decision is not known.
 type Decide func(ctx context.Context, requests []decide.Request, responses []decide.Response)
 
-// Service answers rate limit requests by a configuration, which can be replaced at any
-// time. It is safe for concurrent use.
+// Service answers rate limit requests with a configuration that can be replaced at any time. It is safe for
+// concurrent use.
 type Service struct {
 	options  Options
 	decide   Decide
@@ -86,8 +84,8 @@ func New(options Options, decide Decide) *Service {
 	return &Service{options: options, decide: decide}
 }
 
-// Load replaces the configuration. Rules that stay keep their statistics, and counters
-// their counts. If the files have an error, the last configuration stays in force.
+// Load replaces the configuration. Existing rules keep their statistics, and counters their counts. If the files are
+// invalid, the last configuration stays active.
 func (s *Service) Load(files []File) (*Config, error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -118,8 +116,7 @@ func (s *Service) Load(files []File) (*Config, error) {
 // Failed counts a configuration that could not be read at all.
 func (s *Service) Failed() { s.counters.loadError.Add(1) }
 
-// Ready returns an error if requests cannot be answered, or, with NeedDomain, if the
-// configuration has no domain.
+// Ready returns an error if requests cannot be answered, or, with NeedDomain, if the configuration has no domain.
 func (s *Service) Ready() error {
 	c := s.config.Load()
 	if c == nil || s.options.NeedDomain && c.Empty() {
@@ -140,7 +137,7 @@ func (c *Config) eachStats(f func(*ruleStats)) {
 	}
 }
 
-// Stats returns the statistics: those of the rules in the order of the files.
+// Stats returns the statistics, with the rules in the order of the files.
 func (s *Service) Stats() Stats {
 	c := &s.counters
 	stats := Stats{

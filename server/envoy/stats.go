@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// The bounds of the statistics of one rule. A request makes the names of series: names beyond
-// the bounds are counted together, in the series "other".
+// Bounds of the statistics of one rule. Requests determine the names of series: names beyond the bounds are counted
+// together, in the series "other".
 const (
 	// MaxSeries is the number of series.
 	MaxSeries = 1000
-	// MaxSeriesName is the length of a name in bytes. A name of the configuration can be longer.
+	// MaxSeriesName is the length of a name in bytes. Names from the configuration can be longer.
 	MaxSeriesName = 256
 )
 
@@ -30,8 +30,7 @@ type ruleStats struct {
 
 func newRuleStats(name string) *ruleStats { return &ruleStats{name: name} }
 
-// named returns the series of a name, which the rule's detailed_metric or value_to_metric
-// made from a request.
+// named returns the series for a name that the rule's detailed_metric or value_to_metric built from a request.
 func (r *ruleStats) named(name []byte) *series {
 	if string(name) == r.name {
 		return &r.total
@@ -69,11 +68,11 @@ type series struct {
 	totalHits, overLimit, nearLimit, withinLimit, shadowMode atomic.Uint64
 }
 
-// count counts the hits of one descriptor. within is how many of them were within the
-// limit, before is what was counted before them.
+// count counts the hits of one descriptor. within is the number of them within the limit, before the number counted
+// before them.
 //
-// As in envoyproxy/ratelimit, the hits of a request can be split: over the limit 10 with 8
-// before, of 5 hits 2 are near the limit and 3 over it.
+// As in envoyproxy/ratelimit, the hits of a request can be split: with a limit of 10, 8 before and 5 hits, 2 are near
+// the limit and 3 over it.
 func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 	s.totalHits.Add(hits)
 	after := before + hits
@@ -95,18 +94,17 @@ func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 	}
 }
 
-// Series are the counters of one name, as envoyproxy/ratelimit names them.
+// Series has the counters of one name, with envoyproxy/ratelimit's names.
 type Series struct {
-	// Name is domain.key_value.key…; for values beyond [MaxSeries] and names beyond
-	// [MaxSeriesName], the rule's name and ".other".
+	// Name is domain.key_value.key…; for values beyond [MaxSeries] and names beyond [MaxSeriesName], it is the rule's
+	// name and ".other".
 	Name        string
 	TotalHits   uint64 // total_hits
 	OverLimit   uint64 // over_limit
 	NearLimit   uint64 // near_limit
 	WithinLimit uint64 // within_limit
 	ShadowMode  uint64 // shadow_mode
-	// OverLimitWithLocalCache is over_limit_with_local_cache. It is 0: no hit is decided
-	// without the store.
+	// OverLimitWithLocalCache is over_limit_with_local_cache. It is 0, because no hit is decided without the store.
 	OverLimitWithLocalCache uint64
 }
 
@@ -117,8 +115,8 @@ func (s *series) read(name string) Series {
 	}
 }
 
-// read returns the series of a rule: its own if it has counted or stands alone, then those
-// of its values in the order of their names.
+// read returns the series of a rule: its own if it has counted or is the only one, then those of its values, sorted
+// by name.
 func (r *ruleStats) read() []Series {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -137,16 +135,14 @@ var (
 	punctuation = strings.NewReplacer(":", "_", "|", "_")
 )
 
-// sanitized replaces what the name of a statistic cannot have, as envoyproxy/ratelimit
-// does.
+// sanitized replaces characters that statistic names cannot have, like envoyproxy/ratelimit.
 func sanitized(name string) string {
 	return addresses.ReplaceAllStringFunc(punctuation.Replace(name), func(address string) string {
 		return strings.ReplaceAll(address, ".", "_")
 	})
 }
 
-// Stats are the statistics of the service. The counters of rules that a reload dropped are
-// gone.
+// Stats are the statistics of the service. The counters of rules dropped by a reload are gone.
 type Stats struct {
 	Rules             []Series
 	ConfigLoadSuccess uint64 // config_load_success

@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// wildcards finds the first pattern, in the order of the file, that matches a text. A *
-// matches any bytes, also none.
+// wildcards finds the first pattern, in file order, that matches a text. A * matches any number of bytes, including
+// none.
 //
-// Patterns are indexed by their text before the first * and after the last one, so the
-// time of a look-up depends on how many different lengths these have, and not on how many
-// patterns there are. Patterns that share both are tried in order.
+// Patterns are indexed by their text before the first * and after the last one, so the time of a lookup depends on
+// the number of different lengths of these, not on the number of patterns. Patterns that share both are tried in
+// order.
 type wildcards struct {
 	count    int
 	prefixes []int // the lengths, each once
@@ -25,14 +25,14 @@ type suffixes struct {
 	ends    map[string][]pattern
 }
 
-// pattern is a pattern at its place in the file.
+// pattern is a pattern with its place in the file.
 type pattern struct {
 	place  int
 	middle []string // the texts between the first * and the last one
 	to     *descriptor
 }
 
-// add appends a pattern, which has a * in it.
+// add appends a pattern that contains a *.
 func (w *wildcards) add(text string, to *descriptor) {
 	parts := strings.Split(text, "*")
 	begin, end := parts[0], parts[len(parts)-1]
@@ -59,8 +59,7 @@ func insert(lengths []int, n int) []int {
 	return slices.Insert(lengths, at, n)
 }
 
-// find returns the descriptor of the first pattern that matches, or nil. It allocates
-// nothing.
+// find returns the descriptor of the first matching pattern, or nil. It does not allocate.
 func (w *wildcards) find(text []byte) *descriptor {
 	var found *descriptor
 	best := w.count
@@ -91,7 +90,7 @@ func (w *wildcards) find(text []byte) *descriptor {
 	return found
 }
 
-// matches reports whether the middle texts follow one another in text.
+// matches reports whether text contains the middle texts in order.
 func (p *pattern) matches(text []byte) bool {
 	for _, part := range p.middle {
 		at := indexOf(text, part)
@@ -103,7 +102,7 @@ func (p *pattern) matches(text []byte) bool {
 	return true
 }
 
-// indexOf is bytes.Index for a string, without a copy of it.
+// indexOf is bytes.Index for a string, without copying it.
 func indexOf(text []byte, part string) int {
 	return strings.Index(unsafe.String(unsafe.SliceData(text), len(text)), part)
 }

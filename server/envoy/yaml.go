@@ -8,12 +8,11 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// node is a value of a file. envoyproxy/ratelimit reads YAML 1.1: there yes and on are
-// booleans, and the last of two equal keys counts.
+// node is a value of a file. envoyproxy/ratelimit reads YAML 1.1, in which yes and on are booleans, and the last of
+// two equal keys counts.
 type node yamlfile.Node
 
-// parse reads the first document of a file that has a value, as yaml.v2 does. It returns
-// an empty node if there is none.
+// parse reads the first document of a file that has a value, like yaml.v2, or returns an empty node.
 func parse(name string, data []byte) (root *node, documents int, errs yamlfile.Errors) {
 	all, errs := yamlfile.Read(name, data, nil)
 	root = &node{}
@@ -73,7 +72,7 @@ var truth = func() map[string]bool {
 	return words
 }()
 
-// shown returns a value as Go prints it, for error messages, at most 128 bytes.
+// shown formats a value as Go prints it, for error messages, with at most 128 bytes.
 func (n *node) shown() string {
 	switch n.kind() {
 	case yamlfile.Null:
@@ -89,7 +88,7 @@ func (n *node) shown() string {
 	}
 }
 
-// position is an error with the place that it is about.
+// position is an error with its place.
 type position struct {
 	error
 	at yamlfile.Place

@@ -24,9 +24,8 @@ func (g *Gateway) answered(r *http.Response) error {
 	return nil
 }
 
-// failed answers a request that has no answer from its upstream. The units are given back
-// if its route says so and the upstream is the reason; once its header has come, or where
-// the client has ended the request, they stay spent.
+// failed answers a request without an answer from its upstream. The units are given back if its route says so and the
+// upstream is at fault. They stay spent if the answer's header had arrived, or if the client ended the request.
 func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e := r.Context().Value(exchangeKey{}).(*exchange)
 	switch broken := e.body.failed(); {
@@ -61,13 +60,13 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e.refuse(w, p)
 }
 
-// timedOut reports whether an upstream took a request and did not answer in time. One that
-// cannot be connected to is away.
+// timedOut reports whether an upstream took a request and did not answer in time. An upstream that refuses
+// connections is away instead.
 func timedOut(err error) bool {
 	var timeout net.Error
 	var op *net.OpError
 	return errors.As(err, &timeout) && timeout.Timeout() && (!errors.As(err, &op) || op.Op != "dial")
 }
 
-// failureLevel is the level of what upstreams and stores do wrong.
+// failureLevel is the log level for failures of upstreams and stores.
 const failureLevel = slog.LevelWarn

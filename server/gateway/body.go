@@ -9,39 +9,39 @@ import (
 	"time"
 )
 
-// bodyWindow is the time in which a client must send the least number of bytes of its body.
+// bodyWindow is the time in which a client must send the required number of bytes of its body.
 const bodyWindow = 10 * time.Second
 
-// clientBody is the body of a request. It ends early if its client sends no byte of it for the stall timeout,
-// or too few in bodyWindow: a slow body keeps a place in the gateway and a connection to an upstream.
+// clientBody is the body of a request. It ends early if its client sends nothing for the stall timeout, or too little
+// in bodyWindow, because a slow body occupies a place in the gateway and a connection to an upstream.
 type clientBody struct {
 	io.ReadCloser
 
 	writer *http.ResponseController
 	stall  time.Duration
-	window time.Duration // bodyWindow; tests have less
-	unread time.Duration // unreadWait; tests have more
+	window time.Duration // bodyWindow, except in tests
+	unread time.Duration // unreadWait, except in tests
 	http1  bool
 
-	// least is how many bytes a client must send in window; 0 is no bound. came have come in the window
-	// that is open, in which the gateway has waited for so long. The time in which an upstream takes no
-	// bytes does not count.
+	// least is the number of bytes that a client must send per window; 0 sets no bound. came is the number received
+	// in the current window, and waited the time that the gateway has spent waiting for them. Time in which the
+	// upstream accepts no bytes does not count.
 	least, came int64
 	waited      time.Duration
 	slow        atomic.Int64 // in all, ns
 
 	mu    sync.Mutex
-	err   error // why it ended too early
-	ended bool  // the handler returns; the deadline is the server's again
+	err   error // the reason for an early end
+	ended bool  // the handler has returned; the server owns the deadline again
 }
 
 var errEnded = errors.New("the request has ended")
 
-// unreadWait is how long an answer of the gateway's own waits for the rest of a body. Most have come
-// with their header, and the connection can then carry the next request.
+// unreadWait is how long one of the gateway's own answers waits for the rest of a body. Most bodies arrive with their
+// header, and the connection can then be reused.
 const unreadWait = 50 * time.Millisecond
 
-// body returns the body of a request; nil if it has none.
+// body returns the body of a request, or nil.
 func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -50,19 +50,19 @@ func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 		ReadCloser: r.Body, writer: http.NewResponseController(w), stall: g.config.StallTimeout, window: g.bodyWindow, unread: g.unreadWait,
 		http1: r.ProtoMajor == 1, least: g.config.LeastBody,
 	}
-	if !b.http1 && isGRPC(r) { // a stream of few messages is slow by its nature
+	if !b.http1 && isGRPC(r) { // a gRPC stream with few messages is naturally slow
 		b.least = 0
 	}
 	return b
 }
 
-// Read implements [io.Reader]. The transport can call it until the handler has returned.
+// Read implements [io.Reader]. The transport may call it until the handler has returned.
 func (b *clientBody) Read(p []byte) (int, error) {
 	began := time.Now()
 	if !b.deadline(began.Add(b.patience())) {
 		return 0, errEnded
 	}
-	n, err := b.ReadCloser.Read(p) // at its end the server takes the deadline away
+	n, err := b.ReadCloser.Read(p) // at EOF the server removes the deadline
 	took := time.Since(began)
 	b.slow.Add(int64(took))
 	b.count(n, took)
@@ -74,7 +74,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patience is how long the next read may take.
+// patience returns how long the next read may take.
 func (b *clientBody) patience() time.Duration {
 	if b.least == 0 {
 		return b.stall
@@ -82,7 +82,7 @@ func (b *clientBody) patience() time.Duration {
 	return min(b.stall, b.window-b.waited)
 }
 
-// count counts the bytes of a read. With enough of them a new window begins.
+// count counts the bytes of a read. Enough of them start a new window.
 func (b *clientBody) count(n int, took time.Duration) {
 	b.came += int64(n)
 	b.waited += took
@@ -91,16 +91,16 @@ func (b *clientBody) count(n int, took time.Duration) {
 	}
 }
 
-// leave prepares an answer of the gateway's own. Over HTTP/1 the server reads the rest of a body, up to
-// 256 KiB, before it sends the header of an answer. So a client that sent no body got no answer
-// (known bug 70). After the deadline the server answers and closes the connection.
+// leave prepares one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB, before
+// it sends the header of an answer, so a client that sent no body got no answer (known bug 70). With this deadline
+// the server answers and closes the connection.
 func (b *clientBody) leave() {
 	if b != nil && b.http1 && b.deadline(time.Now().Add(b.unread)) {
 		b.end()
 	}
 }
 
-// deadline sets the deadline of the next read; false if the handler returns.
+// deadline sets the deadline of the next read. It returns false once the handler has returned.
 func (b *clientBody) deadline(t time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *clientBody) deadline(t time.Time) bool {
 	return true
 }
 
-// end is called when the handler returns: the server's writer is then another request's.
+// end is called when the handler returns: the server then reuses its writer.
 func (b *clientBody) end() {
 	if b == nil {
 		return
@@ -121,8 +121,7 @@ func (b *clientBody) end() {
 	b.ended = true
 }
 
-// failed returns why the body did not come to its end, nil if it did or may still. A nil
-// body has none.
+// failed returns the reason why the body ended early, or nil if it did not, or may still continue. b can be nil.
 func (b *clientBody) failed() error {
 	if b == nil {
 		return nil

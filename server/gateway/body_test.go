@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// withDeadlines is a writer whose read deadline is that of a connection.
+// withDeadlines is a ResponseWriter with the read deadline of a connection.
 type withDeadlines struct {
 	http.ResponseWriter
 	net.Conn
@@ -20,16 +20,16 @@ type withDeadlines struct {
 
 func (w withDeadlines) Write(p []byte) (int, error) { return w.ResponseWriter.Write(p) }
 
-// TestLeastRateOfABody (known bug 70): a client must send so many bytes in each 10 s in which it is waited for.
+// TestLeastRateOfABody (known bug 70): for each 10 s of waiting, a client must send a minimum number of bytes.
 func TestLeastRateOfABody(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		least        int64
 		stall, every time.Duration
 		bytes        int           // sent at once
-		once         bool          // and nothing after them
+		once         bool          // and nothing more
 		pause        time.Duration // of the reader, before each read
-		want         time.Duration // until it ends; 0: not within a minute
+		want         time.Duration // until it ends; 0 means not within a minute
 	}{
 		{name: "a byte a second", least: 1024, stall: 30 * time.Second, every: time.Second, bytes: 1, want: 10 * time.Second},
 		{name: "nothing", least: 1024, stall: 30 * time.Second, every: time.Hour, bytes: 1, want: 10 * time.Second},
@@ -72,7 +72,7 @@ func TestLeastRateOfABody(t *testing.T) {
 	}
 }
 
-// TestGRPCHasNoLeastRate: a stream of messages may be slow, over HTTP/2 alone.
+// TestGRPCHasNoLeastRate checks that a stream of messages may be slow, but only over HTTP/2.
 func TestGRPCHasNoLeastRate(t *testing.T) {
 	g := &Gateway{config: Config{LeastBody: 1024}}
 	for _, c := range []struct {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Listen returns a listener whose connections end when the peer takes no bytes of a write
-// for the stall timeout.
+// Listen returns a listener whose connections end if the peer accepts no bytes of a write for the stall timeout.
 func (g *Gateway) Listen(l net.Listener) net.Listener {
 	return &stallListener{l, g.config.StallTimeout}
 }
@@ -27,7 +26,7 @@ func (l *stallListener) Accept() (net.Conn, error) {
 	return &stallConn{c, l.stall}, nil
 }
 
-// stallConn bounds each write: at most 32 KiB, the size of the buffers.
+// stallConn bounds the time of each write of at most 32 KiB, the size of the buffers.
 type stallConn struct {
 	net.Conn
 
@@ -42,7 +41,7 @@ func (c *stallConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// bufferBytes is how much of a body is copied at once.
+// bufferBytes is the size of the copy buffers for bodies.
 const bufferBytes = 32 << 10
 
 // buffers is a [httputil.BufferPool].

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/costtest"
 )
 
-// costly has routes by everything that a request has.
+// costly has routes that use every property of a request.
 const costly = `
 trusted_proxies: [127.0.0.1]
 policies: {all: 1000000000/s, none: deny}
@@ -31,8 +31,8 @@ routes:
   - {match: {path: "/**"}, key: [client_ip], policies: [all]}
 `
 
-// TestCostOfRequests (known bug 69): a byte of a request to the gateway costs at most costtest.Most times a byte
-// of a plain one.
+// TestCostOfRequests (known bug 69): a byte of a request to the gateway costs at most costtest.Most times as much as
+// a byte of a plain request.
 func TestCostOfRequests(t *testing.T) {
 	g := start(t, costly, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })))
 	raw := costtest.Raw(t, g.address, costtest.HTTP)
@@ -82,8 +82,8 @@ func TestCostOfRequests(t *testing.T) {
 	)
 }
 
-// TestCostOfHeadersOfHTTP2 (known bug 69): HPACK makes a header of 60 KB of some bytes. A byte still costs at most
-// costtest.Most times a byte of a plain request.
+// TestCostOfHeadersOfHTTP2 (known bug 69): HPACK compresses a header of 60 KB to a few bytes. A byte still costs at
+// most costtest.Most times as much as a byte of a plain request.
 func TestCostOfHeadersOfHTTP2(t *testing.T) {
 	g := start(t, costly, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	get := [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "a.example.com"}, {":path", "/orders/17"}}
@@ -101,8 +101,7 @@ func TestCostOfHeadersOfHTTP2(t *testing.T) {
 	)
 }
 
-// overHTTP2 is a request over a connection of its own. Its fields are sent by their numbers after the first
-// time.
+// overHTTP2 is a request on a new connection. After the first time, its fields are sent by index.
 func overHTTP2(t *testing.T, address, name string, fields [][2]string) costtest.Input {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -151,7 +150,7 @@ func overHTTP2(t *testing.T, address, name string, fields [][2]string) costtest.
 			}
 		}
 	}
-	send(encode()) // with the fields themselves
+	send(encode()) // with the literal fields
 	const frameHeader = 9
 	return costtest.Input{Name: name, Size: frameHeader + len(encode()), Send: func() { send(encode()) }}
 }

@@ -19,8 +19,7 @@ policies: {none: deny}
 routes: [{key: [{const: all}], policies: [none]}]
 `
 
-// withoutBody sends a request without its body and returns the answer, the time that it took, and what comes
-// after it.
+// withoutBody sends a request without its body and returns the answer, its latency, and everything after it.
 func withoutBody(t *testing.T, address, request string) (status int, connection string, took time.Duration, rest error) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -48,8 +47,8 @@ func withoutBody(t *testing.T, address, request string) (status int, connection 
 	return r.StatusCode, connection, took, rest
 }
 
-// TestAnswersWithoutTheBody (known bug 70): the gateway's own answers do not wait for a body that does not come,
-// and its connection ends. net/http would read the body first.
+// TestAnswersWithoutTheBody (known bug 70): the gateway's own answers do not wait for a missing body, and the
+// connection is closed. net/http would read the body first.
 func TestAnswersWithoutTheBody(t *testing.T) {
 	const announced = "Host: a\r\nContent-Length: 100\r\n"
 	nowhere := func(*gateway.Config) {}
@@ -79,15 +78,15 @@ func TestAnswersWithoutTheBody(t *testing.T) {
 			if status != c.want || connection != "close" || rest != io.EOF {
 				t.Errorf("%d, connection %q, then %v; want %d, and the connection closed", status, connection, rest, c.want)
 			}
-			if took > 10*time.Second { // it is 50 ms on an idle machine
+			if took > 10*time.Second { // 50 ms on an idle machine
 				t.Errorf("the answer took %v", took)
 			}
 		})
 	}
 }
 
-// TestBodyOfADeniedRequestKeepsTheConnection: a body that has come with its header is read, and the connection
-// carries the next request.
+// TestBodyOfADeniedRequestKeepsTheConnection checks that a body that arrived with its header is read, and the
+// connection is reused for the next request.
 func TestBodyOfADeniedRequestKeepsTheConnection(t *testing.T) {
 	g := start(t, denied, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	g.SetUnreadWait(time.Minute)
@@ -119,8 +118,8 @@ func TestBodyOfADeniedRequestKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// TestSlowBodyIsEnded (known bug 70): a client that sends a body too slowly is answered 408, its connection
-// ends, and its place in the gateway is free. The stall timeout alone lets it send a byte now and then.
+// TestSlowBodyIsEnded (known bug 70): if a client sends a body too slowly, it gets a 408, its connection is closed,
+// and its slot in the gateway is free. The stall timeout alone would let it send a byte now and then.
 func TestSlowBodyIsEnded(t *testing.T) {
 	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	g := start(t, unlimited, func(c *gateway.Config) {

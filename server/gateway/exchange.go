@@ -14,11 +14,11 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// exchange is a request on its way. It is the context of the request to the upstream.
+// exchange is a request in progress. It is the context of the request to the upstream.
 type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
-	client    netip.Addr  // by which requests have a share; the zero Addr on a socket
+	client    netip.Addr  // for the share of requests; the zero Addr on a socket
 	body      *clientBody // nil without a body
 	upstream  *upstream
 	requests  [1]decide.Request
@@ -26,8 +26,8 @@ type exchange struct {
 	grpc      bool             // the client speaks gRPC
 	decided   bool             // a route has decided; otherwise nothing limits the request
 	refund    bool             // the units are given back if the upstream fails
-	answered  bool             // the header of the upstream's answer has come
-	permit    *adaptive.Permit // of an upstream that bounds its requests
+	answered  bool             // the header of the upstream's answer has arrived
+	permit    *adaptive.Permit // from an upstream that bounds its requests
 	outcome   adaptive.Outcome // of the permit
 }
 
@@ -41,7 +41,7 @@ func (e *exchange) Value(key any) any {
 	return e.Context.Value(key)
 }
 
-// admit decides a request by its route. If it may not pass, it has its answer.
+// admit decides a request by its route. If it may not pass, it has been answered.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 		return true
 	}
 	bounded := e.permit != nil
-	if bounded { // it is not at the upstream while it waits
+	if bounded { // not at the upstream while it waits
 		e.release(adaptive.Ignored)
 	}
 	if !g.wait(w, e, response.Decision.Delay) {
@@ -88,8 +88,8 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	return true
 }
 
-// to sets the upstream of a request: that of its route, or else the gateway's own. The path of a
-// request cannot leave that of its upstream.
+// to sets the upstream of a request: its route's, or else the gateway's own. The request's path cannot leave the
+// upstream's path.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream
@@ -112,7 +112,7 @@ func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 	e.write(w, p)
 }
 
-// write answers a request with a problem, in the words of its client.
+// write answers a request with a problem, in the protocol of its client.
 func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
 	e.body.leave()
 	if e.grpc {

@@ -6,14 +6,14 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// SetMostInFlight replaces maxInFlight. It is called before the first request.
+// SetMostInFlight replaces maxInFlight. Call it before the first request.
 func (g *Gateway) SetMostInFlight(n int) { g.inFlight = peers.NewShares(n, g.config.Peers) }
 
-// Escape writes a message of gRPC as a header has it.
+// Escape encodes a gRPC message for a header.
 var Escape = escape
 
-// SetUnreadWait replaces unreadWait. It is called before the first request.
+// SetUnreadWait replaces unreadWait. Call it before the first request.
 func (g *Gateway) SetUnreadWait(d time.Duration) { g.unreadWait = d }
 
-// SetBodyWindow replaces bodyWindow. It is called before the first request.
+// SetBodyWindow replaces bodyWindow. Call it before the first request.
 func (g *Gateway) SetBodyWindow(d time.Duration) { g.bodyWindow = d }

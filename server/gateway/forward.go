@@ -10,31 +10,31 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// forward passes a request on.
+// forward forwards a request to its upstream.
 func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, e *exchange) {
 	out := r.WithContext(e)
 	e.outcome = adaptive.Abandoned // until the upstream answers
 	if e.body != nil {
-		e.body.deadline(time.Now().Add(e.body.stall)) // also for an upstream that answers and reads none of it
+		e.body.deadline(time.Now().Add(e.body.stall)) // also for an upstream that answers without reading the body
 		out.Body = e.body
 	}
 	g.proxy.ServeHTTP(w, out)
 }
 
-// rewrite makes the request to the upstream. The Host stays that of the client, and so do
-// trailers, which come after the body.
+// rewrite prepares the request to the upstream. It keeps the client's Host, and the trailers, which come after the
+// body.
 func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 	e := p.In.Context().Value(exchangeKey{}).(*exchange)
 	p.SetURL(e.upstream.URL)
 	p.Out.Host = p.In.Host
 	if p.In.Trailer != nil {
-		p.Out.Trailer = p.In.Trailer // a copy would stay without values
+		p.Out.Trailer = p.In.Trailer // a copy would never get its values
 	}
 	g.setForwarded(p)
 }
 
-// setForwarded tells the upstream the address of the client. What a trusted peer says about that is
-// passed on, with the peer's address appended. dropForged has removed the headers of other peers.
+// setForwarded tells the upstream the address of the client. Headers of a trusted peer are forwarded, with the peer's
+// address appended. dropForged has removed those of other peers.
 func (g *Gateway) setForwarded(p *httputil.ProxyRequest) {
 	in, out := p.In.Header, p.Out.Header
 	if !g.config.Service.Proxies().Trusts(httplimit.Peer(p.In)) {

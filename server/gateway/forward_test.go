@@ -15,8 +15,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// exchange writes text to a new connection, and returns what comes until it is closed or
-// for a second nothing comes.
+// exchange writes text to a new connection, and returns the answer until it is closed or silent for a second.
 func exchange(t testing.TB, address, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -61,8 +60,8 @@ policies: {client: {` + hour + `}}
 routes: [{key: [{client_ip: {}}], policies: [client]}]
 `
 
-// TestForwardingHeadersOfAnybody: an untrusted client describes neither itself nor its
-// request, to the routes and to the upstream.
+// TestForwardingHeadersOfAnybody checks that the routes and the upstream ignore what an untrusted client claims about
+// itself and its request.
 func TestForwardingHeadersOfAnybody(t *testing.T) {
 	g := start(t, "trusted_proxies: []\n"+byClient, to(t, upstream(t, shows)))
 	got := g.send("GET", "/", "X-Forwarded-For: 203.0.113.7", "X-Forwarded-For: 203.0.113.8", "Forwarded: for=203.0.113.7", "X-Real-Ip: 203.0.113.7",
@@ -83,8 +82,8 @@ func TestForwardingHeadersOfAnybody(t *testing.T) {
 	}
 }
 
-// TestForwardingHeadersOfAProxy: what a trusted proxy says is believed and passed on, with
-// the proxy's address appended; entries that are no addresses end the search.
+// TestForwardingHeadersOfAProxy checks that headers of a trusted proxy are trusted and forwarded with the proxy's
+// address appended, and that entries that are not addresses end the search.
 func TestForwardingHeadersOfAProxy(t *testing.T) {
 	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
 	for _, c := range []struct{ sent, key, want string }{
@@ -119,8 +118,7 @@ policies: {user: {` + hour + `}}
 routes: [{match: {path: "/user/**"}, key: [{header: X-User}, {query: q}], empty_key: deny, policies: [user]}]
 `
 
-// TestHopByHopHeaders are for the gateway alone: the upstream does not get them, and no key
-// is made of them.
+// TestHopByHopHeaders checks that hop-by-hop headers are not forwarded to the upstream and not used in keys.
 func TestHopByHopHeaders(t *testing.T) {
 	g := start(t, byUser, to(t, upstream(t, shows)))
 	got := g.send("GET", "/elsewhere", "Connection: keep-alive, x-secret,X-Forwarded-For", "X-Secret: 1", "Keep-Alive: 5", "Proxy-Authorization: Basic x", "X-Forwarded-For: 203.0.113.7", "X-Kept: 1")
@@ -134,8 +132,8 @@ func TestHopByHopHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionKeepsForwardingHeaders: a client's Connection, which its proxy passes on, removes
-// nothing that the proxy wrote, so X-Real-IP cannot take its place (known bug 68).
+// TestConnectionKeepsForwardingHeaders checks that a client's Connection header, passed on by its proxy, cannot
+// remove headers that the proxy wrote, so that X-Real-IP is not used instead (known bug 68).
 func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
 	names := []string{"X-Forwarded-For", "x-forwarded-proto", "Forwarded", "X-Request-Id", "Traceparent", "X-Real-Ip"}
@@ -151,8 +149,8 @@ func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 	}
 }
 
-// TestAmbiguousTargets: a target without a leading slash and a host with two ports are 400.
-// Nothing of them reaches a route or an upstream (known bug 67).
+// TestAmbiguousTargets checks that a target without a leading slash, or a host with two ports, gets a 400. Such
+// requests reach no route and no upstream (known bug 67).
 func TestAmbiguousTargets(t *testing.T) {
 	var came atomic.Int64
 	g := start(t, "policies: {p: {"+hour+"}}\nroutes: [{match: {path: /login}, key: [{const: all}], policies: [p]}]", to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -184,8 +182,8 @@ func TestAmbiguousTargets(t *testing.T) {
 	}
 }
 
-// TestNoOtherRequestIsSmuggled: what the gateway counts as one request is one at the
-// upstream, whatever its header says of its length.
+// TestNoOtherRequestIsSmuggled checks that what the gateway counts as one request is one request at the upstream,
+// whatever its header says about its length.
 func TestNoOtherRequestIsSmuggled(t *testing.T) {
 	var came atomic.Int64
 	g := start(t, byUser, to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -218,8 +216,8 @@ func TestNoOtherRequestIsSmuggled(t *testing.T) {
 	}
 }
 
-// TestNoUpgradeButWebsocket: an upstream that speaks HTTP/2 in clear text is not asked to,
-// because the gateway could not see the requests that follow.
+// TestNoUpgradeButWebsocket checks that an upgrade to h2c is not forwarded, because the gateway could not see the
+// requests that follow.
 func TestNoUpgradeButWebsocket(t *testing.T) {
 	g := start(t, byUser, to(t, upstream(t, shows)))
 	got := exchange(t, g.address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n")
@@ -228,8 +226,8 @@ func TestNoUpgradeButWebsocket(t *testing.T) {
 	}
 }
 
-// TestKeysOfAnySize: values beyond 1 KiB are counted under their hash, and parts with the
-// separators of keys make keys of their own.
+// TestKeysOfAnySize checks that values above 1 KiB are counted under their hash, and that parts that contain the
+// separators of keys make distinct keys.
 func TestKeysOfAnySize(t *testing.T) {
 	g := start(t, byUser, to(t, upstream(t, shows)))
 	long := strings.Repeat("k", 4000)
@@ -242,7 +240,7 @@ func TestKeysOfAnySize(t *testing.T) {
 	}
 }
 
-// TestAbsurdCosts cost as much as a request can.
+// TestAbsurdCosts checks that absurd costs count as the maximum cost of a request.
 func TestAbsurdCosts(t *testing.T) {
 	g := start(t, `
 policies: {user: {algorithm: fixed-window, limit: 1000, window: 1h}}
@@ -262,7 +260,7 @@ routes: [{key: [{header: X-User}], cost: {header: X-Cost, max: 100}, policies: [
 	}
 }
 
-// TestSlowHeader: a client that does not finish the header of its request is cut off.
+// TestSlowHeader checks that a client that does not finish its request header is disconnected.
 func TestSlowHeader(t *testing.T) {
 	g := gateway.New(gateway.Config{Logger: discard})
 	defer g.Close()

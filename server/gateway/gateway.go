@@ -1,5 +1,5 @@
-// Package gateway is a reverse proxy whose requests are decided by the routes of the
-// policies file: what passes goes to the upstream of its route.
+// Package gateway is a reverse proxy that decides requests with the routes of the policies file, and forwards allowed
+// ones to the upstream of their route.
 //
 //	gateway.go   the handler, its configuration and its end
 //	exchange.go  a request from its route to the upstream
@@ -8,8 +8,8 @@
 //	headers.go   headers that no route sees and no upstream gets
 //	overload.go  how many requests an upstream has at the same time
 //	path.go      paths that would leave the path of an upstream
-//	forward.go   what the upstream gets
-//	answer.go    what the client gets: the upstream's answer, or a problem
+//	forward.go   the request to the upstream
+//	answer.go    the answer to the client: the upstream's, or a problem
 //	grpc.go      refusals in the words of gRPC
 //	server.go    the server of HTTP, and the transport to the upstreams
 //	body.go      bodies of slow clients
@@ -35,55 +35,52 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// DefaultUpstream is the name of the upstream of requests whose route names none. No
-// upstream of a file has parentheses in its name.
+// DefaultUpstream is the name of the upstream for requests whose route has none. Upstream names in a file have no
+// parentheses.
 const DefaultUpstream = "(default)"
 
-// maxInFlight is how many requests are in the gateway at once, those that wait included.
-// More are answered 503.
+// maxInFlight is the number of requests in the gateway at once, including waiting ones. Further ones get a 503.
 const maxInFlight = 10_000
 
 // Config configures a Gateway.
 type Config struct {
 	// Service has the routes, and decides.
 	Service *service.Service
-	// Upstream gets the requests whose route names no upstream, and, unless DenyUnmatched
-	// is set, those without a route; nil is none.
+	// Upstream gets the requests whose route has no upstream and, unless DenyUnmatched is set, those without a route.
+	// It can be nil.
 	Upstream *route.Upstream
-	// DenyUnmatched answers requests without a route with 404. By default they pass, and
-	// nothing limits them.
+	// DenyUnmatched answers requests without a route with 404. By default they pass without a limit.
 	DenyUnmatched bool
-	// UpstreamTimeout is the longest time from the end of a request until the header of the
-	// upstream's answer; 0 is no bound.
+	// UpstreamTimeout is the longest time from the end of a request until the header of the upstream's answer; 0 sets
+	// no bound.
 	UpstreamTimeout time.Duration
-	// UpstreamCAs may sign the certificates of upstreams; nil stands for those of the system.
+	// UpstreamCAs are the CAs for upstreams' certificates. nil means the system's.
 	UpstreamCAs *x509.CertPool
-	// StallTimeout is how long a client, or an upstream, may take no bytes that are written
-	// to it, and a client send no byte of the body that it has announced.
+	// StallTimeout is how long a client or upstream may accept no bytes written to it, or a client may send no byte
+	// of its announced body.
 	StallTimeout time.Duration
-	// LeastBody is how many bytes of its body a client must send in any 10 s in which the
-	// gateway waits for it; 0 is no bound. Calls of gRPC have none.
+	// LeastBody is the number of bytes of its body that a client must send in any 10 s in which the gateway waits for
+	// it; 0 sets no bound. gRPC calls have no bound.
 	LeastBody int64
-	// Peers is the share that one client address has of the requests in the gateway, and of
-	// those that wait. Requests beyond it are answered 503. The zero value: all.
+	// Peers is the share of requests in the gateway, and of waiting ones, that one client address may take. Requests
+	// beyond it get a 503. The zero value sets no share.
 	Peers peers.Rule
-	// MaxWaiting is how many requests wait at once for the slots that pacers have given
-	// them. More are answered 503.
+	// MaxWaiting is the number of requests that may wait for their slots from pacers. Further ones get a 503.
 	MaxWaiting int
-	// ReadyPath is a path that the gateway answers itself, with its readiness; "" is none.
+	// ReadyPath is a path that the gateway answers itself, with its readiness, or "".
 	ReadyPath string
-	// Logger gets the failures of upstreams.
+	// Logger logs the failures of upstreams.
 	Logger *slog.Logger
 }
 
-// Gateway is a handler that passes requests on. It is safe for concurrent use.
+// Gateway is a handler that forwards requests. It is safe for concurrent use.
 type Gateway struct {
 	config     Config
 	proxy      *httputil.ReverseProxy
 	transports transports
 	ready      http.HandlerFunc
 
-	// base is the context of all requests; end ends it.
+	// base is the parent context of all requests; end cancels it.
 	base     context.Context //nolint:containedctx // the requests' contexts are made of it
 	end      context.CancelFunc
 	requests sync.WaitGroup
@@ -93,7 +90,7 @@ type Gateway struct {
 	unreadWait        time.Duration
 	upstreams         sync.Map // *upstream by name
 	stats             counters
-	failures          lograte.Limit // an upstream that is away fails each request
+	failures          lograte.Limit // an upstream that is away fails every request
 }
 
 // New returns a gateway. Close ends it.
@@ -110,12 +107,11 @@ func New(c Config) *Gateway {
 	return g
 }
 
-// closeTimeout is how long Close waits for requests to end. A client that takes no bytes can
-// hold one up for longer.
+// closeTimeout is how long Close waits for requests to end. A client that accepts no bytes can delay one for longer.
 const closeTimeout = 5 * time.Second
 
-// Close ends all requests, those whose connections have become websockets too, and waits
-// for them. The server accepts no more.
+// Close ends all requests, including those that have become websockets, and waits for them. The server must accept no
+// more.
 func (g *Gateway) Close() {
 	g.end()
 	ended := make(chan struct{})
@@ -132,7 +128,7 @@ func (g *Gateway) Close() {
 	g.transports.closeIdle()
 }
 
-// ServeHTTP decides a request, waits for its slot if it has one, and passes it on.
+// ServeHTTP decides a request, waits for its slot if it has one, and forwards it.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.Add(1)
 	defer g.requests.Done()

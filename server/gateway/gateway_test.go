@@ -37,7 +37,7 @@ type running struct {
 	client  *http.Client
 }
 
-// start runs a gateway by a policies file. set changes its configuration.
+// start runs a gateway with a policies file. set changes its configuration.
 func start(t testing.TB, file string, set func(*gateway.Config)) *running {
 	t.Helper()
 	limiter := headgate.New()
@@ -96,7 +96,7 @@ func to(t testing.TB, url string) func(*gateway.Config) {
 	return func(c *gateway.Config) { c.Upstream = u }
 }
 
-// answer is an answer that was read to its end.
+// answer is an answer that was read completely.
 type answer struct {
 	status int
 	header http.Header
@@ -131,7 +131,7 @@ func (r *running) do(request *http.Request) answer {
 	return answer{response.StatusCode, response.Header, string(body), err}
 }
 
-// remaining returns what a key has left.
+// remaining returns how many units a key has left.
 func (r *running) remaining(policy, key string) int64 { return r.peek(policy, key).Remaining }
 
 func (r *running) peek(policy, key string) headgate.Decision {
@@ -144,7 +144,7 @@ func (r *running) peek(policy, key string) headgate.Decision {
 	return responses[0].Decision
 }
 
-// until waits until something is true.
+// until waits until a condition is true.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -158,8 +158,8 @@ var discard = slog.New(slog.DiscardHandler)
 
 const hour = "algorithm: fixed-window, limit: 3, window: 1h"
 
-// TestRoutesDecideAndChooseTheUpstream: requests go to the upstream of their route, and the
-// answers have the headers of its policy.
+// TestRoutesDecideAndChooseTheUpstream checks that requests go to the upstream of their route, and that answers have
+// the headers of its policy.
 func TestRoutesDecideAndChooseTheUpstream(t *testing.T) {
 	seen := make(chan *http.Request, 100)
 	users := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -226,7 +226,7 @@ routes:
 	}
 }
 
-// TestRequestsThatMayNotPass do not reach the upstream.
+// TestRequestsThatMayNotPass checks that these requests do not reach the upstream.
 func TestRequestsThatMayNotPass(t *testing.T) {
 	rest := upstream(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the upstream got %s %s", r.Method, r.URL) })
 	file := `
@@ -276,7 +276,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (away) Close() error { return nil }
 
-// TestFailureModes: a decision that is not known is 503, or the request passes.
+// TestFailureModes checks that without a decision the answer is a 503, or the request passes.
 func TestFailureModes(t *testing.T) {
 	rest := upstream(t, func(http.ResponseWriter, *http.Request) {})
 	limiter := headgate.New(headgate.WithStore(away{}))

@@ -11,15 +11,13 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// isGRPC reports whether the client of a request speaks gRPC. A client of gRPC-Web reads
-// the status of HTTP.
+// isGRPC reports whether the client of a request speaks gRPC. gRPC-Web clients read the HTTP status.
 func isGRPC(r *http.Request) bool {
 	rest, ok := strings.CutPrefix(r.Header.Get("Content-Type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
-// writeGRPC answers a call with a status of gRPC and no message. A client of gRPC would make
-// of 429 that the service is unavailable.
+// writeGRPC answers a call with a gRPC status and no message. A gRPC client would read 429 as an unavailable service.
 func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	message := p.Detail
 	if len(p.Violated) > 0 {
@@ -32,8 +30,8 @@ func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// codeOf returns what the specification of gRPC makes of a status of HTTP, but for a rate limit, which is a
-// quota, and for a call that lacks its key, which is no fault of a server.
+// codeOf maps an HTTP status as the gRPC specification does, except for a rate limit, which is a quota, and for a
+// call that lacks its key, which is not the server's fault.
 func codeOf(status int) codes.Code {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -53,7 +51,7 @@ func codeOf(status int) codes.Code {
 	}
 }
 
-// escape writes a message as the specification of gRPC wants it in a header.
+// escape encodes a message for a header, following the gRPC specification.
 func escape(message string) string {
 	var b strings.Builder
 	for _, c := range []byte(message) {

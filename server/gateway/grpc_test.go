@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// calls limits each method of gRPC, and counts the three of them together.
+// calls limits each gRPC method, and the three of them together.
 const calls = `
 policies: {calls: {algorithm: fixed-window, limit: 3, window: 1h}, none: {algorithm: fixed-window, limit: 1, window: 1h}}
 routes:
@@ -31,7 +31,7 @@ routes:
     policies: [calls]
 `
 
-// grpcServer starts a server of gRPC in clear text, with health and reflection.
+// grpcServer starts a cleartext gRPC server with health and reflection.
 func grpcServer(t *testing.T) string {
 	t.Helper()
 	s := grpc.NewServer()
@@ -47,8 +47,8 @@ func grpcServer(t *testing.T) string {
 	return "h2c://" + l.Addr().String()
 }
 
-// TestGRPC: calls of one message and streams in both directions pass to an upstream that
-// speaks HTTP/2 in clear text, and a refusal is a status of gRPC.
+// TestGRPC checks that unary calls and streams in both directions pass to a cleartext HTTP/2 upstream, and that a
+// denial is a gRPC status.
 func TestGRPC(t *testing.T) {
 	g := start(t, calls, to(t, grpcServer(t)))
 	client, err := grpc.NewClient(g.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -95,7 +95,7 @@ func converse(t *testing.T, client *grpc.ClientConn) {
 	}
 }
 
-// watch reads the first message of a stream that does not end.
+// watch reads the first message of an endless stream.
 func watch(t *testing.T, checks healthpb.HealthClient) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -109,8 +109,8 @@ func watch(t *testing.T, checks healthpb.HealthClient) {
 	}
 }
 
-// TestGRPCWithoutUpstream: each refusal of the gateway has the code that the specification
-// of gRPC gives to its status. A client of gRPC-Web reads the status of HTTP.
+// TestGRPCWithoutUpstream checks that each rejection by the gateway has the code that the gRPC specification assigns
+// to its HTTP status. A gRPC-Web client reads the HTTP status.
 func TestGRPCWithoutUpstream(t *testing.T) {
 	g := start(t, "policies: {a: 1/s}\nroutes: [{match: {path: /limited}, key: [{header: X-User}], policies: [a]}]", func(c *gateway.Config) {
 		to(t, "h2c://127.0.0.1:1")(c)
@@ -136,7 +136,7 @@ func TestGRPCWithoutUpstream(t *testing.T) {
 	}
 }
 
-// TestClearHTTP2: an h2c upstream gets HTTP/2 from clients of HTTP/1.1 too, and no websocket.
+// TestClearHTTP2 checks that an h2c upstream gets HTTP/2 even from HTTP/1.1 clients, and no websocket.
 func TestClearHTTP2(t *testing.T) {
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Proto + r.URL.Path)) }), Protocols: new(http.Protocols)}
 	s.Protocols.SetUnencryptedHTTP2(true)

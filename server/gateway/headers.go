@@ -9,17 +9,16 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// hopByHop are the headers that end at the gateway, besides Connection, Upgrade and Te.
+// hopByHop are the hop-by-hop headers besides Connection, Upgrade and Te.
 var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Trailer", "Transfer-Encoding"}
 
-// dropHopByHop removes the headers that are for this hop, and those that Connection names. The
-// upstream does not get them, so no route may see them: a client could otherwise be charged
-// on a key that the upstream never sees. Of Connection, Upgrade and Te only the hand-shake of a
-// websocket and "trailers" stay: behind an Upgrade to h2c the connection would carry requests that
-// nothing limits.
+// dropHopByHop removes hop-by-hop headers, and those named by Connection. The upstream does not get them, so no route
+// may see them: a client could otherwise be charged on a key that the upstream never sees. Of Connection, Upgrade and
+// Te only a websocket's handshake and "trailers" stay: after an Upgrade to h2c the connection would carry unlimited
+// requests.
 //
-// A trusted proxy passes on its client's Connection. So the headers that the proxy itself
-// wrote stay (known bug 68, Traefik's CVE-2024-45410).
+// A trusted proxy forwards its client's Connection, so headers written by the proxy itself stay (known bug 68,
+// Traefik's CVE-2024-45410).
 func dropHopByHop(h http.Header) {
 	connection := h["Connection"]
 	websocket := httpguts.HeaderValuesContainsToken(connection, "upgrade") && isWebsocket(h["Upgrade"])
@@ -53,10 +52,9 @@ func isWebsocket(upgrade []string) bool {
 	return len(upgrade) == 1 && strings.EqualFold(strings.TrimSpace(upgrade[0]), "websocket")
 }
 
-// dropForged removes the headers by which proxies describe a request, unless a trusted proxy
-// sent it. Some applications believe them. Names with underscores are always removed: CGI and
-// WSGI give applications both spellings under one name, and no proxy writes the one with
-// underscores.
+// dropForged removes the headers in which proxies describe a request, unless a trusted proxy sent it, because some
+// applications trust them. Names with underscores are always removed: CGI and WSGI merge both spellings under one
+// name, and no proxy writes the one with underscores.
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := name
@@ -69,7 +67,7 @@ func dropForged(h http.Header, trusted bool) {
 	}
 }
 
-// describes reports whether proxies describe their client or its request in a header.
+// describes reports whether proxies use a header to describe their client or its request.
 func describes(name string) bool {
 	return slices.ContainsFunc(describingPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) || slices.Contains(describing, name)
 }
@@ -82,8 +80,7 @@ var describing = []string{
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }
 
-// isProxys reports whether proxies write a header: about the client, the trace or the id of a
-// request.
+// isProxys reports whether proxies write a header: about the client, the trace or the id of a request.
 func isProxys(name string) bool {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	return strings.HasPrefix(name, "X-B3-") || slices.Contains(tracing, name) || describes(name)

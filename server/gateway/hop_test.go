@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHeadersThatProxiesWriteOfAnybody: no spelling of a forwarding header of an untrusted peer
-// reaches the upstream, and no key is made of one.
+// TestHeadersThatProxiesWriteOfAnybody checks that no spelling of a forwarding header from an untrusted peer reaches
+// the upstream or a key.
 func TestHeadersThatProxiesWriteOfAnybody(t *testing.T) {
 	file := "policies: {user: {" + hour + "}}\nroutes: [{match: {path: /key}, key: [{header: CF-Connecting-IP}], policies: [user]}]\n"
 	g := start(t, "trusted_proxies: []\n"+file, to(t, upstream(t, shows)))
@@ -36,7 +36,7 @@ func TestHeadersThatProxiesWriteOfAnybody(t *testing.T) {
 	for _, name := range names {
 		want := "203.0.113.7"
 		if strings.Contains(name, "_") {
-			want = "" // no proxy writes it: it is its client's
+			want = "" // no proxy writes it, so it comes from the client
 		}
 		if at := line(got.body, http.CanonicalHeaderKey(name)); at != want {
 			t.Errorf("of a trusted proxy %s: %q, want %q", name, at, want)
@@ -44,7 +44,7 @@ func TestHeadersThatProxiesWriteOfAnybody(t *testing.T) {
 	}
 }
 
-// TestKeysAreOfHeadersThatTheUpstreamGets: a hop-by-hop header is no part of a key.
+// TestKeysAreOfHeadersThatTheUpstreamGets checks that hop-by-hop headers are not used in keys.
 func TestKeysAreOfHeadersThatTheUpstreamGets(t *testing.T) {
 	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Upgrade"} {
 		file := "policies: {user: {" + hour + "}}\nroutes: [{key: [{header: " + name + "}], policies: [user]}]\n"
@@ -56,7 +56,7 @@ func TestKeysAreOfHeadersThatTheUpstreamGets(t *testing.T) {
 	}
 }
 
-// TestPathStaysUnderTheUpstream: no spelling of dot segments leaves the path of an upstream.
+// TestPathStaysUnderTheUpstream checks that no spelling of dot segments escapes from an upstream's path.
 func TestPathStaysUnderTheUpstream(t *testing.T) {
 	below := start(t, byUser, to(t, upstream(t, shows)+"/base"))
 	top := start(t, byUser, to(t, upstream(t, shows)))

@@ -24,7 +24,7 @@ func series(t *testing.T, m *metrics.Metrics) (n int) {
 	return n
 }
 
-// TestMetricsAreBounded: 10 000 keys, hosts, methods and paths make no series of their own.
+// TestMetricsAreBounded checks that 10 000 keys, hosts, methods and paths add no series.
 func TestMetricsAreBounded(t *testing.T) {
 	m := metrics.New("test")
 	limiter := headgate.New()

@@ -8,11 +8,11 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// acquire takes a permit of an upstream that bounds its requests, before anything is charged. If too many are in flight
-// there, the request has its answer.
+// acquire takes a permit of an upstream that bounds its requests, before anything is charged. If too many are in
+// flight there, it answers the request.
 func (e *exchange) acquire(w http.ResponseWriter) bool {
 	l := e.upstream.limiter.Load()
-	if l == nil { // nothing bounds them
+	if l == nil { // no bound
 		return true
 	}
 	var ok bool
@@ -35,7 +35,7 @@ func (e *exchange) release(o adaptive.Outcome) {
 	e.permit = nil
 }
 
-// ended notes how the upstream answered a request that has a permit.
+// ended records how the upstream answered a request with a permit.
 func (e *exchange) ended(status int) {
 	e.permit.Answered()
 	if e.outcome = adaptive.Done; httplimit.Overloaded(status) {
@@ -43,7 +43,7 @@ func (e *exchange) ended(status int) {
 	}
 }
 
-// bound gives the upstream the limiter of its settings. Where these change, requests in flight stay counted.
+// bound sets the upstream's limiter to match its settings. If the settings change, requests in flight stay counted.
 func (u *upstream) bound() {
 	now, before := u.InFlight, u.settings.Swap(u.InFlight)
 	l := u.limiter.Load()

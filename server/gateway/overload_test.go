@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestOverloadedUpstream: requests beyond those that an upstream may have are answered 503 and charged nothing; one
-// that a pacer delays is not at the upstream while it waits.
+// TestOverloadedUpstream checks that requests beyond an upstream's limit get a 503 and are not charged, and that a
+// request delayed by a pacer does not count as being at the upstream.
 func TestOverloadedUpstream(t *testing.T) {
 	inside, leave := make(chan bool), make(chan bool)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,9 +8,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// wait returns true when the slot that a pacer has given a request has come. A client that
-// goes away before gives its place back, and so does a request that finds as many waiting
-// as may wait.
+// wait returns true at the slot that a pacer has given a request. The place is given back if the client leaves
+// earlier, or if the maximum number of requests already waits.
 func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
 	place, ok := g.queue(w, e, delay)
 	if !ok {
@@ -26,13 +25,13 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 	case <-e.Done():
 		g.stats.left.Add(1)
 		g.undo(e)
-		// Only a client of a gateway that ends is still there to read this.
+		// Only clients of a stopping gateway are still there to read this.
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
 		return false
 	}
 }
 
-// undo gives back what a request was charged, once.
+// undo gives back the charge of a request, once.
 func (g *Gateway) undo(e *exchange) {
 	charged := e.responses[0].Charged
 	if charged == nil {

@@ -19,8 +19,7 @@ routes:
   - {match: {path: /slow}, key: [{const: all}], policies: [slow, day]}
 `
 
-// TestPacerDelaysInsteadOfRefusing: requests reach the upstream one after another, at the
-// rate.
+// TestPacerDelaysInsteadOfRefusing checks that requests reach the upstream one after another, at the rate.
 func TestPacerDelaysInsteadOfRefusing(t *testing.T) {
 	var mu sync.Mutex
 	var came []time.Time
@@ -47,7 +46,8 @@ func TestPacerDelaysInsteadOfRefusing(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesGivesItsPlaceBack: also its units of limits that do not delay.
+// TestClientThatLeavesGivesItsPlaceBack checks that a client that disconnects while it waits frees its place, and
+// that its units of limits that do not delay are returned too.
 func TestClientThatLeavesGivesItsPlaceBack(t *testing.T) {
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	if got := g.send("GET", "/slow"); got.status != 200 {
@@ -79,7 +79,7 @@ func TestClientThatLeavesGivesItsPlaceBack(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded: requests beyond it are answered 503, and give their units back.
+// TestQueueIsBounded checks that requests beyond the queue get a 503, and their units are returned.
 func TestQueueIsBounded(t *testing.T) {
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {}))
 	g := start(t, paced, func(c *gateway.Config) { set(c); c.MaxWaiting = 0 })
@@ -97,8 +97,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWaiting: a gateway that ends answers the requests that wait, and gives their
-// units back.
+// TestCloseEndsWaiting checks that a gateway that closes answers the waiting requests, and returns their units.
 func TestCloseEndsWaiting(t *testing.T) {
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	g.send("GET", "/slow")
@@ -111,8 +110,8 @@ func TestCloseEndsWaiting(t *testing.T) {
 	}
 }
 
-// TestRequestsAtOnceAreBounded: one more is answered 503 and charged nothing, and the next
-// one passes when another has ended.
+// TestRequestsAtOnceAreBounded checks that one more request gets a 503 and is not charged, and that the next one
+// passes when another has ended.
 func TestRequestsAtOnceAreBounded(t *testing.T) {
 	came, release := make(chan struct{}), make(chan struct{})
 	g := start(t, all, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {

@@ -29,13 +29,13 @@ func (r *running) left(t testing.TB, want int64, when string) {
 	}
 }
 
-// TestUpstreamThatIsAway: 502; the units stay spent unless the route says otherwise.
+// TestUpstreamThatIsAway checks for a 502. The units stay spent unless the route says otherwise.
 func TestUpstreamThatIsAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // no server listens there now
+	l.Close() // now nothing listens at the address
 	g := start(t, refunding, to(t, "http://"+l.Addr().String()))
 	for range 5 {
 		got := g.send("GET", "/refund")
@@ -57,8 +57,7 @@ func TestUpstreamThatIsAway(t *testing.T) {
 	}
 }
 
-// dies is an upstream that ends each connection after it has read a request and written
-// what a function returns.
+// dies is an upstream that closes each connection after it has read a request and written the result of a function.
 func dies(t testing.TB, write func(request string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -83,14 +82,13 @@ func dies(t testing.TB, write func(request string) string) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestUpstreamThatDies: before its header, the units come back once, also if the transport
-// has tried twice. After its header they stay spent, and the client sees that the body is
-// not whole.
+// TestUpstreamThatDies checks that before the response header the units are returned once, even if the transport has
+// tried twice, and that after it they stay spent and the client sees a truncated body.
 func TestUpstreamThatDies(t *testing.T) {
 	var written atomic.Value
 	written.Store("")
 	g := start(t, refunding, to(t, dies(t, func(string) string { return written.Load().(string) })))
-	g.client.Transport = &http.Transport{DisableKeepAlives: true} // on a connection that was used it would try again
+	g.client.Transport = &http.Transport{DisableKeepAlives: true} // on a reused connection it would retry
 	for _, c := range []struct {
 		written string
 		status  int
@@ -116,8 +114,8 @@ func TestUpstreamThatDies(t *testing.T) {
 	}
 }
 
-// TestUpgradeThatFails: the header of the upstream's answer has come, so the units stay spent
-// although the answer is 502.
+// TestUpgradeThatFails checks that the units stay spent although the answer is a 502, because the upstream's response
+// header had arrived.
 func TestUpgradeThatFails(t *testing.T) {
 	g := start(t, refunding, to(t, dies(t, func(string) string {
 		return "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"
@@ -132,7 +130,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	}
 }
 
-// TestSlowUpstream: 504 after the timeout, and the route's refund.
+// TestSlowUpstream checks for a 504 after the timeout, and the route's refund.
 func TestSlowUpstream(t *testing.T) {
 	release := make(chan struct{})
 	url := upstream(t, func(http.ResponseWriter, *http.Request) { <-release })
@@ -148,7 +146,8 @@ func TestSlowUpstream(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesPays: otherwise it could ask for nothing, again and again.
+// TestClientThatLeavesPays checks that a client that disconnects is still charged. Otherwise it could send requests
+// for free, again and again.
 func TestClientThatLeavesPays(t *testing.T) {
 	came := make(chan struct{}, 1)
 	g := start(t, refunding, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -172,8 +171,8 @@ func TestClientThatLeavesPays(t *testing.T) {
 	}
 }
 
-// TestBodyThatStops: a client that does not send the body that it has announced is answered
-// 408, or 400 if the body is malformed; the upstream is not to blame.
+// TestBodyThatStops checks that a client that does not send its announced body gets a 408, or a 400 if the body is
+// malformed, and that the upstream is not blamed.
 func TestBodyThatStops(t *testing.T) {
 	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 100 * time.Millisecond })
@@ -190,8 +189,8 @@ func TestBodyThatStops(t *testing.T) {
 	}
 }
 
-// TestSlowBodyThatComes is not cut off: the stall timeout is for each read, and not for the
-// answer after the body.
+// TestSlowBodyThatComes checks that it is not cut off: the stall timeout applies to each read, and not to the answer
+// after the body.
 func TestSlowBodyThatComes(t *testing.T) {
 	set := to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -207,7 +206,7 @@ func TestSlowBodyThatComes(t *testing.T) {
 		body, writer := io.Pipe()
 		go func() {
 			for range 5 {
-				time.Sleep(400 * time.Millisecond) // together also longer
+				time.Sleep(400 * time.Millisecond) // in total also longer
 				_, _ = io.WriteString(writer, "x")
 			}
 			writer.Close()
@@ -220,7 +219,7 @@ func TestSlowBodyThatComes(t *testing.T) {
 	}
 }
 
-// TestClientThatDoesNotRead is cut off, and its upstream's connection is closed.
+// TestClientThatDoesNotRead checks that it is disconnected, and that its upstream connection is closed.
 func TestClientThatDoesNotRead(t *testing.T) {
 	ended := make(chan struct{})
 	set := to(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {

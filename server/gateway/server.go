@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// The bounds of connections.
+// Bounds of connections.
 const (
-	// maxHeaderBytes bounds the header of a request, and that of an upstream's answer.
+	// maxHeaderBytes bounds the headers of a request and of an upstream's answer.
 	maxHeaderBytes = 64 << 10
-	// headerTimeout is how long a client has for the header of a request.
+	// headerTimeout is how long a client has to send the header of a request.
 	headerTimeout = 10 * time.Second
-	// idleTimeout is how long a client's connection may be without a request. That to an
-	// upstream is closed earlier than most servers close theirs.
+	// idleTimeout is how long a client's connection may be idle. Connections to upstreams are closed earlier than
+	// most servers close theirs.
 	idleTimeout         = 2 * time.Minute
 	upstreamIdleTimeout = 50 * time.Second
-	// dialTimeout bounds the connection to an upstream, and its TLS handshake.
+	// dialTimeout bounds connecting to an upstream, including its TLS handshake.
 	dialTimeout = 5 * time.Second
-	// maxIdlePerUpstream is how many connections to an upstream stay open without a request.
+	// maxIdlePerUpstream is the number of idle connections kept for an upstream.
 	maxIdlePerUpstream = 512
-	// maxStreams is how many requests an HTTP/2 connection of a client may have at once.
+	// maxStreams is the number of concurrent requests on a client's HTTP/2 connection.
 	maxStreams = 250
 )
 
-// Server returns the server of the gateway: HTTP/1.1, and HTTP/2 with TLS and in clear
-// text. Bodies have no bound in size or time, because they are passed on as they come; a
-// client that stops sending or reading, or sends a body too slowly, is cut off.
+// Server returns the server of the gateway: HTTP/1.1, and HTTP/2 with TLS and in clear text. Bodies have no bound in
+// size or time, because they are forwarded as they arrive. A client that stops sending or reading, or sends a body
+// too slowly, is cut off.
 func (g *Gateway) Server(logger *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler: g, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
@@ -45,8 +45,7 @@ func (g *Gateway) Server(logger *slog.Logger) *http.Server {
 
 // transports carry requests to the upstreams.
 type transports struct {
-	// negotiated speaks HTTP/1.1, and over TLS HTTP/2 where the upstream offers it; clear
-	// speaks HTTP/2 in clear text.
+	// negotiated speaks HTTP/1.1, or HTTP/2 over TLS if the upstream offers it; clear speaks HTTP/2 in clear text.
 	negotiated, clear *http.Transport
 }
 
@@ -70,8 +69,8 @@ func (t transports) closeIdle() {
 	t.clear.CloseIdleConnections()
 }
 
-// newTransport returns a transport that changes nothing of a request or an answer: no
-// compression, and no proxy of the environment.
+// newTransport returns a transport that does not change requests or answers: no compression, and no proxy from the
+// environment.
 func newTransport(c *Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &http.Transport{

@@ -9,13 +9,12 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// enterAgain is the Retry-After of requests for which the gateway has no room: most requests end
-// within a second.
+// enterAgain is the Retry-After of requests for which the gateway has no room, because most requests end within a
+// second.
 const enterAgain = time.Second
 
-// enter counts a request that comes in. If there is no room for it, it has its answer. One client
-// could otherwise fill the gateway with 43 connections of HTTP/2, and open as many connections to an
-// upstream (known bug 70).
+// enter counts an incoming request, or answers it if there is no room. Without a share, one client could fill the
+// gateway with 43 HTTP/2 connections, and open as many connections to an upstream (known bug 70).
 func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) {
 	place, verdict := g.inFlight.Take(e.client)
 	switch verdict {
@@ -31,8 +30,8 @@ func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) 
 	return place, false
 }
 
-// queue counts a request that waits until its slot. If there is no room for it, it gives its units
-// back and has its answer.
+// queue counts a request that waits for its slot. If there is no room for it, it gives the units back and answers the
+// request.
 func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration) (peers.Place, bool) {
 	place, verdict := g.waiting.Take(e.client)
 	if verdict == peers.Granted {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// half gives a client address half of each bound.
+// half gives a client address half of each limit.
 func half(c *gateway.Config) {
 	c.Peers = peers.Rule{Percent: 50, Exempt: c.Service.Proxies().Trusts}
 }
@@ -21,9 +21,8 @@ policies: {all: 1000/s}
 routes: [{key: [{const: all}], policies: [all]}]
 `
 
-// TestOneClientLeavesRoom (known bug 70): requests beyond a client's share are answered 503, over one
-// connection or many. The client is the address that a trusted proxy names, or else the peer. A request of
-// the proxy itself has no share.
+// TestOneClientLeavesRoom (known bug 70): requests beyond a client's share get a 503, over one connection or many.
+// The client is the address named by a trusted proxy, or else the peer. Requests of the proxy itself have no share.
 func TestOneClientLeavesRoom(t *testing.T) {
 	clear := &http.Transport{Protocols: new(http.Protocols)}
 	clear.Protocols.SetUnencryptedHTTP2(true)
@@ -80,7 +79,8 @@ func TestOneClientLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestForwardedClientsOfAnybodyShare: who is no trusted proxy has one share, whatever clients it names.
+// TestForwardedClientsOfAnybodyShare checks that a peer that is not a trusted proxy has one share, whatever clients
+// it names.
 func TestForwardedClientsOfAnybodyShare(t *testing.T) {
 	came, release := make(chan struct{}, 20), make(chan struct{})
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {
@@ -103,8 +103,8 @@ func TestForwardedClientsOfAnybodyShare(t *testing.T) {
 	}
 }
 
-// TestOneClientLeavesWaitingPlaces (known bug 70): a client's requests beyond its share of the waiting places
-// are answered 503 and give their units back, and another client's still wait.
+// TestOneClientLeavesWaitingPlaces (known bug 70): a client's requests beyond its share of the waiting slots get a
+// 503 and their units are returned, while another client's requests can still wait.
 func TestOneClientLeavesWaitingPlaces(t *testing.T) {
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {}))
 	g := start(t, `

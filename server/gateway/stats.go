@@ -84,20 +84,20 @@ func (g *Gateway) keep(u *route.Upstream) {
 
 // Stats are the counts of a gateway.
 type Stats struct {
-	// InFlight and Waiting are the requests at this moment.
+	// InFlight and Waiting are the current numbers of requests.
 	InFlight, Waiting int64
-	// Full are requests beyond the most that can be in flight.
+	// Full counts requests beyond the maximum in flight.
 	Full uint64
-	// InFlightOver and WaitingOver are requests beyond their client's share of those in flight,
-	// and of those that wait.
+	// InFlightOver and WaitingOver count requests beyond their client's share of those in flight, and of those
+	// waiting.
 	InFlightOver, WaitingOver uint64
-	// Waited, Left and QueueFull are the ends of delayed requests: the slot has come, the
-	// client has gone away, or too many were waiting, in all or of one client.
+	// Waited, Left and QueueFull count how delayed requests ended: the slot came, the client left, or too many were
+	// waiting, in total or of one client.
 	Waited, Left, QueueFull uint64
-	// Undone and UndoFailed are requests whose units were given back, and those for which
-	// the store did not do it.
+	// Undone and UndoFailed count requests whose units were given back, and those for which the store failed to do
+	// so.
 	Undone, UndoFailed uint64
-	// UnmatchedPassed and UnmatchedDenied are requests without a route.
+	// UnmatchedPassed and UnmatchedDenied count requests without a route.
 	UnmatchedPassed, UnmatchedDenied uint64
 	// Upstreams are sorted by name.
 	Upstreams []UpstreamStats
@@ -106,14 +106,14 @@ type Stats struct {
 // UpstreamStats are the counts of one upstream.
 type UpstreamStats struct {
 	Name string
-	// Answers are those of the upstream by the first digit of their status.
+	// Answers counts the upstream's answers by the first digit of their status.
 	Answers [6]uint64
-	// Away and Slow are requests that were answered 502 and 504.
+	// Away and Slow count requests answered with 502 and 504.
 	Away, Slow uint64
-	// ClientGone are requests that the client ended before the upstream answered.
+	// ClientGone counts requests that the client ended before the upstream answered.
 	ClientGone uint64
-	// Overloaded are requests that were answered 503 because too many were in flight at the upstream. Limit is how many may be, and 0
-	// if nothing bounds them.
+	// Overloaded counts requests answered with 503 because too many were in flight at the upstream. Limit is the
+	// current bound, or 0 if there is none.
 	Overloaded uint64
 	Limit      int
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// authorizer answers Envoy's external authorization by the routes of the policies file.
+// authorizer answers Envoy's external authorization with the routes of the policies file.
 type authorizer struct {
 	auth.UnimplementedAuthorizationServer
 
@@ -32,8 +32,8 @@ type authorizer struct {
 	deadline time.Duration
 }
 
-// Check decides one request. A decision that is not known is an error of gRPC: Envoy's
-// failure_mode_allow then decides.
+// Check decides one request. If the decision is not known it returns a gRPC error, and Envoy's failure_mode_allow
+// decides.
 func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth.CheckResponse, error) {
 	if !a.trusts(ctx) {
 		return nil, status.Error(codes.PermissionDenied, "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback")
@@ -66,8 +66,8 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	}
 }
 
-// trusts reports whether the caller may describe requests: it is on a socket of this
-// machine, or its address is that of a trusted proxy.
+// trusts reports whether the caller may describe requests: it is on a socket of this machine, or its address is a
+// trusted proxy's.
 func (a *authorizer) trusts(ctx context.Context) bool {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -76,7 +76,7 @@ func (a *authorizer) trusts(ctx context.Context) bool {
 	return peers.IsSocket(p.Addr) || a.service.Proxies().Trusts(peers.Peer(p.Addr))
 }
 
-// requestOf returns what Envoy says of a request; ok is false if it says nothing.
+// requestOf returns the request described by Envoy; ok is false if there is none.
 func requestOf(check *auth.CheckRequest) (r route.Request, ok bool) {
 	attributes := check.GetAttributes()
 	sent := attributes.GetRequest().GetHttp()
@@ -89,7 +89,7 @@ func requestOf(check *auth.CheckRequest) (r route.Request, ok bool) {
 			r.Header.Add(name, value)
 		}
 	}
-	for _, h := range sent.GetHeaderMap().GetHeaders() { // in place of Headers with encode_raw_headers
+	for _, h := range sent.GetHeaderMap().GetHeaders() { // used instead of Headers with encode_raw_headers
 		if value := h.GetValue() + string(h.GetRawValue()); !strings.HasPrefix(h.GetKey(), ":") {
 			r.Header.Add(h.GetKey(), value)
 		}
@@ -128,7 +128,7 @@ func options(h http.Header) (all []*core.HeaderValueOption) {
 	return all
 }
 
-// option sets a header in place of one that the upstream sent.
+// option sets a header, replacing one sent by the upstream.
 func option(name, value string) *core.HeaderValueOption {
 	return &core.HeaderValueOption{Header: &core.HeaderValue{Key: name, Value: value}, AppendAction: core.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD}
 }

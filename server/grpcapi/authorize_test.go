@@ -23,7 +23,7 @@ routes:
   - {match: {path: /plan}, key: [{header: X-Plan}], policies: [user]}
 `
 
-// authorizing starts a server with the routes. trusted are the proxies of the file.
+// authorizing starts a server with the routes. trusted are the proxies in the file.
 func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headgate.Limiter) {
 	t.Helper()
 	config, err := policy.Parse("test.yaml", []byte(routes+trusted))
@@ -37,7 +37,7 @@ func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headg
 	return auth.NewAuthorizationClient(connected(t, New(Config{Authorize: decider}))), limiter
 }
 
-// check is what Envoy sends for a request.
+// check is Envoy's message for a request.
 func check(method, host, path, source string, headers map[string]string) *auth.CheckRequest {
 	return &auth.CheckRequest{Attributes: &auth.AttributeContext{
 		Source: &auth.AttributeContext_Peer{Address: &core.Address{Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{Address: source}}}},
@@ -47,7 +47,7 @@ func check(method, host, path, source string, headers map[string]string) *auth.C
 	}}
 }
 
-// headersOf writes the headers of an answer on one line.
+// headersOf formats the headers of an answer on one line.
 func headersOf(options []*core.HeaderValueOption) string {
 	var b strings.Builder
 	for _, o := range options {
@@ -56,7 +56,7 @@ func headersOf(options []*core.HeaderValueOption) string {
 	return b.String()
 }
 
-// TestCheck: requests as Envoy describes them are decided by the routes.
+// TestCheck checks that requests as described by Envoy are decided by the routes.
 func TestCheck(t *testing.T) {
 	client, limiter := authorizing(t, "trusted_proxies: [127.0.0.0/8, 10.0.0.0/8]")
 	users := func(source string, headers map[string]string) *auth.CheckResponse {
@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v, want %s", r, want)
 		}
 	}
-	r := users("203.0.113.7", map[string]string{"x-forwarded-for": "198.51.100.1"}) // a client's own claim
+	r := users("203.0.113.7", map[string]string{"x-forwarded-for": "198.51.100.1"}) // a header sent by a client
 	refused := r.GetDeniedResponse()
 	if r.Status.Code == int32(codes.OK) || refused.Status.Code != 429 || !strings.Contains(refused.Body, `"violated-policies":["user"]`) || !strings.Contains(headersOf(refused.Headers), "Retry-After: ") {
 		t.Errorf("%v", r)
@@ -104,8 +104,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckInAClass: the class of a call is that of Envoy's context extensions, and that of the route comes before it.
-// A header of a client names none.
+// TestCheckInAClass checks that the class of a call comes from Envoy's context extensions, unless the route sets one.
+// A client's header cannot set it.
 func TestCheckInAClass(t *testing.T) {
 	client, _ := authorizing(t, `
   - {match: {path: /batch}, key: [{header: X-User}], policies: [shared], class: batch}
@@ -127,7 +127,7 @@ func TestCheckInAClass(t *testing.T) {
 	}
 }
 
-// TestCheckTrustsProxiesOnly: a caller that is no trusted proxy describes nothing.
+// TestCheckTrustsProxiesOnly checks that descriptions by a caller that is not a trusted proxy are ignored.
 func TestCheckTrustsProxiesOnly(t *testing.T) {
 	client, _ := authorizing(t, "trusted_proxies: [10.0.0.0/8]")
 	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); status.Code(err) != codes.PermissionDenied {

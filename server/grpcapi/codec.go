@@ -8,14 +8,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// bounded is a message that is decoded only if it is not longer than it may be.
+// bounded is a message that is decoded only up to a maximum length.
 type bounded struct {
 	message any
 	most    int
-	err     error // of a longer message, once it has come
+	err     error // set if the message was longer
 }
 
-// codec is that of protocol buffers, for bounded messages too.
+// codec is the protocol buffers codec, with support for bounded messages.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
@@ -28,7 +28,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 	}
 	if n := data.Len(); n > in.most {
 		in.err = status.Errorf(codes.ResourceExhausted, "the message has %d bytes; accepted: up to %d without a secret", n, in.most)
-		return nil // gRPC would make codes.Internal of an error
+		return nil // gRPC would turn an error into codes.Internal
 	}
 	return c.CodecV2.Unmarshal(data, in.message)
 }

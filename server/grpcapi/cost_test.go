@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// asBytes is a codec of messages that are bytes already.
+// asBytes is a codec for messages that are already bytes.
 type asBytes struct{}
 
 func (asBytes) Marshal(v any) (mem.BufferSlice, error) {
@@ -31,12 +31,12 @@ func (asBytes) Marshal(v any) (mem.BufferSlice, error) {
 func (asBytes) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (asBytes) Name() string                         { return "proto" }
 
-// field is a field of a message with a length.
+// field is a length-delimited field of a message.
 func field(number protowire.Number, value string) string {
 	return string(protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), value))
 }
 
-// manyRules serves a rule whose statistics have the values of requests.
+// manyRules serves a rule whose statistics contain the values of requests.
 func manyRules(t testing.TB) *envoy.Service {
 	t.Helper()
 	limiter := headgate.New()
@@ -48,11 +48,11 @@ func manyRules(t testing.TB) *envoy.Service {
 	return rules
 }
 
-// frames is the number of bytes around a message: the frames of a call, its header compressed.
+// frames is the number of bytes around a message: the frames of a call, and its compressed header.
 const frames = 64
 
-// TestCostOfMessages (known bug 69): a byte of a message costs at most costtest.Most times a byte of a plain
-// request of Envoy.
+// TestCostOfMessages (known bug 69): a byte of a message costs at most costtest.Most times as much as a byte of
+// Envoy's plain request.
 func TestCostOfMessages(t *testing.T) {
 	routes, err := policy.Parse("p.yaml", []byte("policies: {p: 1000000/s}\nroutes: [{match: {path: /**}, key: [{header: x}], policies: [p]}]"))
 	if err != nil {
@@ -107,8 +107,8 @@ func nested(depth int) (value string) {
 	return value
 }
 
-// TestCostOfJSON (known bug 69): a byte of a body for /json costs at most costtest.Most times a byte of a plain
-// one.
+// TestCostOfJSON (known bug 69): a byte of a body for /json costs at most costtest.Most times as much as a byte of a
+// plain one.
 func TestCostOfJSON(t *testing.T) {
 	server := httptest.NewServer(Paths(manyRules(t), func(context.Context) error { return nil }, false, false, http.NotFoundHandler()))
 	defer server.Close()

@@ -18,18 +18,17 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// The bounds of calls.
+// Bounds of calls.
 const (
-	// maxCall is how long a call lasts that is no stream, with the time in which its message arrives.
+	// maxCall bounds the time of a unary call, including the time until its message arrives.
 	maxCall = 10 * time.Second
-	// maxOpen is how many calls without a secret there are at once where a listener has users, and
-	// maxOpenMessage how long their messages are. Where it has none, all calls are of that kind, and
-	// maxStreams bounds them.
+	// maxOpen is the number of concurrent calls without a secret on a listener with users, and maxOpenMessage the
+	// length of their messages. On a listener without users all calls are of that kind, and maxStreams bounds them.
 	maxOpen        = 1000
 	maxOpenMessage = 64 << 10
 )
 
-// gate checks the user of a call before its message is received: a message takes memory, and to decode one
+// gate checks the user of a call before its message is received, because a message takes memory, and decoding it
 // takes time.
 type gate struct {
 	users *users.File // nil lets every client call
@@ -50,11 +49,11 @@ type call struct {
 	context.Context //nolint:containedctx // it has the user
 
 	conn  *peers.Conn
-	place peers.Place // zero for a client that has shown a secret
-	most  int         // bytes of its message
+	place peers.Place // zero for a client with a secret
+	most  int         // largest message in bytes
 }
 
-// enter lets a call of a user pass, and of any client where none is needed. leave is to be called at its end.
+// enter admits calls of users, and of any client if no user is required. The caller must call leave at the end.
 func (g *gate) enter(ctx context.Context, method string) (c call, err error) {
 	c = call{Context: ctx, most: maxMessage}
 	open := g.users == nil
@@ -87,7 +86,7 @@ func (c *call) leave() {
 	c.place.Free()
 }
 
-// user returns a context with the user of a call. open is true if the call shows no secret.
+// user returns a context with the user of a call. open is true if the call has no secret.
 func (g *gate) user(ctx context.Context, method string) (_ context.Context, open bool, err error) {
 	if method == healthpb.Health_Check_FullMethodName { // probes of load balancers
 		return ctx, true, nil
@@ -110,7 +109,7 @@ func (g *gate) user(ctx context.Context, method string) (_ context.Context, open
 	}
 }
 
-// registrar registers services whose calls pass a gate first.
+// registrar registers services whose calls must first pass a gate.
 type registrar struct {
 	*grpc.Server
 
@@ -132,7 +131,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	r.Server.RegisterService(&guarded, service)
 }
 
-// unary returns a handler whose message is received by decode, once the call has passed.
+// unary returns a handler that calls decode to receive the message only once the call has passed.
 func (g *gate) unary(method string, next grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		c, err := g.enter(ctx, method)
@@ -158,18 +157,18 @@ func (g *gate) stream(method string, next grpc.StreamHandler) grpc.StreamHandler
 	}
 }
 
-// streams are the methods whose calls have no bound of time: their clients wait for changes.
+// streams are the methods without a time limit: their clients wait for changes.
 var streams = []string{healthpb.Health_Watch_FullMethodName, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}
 
-// endIn returns a handler that runs when the header of a call has come. It bounds how long a call lasts that
-// is no stream, and so how long its message can take.
+// endIn returns a handler that runs when the header of a call has arrived. It limits the duration of unary calls,
+// including the time until their message arrives.
 func endIn(d time.Duration) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d || slices.Contains(streams, info.FullMethodName) {
 			return ctx, nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, d)
-		_ = cancel // the server ends the context around it with the call
+		_ = cancel // the server cancels the surrounding context at the end of the call
 		return ctx, nil
 	}
 }

@@ -62,7 +62,7 @@ func as(ctx context.Context, secret string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+secret)
 }
 
-// open begins a call and sends no message.
+// open begins a call without sending a message.
 func open(ctx context.Context, t *testing.T, c *grpc.ClientConn, method string) grpc.ClientStream {
 	t.Helper()
 	stream, err := c.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
@@ -72,8 +72,8 @@ func open(ctx context.Context, t *testing.T, c *grpc.ClientConn, method string) 
 	return stream
 }
 
-// TestUserBeforeTheMessage (known bug 69): a call is refused before its message has come. The call of a user
-// waits for the message.
+// TestUserBeforeTheMessage (known bug 69): an unauthorized call is rejected before its message has arrived. A user's
+// call waits for the message.
 func TestUserBeforeTheMessage(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"shop": "may: [take]", "clerk": "may: [administer]"})
 	for secret, want := range map[string]codes.Code{"": codes.Unauthenticated, "wrong": codes.Unauthenticated, "clerk": codes.PermissionDenied} {
@@ -95,8 +95,7 @@ func TestUserBeforeTheMessage(t *testing.T) {
 	}
 }
 
-// TestHealthOfGuardedServers (known bug 69): where users are configured, a watch needs one, and a check
-// none.
+// TestHealthOfGuardedServers (known bug 69): if users are configured, a watch needs one, but a check does not.
 func TestHealthOfGuardedServers(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"shop": "may: [take]"})
 	health := healthpb.NewHealthClient(c)
@@ -127,8 +126,8 @@ func TestHealthOfGuardedServers(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutASecretAreBounded (known bugs 69 and 70): one peer has a quarter of the calls without a
-// secret. Calls of users go on, and places come back.
+// TestCallsWithoutASecretAreBounded (known bugs 69 and 70): one peer gets a quarter of the calls without a secret.
+// Users' calls continue, and slots are freed.
 func TestCallsWithoutASecretAreBounded(t *testing.T) {
 	c := guarded(t, Config{Peers: peers.Rule{Percent: 25}, maxCall: time.Hour}, map[string]string{"shop": "may: [take]"})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -146,7 +145,7 @@ func TestCallsWithoutASecretAreBounded(t *testing.T) {
 		if check() == codes.ResourceExhausted {
 			return true
 		}
-		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // a check can have had the place of one
+		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // a check may have had the slot of one
 		return false
 	})
 	if _, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(as(t.Context(), "shop"), request("x")); err != nil {
@@ -159,7 +158,7 @@ func TestCallsWithoutASecretAreBounded(t *testing.T) {
 	waitFor(t, "places that come back", func() bool { return check() == codes.OK })
 }
 
-// waitFor waits until something holds.
+// waitFor waits until a condition is true.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(time.Millisecond)
@@ -171,8 +170,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestMessagesWithoutASecret (known bug 69): a message of a call without a secret is not decoded beyond
-// 64 KiB.
+// TestMessagesWithoutASecret (known bug 69): without a secret, messages above 64 KiB are not decoded.
 func TestMessagesWithoutASecret(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"default": "may: [take]", "shop": "may: [take]"})
 	client := pb.NewRateLimitServiceClient(c)
@@ -192,11 +190,11 @@ func TestMessagesWithoutASecret(t *testing.T) {
 	}
 }
 
-// TestMessagesComeInTime (known bug 69): a call whose message does not come ends. Streams do not.
+// TestMessagesComeInTime (known bug 69): a call whose message does not arrive is ended. Streams are not.
 func TestMessagesComeInTime(t *testing.T) {
 	c := guarded(t, Config{maxCall: 20 * time.Millisecond}, map[string]string{"shop": "may: [take]"})
 	ctx, cancel := context.WithCancel(as(t.Context(), "shop"))
-	defer time.AfterFunc(20*time.Second, cancel).Stop() // which is another code
+	defer time.AfterFunc(20*time.Second, cancel).Stop() // gives another code
 	defer cancel()
 	watch, err := healthpb.NewHealthClient(c).Watch(ctx, &healthpb.HealthCheckRequest{})
 	if err != nil {

@@ -19,12 +19,11 @@ type handler struct {
 	pb.UnimplementedRateLimitServiceServer
 
 	service  *envoy.Service
-	noInline bool // limits of a request's own are refused
+	noInline bool // inline limits are refused
 }
 
-// ShouldRateLimit decides one request. The answer has the id of the request in its header
-// if the client sent one, or if the log can have a line about the request: if it is denied
-// or fails.
+// ShouldRateLimit decides one request. The answer's header has the id of the request if the client sent one, or if
+// the log can have a line about the request, because it is denied or fails.
 func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
 	sent := ""
 	if values := metadata.ValueFromIncomingContext(ctx, requestid.Metadata); len(values) > 0 {
@@ -36,7 +35,7 @@ func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequ
 	}
 	response, err := h.service.ShouldRateLimit(ctx, request)
 	if requestid.Valid(sent) || err != nil || response.OverallCode != pb.RateLimitResponse_OK {
-		_ = grpc.SetHeader(ctx, metadata.MD{requestid.Metadata: {requestid.From(ctx)}}) // it fails only if the client is gone
+		_ = grpc.SetHeader(ctx, metadata.MD{requestid.Metadata: {requestid.From(ctx)}}) // fails only if the client is gone
 	}
 	if err != nil {
 		return nil, status.Error(codeOf(err), err.Error())

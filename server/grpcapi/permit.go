@@ -9,12 +9,11 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// domainPolicy is the name by which the policies of a user name a domain of Envoy's rate limit
-// service.
+// domainPolicy is the name for a domain of Envoy's rate limit service in the policies of a user.
 func domainPolicy(domain string) string { return "envoy:" + domain }
 
-// permit returns an error if the client may not make the request. On a listener with users that
-// depends on the user: it must have the right to write to give hits back. On others it depends on writes.
+// permit returns an error if the client may not make the request. On a listener with users, giving hits back requires
+// the user's right to write. On others it depends on writes.
 func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) error {
 	takes, gives, brings := false, false, false
 	for _, d := range r.GetDescriptors() {
@@ -38,7 +37,7 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 	return u.CheckPolicy(domainPolicy(r.GetDomain()))
 }
 
-// permitLimits returns why requests of the client cannot have limits of their own; nil if they can.
+// permitLimits returns the reason why the client's requests cannot have inline limits, or nil.
 func permitLimits(ctx context.Context, noInline bool) error {
 	u, guarded := users.From(ctx)
 	switch {

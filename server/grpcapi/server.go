@@ -1,6 +1,5 @@
-// Package grpcapi serves Envoy: its rate limit service over gRPC with two HTTP paths, by
-// package envoy, and its external authorization by the routes. Here are connections, health
-// and errors.
+// Package grpcapi serves Envoy: its rate limit service over gRPC and two HTTP paths, with package envoy, and its
+// external authorization with the routes. This package handles connections, health and errors.
 //
 //	server.go    the gRPC server, with its bounds
 //	gate.go      users and bounds of calls, before their messages are received
@@ -31,46 +30,43 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// The bounds of a connection. A message or header beyond its bound is an error of gRPC; a
-// call beyond maxStreams waits in the client.
+// Bounds of a connection. A message or header beyond its bound is a gRPC error; a call beyond maxStreams waits in the
+// client.
 const (
 	maxStreams     = 10_000
 	maxMessage     = 1 << 20
 	maxHeader      = 16 << 10
 	connectTimeout = 10 * time.Second
-	// pingEvery is how often the server asks an idle connection whether it is alive, and
-	// minPing how often a client may ask the server.
+	// pingEvery is how often the server pings an idle connection, and minPing how often a client may ping the server.
 	pingEvery = time.Minute
 	minPing   = 5 * time.Second
-	// maxIdle is how long a connection stays without a call. The client is told first, and
-	// connects again for its next call.
+	// maxIdle is how long a connection stays open without a call. The client is notified first, and reconnects for
+	// its next call.
 	maxIdle = 15 * time.Minute
 )
 
 // Config configures a Server.
 type Config struct {
-	// Service answers Envoy's rate limit service; nil does not.
+	// Service answers Envoy's rate limit service. It can be nil.
 	Service *envoy.Service
-	// NoInline refuses requests with limits of their own.
+	// NoInline refuses requests with inline limits.
 	NoInline bool
-	// Authorize answers Envoy's external authorization, each within Deadline; 0 is no bound.
+	// Authorize answers Envoy's external authorization. Deadline bounds each decision; 0 sets no bound.
 	Authorize *service.Service
 	Deadline  time.Duration
-	// MaxAge is how long a connection lasts: then the server sends GOAWAY, and closes it
-	// after MaxAgeGrace. 0 sets no bound. A client that connects anew finds servers that
-	// were added behind a load balancer.
+	// MaxAge is the lifetime of a connection: then the server sends GOAWAY, and closes it after MaxAgeGrace. 0 sets
+	// no bound. Clients that reconnect find servers newly added to a load balancer.
 	MaxAge, MaxAgeGrace time.Duration
-	// MaxIdle is how long a connection stays without a call; 0 is 15 minutes.
+	// MaxIdle is how long a connection stays open without a call; 0 means 15 minutes.
 	MaxIdle time.Duration
-	// Users are the clients that may call; nil lets every client. Health checks need no user.
+	// Users are the clients that may call. nil allows every client. Health checks need no user.
 	Users *users.File
-	// WrongSecret is called with the address of a client that has shown a secret that no user
-	// has; nil is none.
+	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
-	// Peers is the share that one peer has of the calls without a secret.
+	// Peers is the share of calls without a secret that one peer may take.
 	Peers   peers.Rule
-	maxCall time.Duration // 0 stands for the constant
-	// Interceptors run around each call that is no stream, once its message has come.
+	maxCall time.Duration // 0 means the constant
+	// Interceptors run around each unary call, once its message has arrived.
 	Interceptors []grpc.UnaryServerInterceptor
 }
 
@@ -80,8 +76,8 @@ type Server struct {
 	health *health.Server
 }
 
-// names are the services whose health is told: the whole server, the name that
-// envoyproxy/ratelimit has, and the services' own.
+// names are the services whose health is reported: the whole server, the name used by envoyproxy/ratelimit, and the
+// services' own.
 var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceName, auth.Authorization_ServiceDesc.ServiceName}
 
 // New returns a server. Its health is NOT_SERVING until SetServing.
@@ -124,8 +120,7 @@ func (s *Server) SetServing(serving bool) {
 // Drain sets the health to NOT_SERVING for good. Requests are still answered.
 func (s *Server) Drain() { s.health.Shutdown() }
 
-// Shutdown sends GOAWAY on every connection and waits for the calls that are running. When
-// ctx ends, it closes the connections.
+// Shutdown sends GOAWAY on every connection and waits for running calls. When ctx ends, it closes the connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	stopped := make(chan struct{})

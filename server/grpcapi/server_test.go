@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 2}}]"
 
-// served starts a server and returns it with a connection.
+// served starts a server, and returns it with a connection.
 func served(t *testing.T, options envoy.Options, do envoy.Decide) (*Server, *grpc.ClientConn) {
 	t.Helper()
 	if do == nil {
@@ -52,7 +52,7 @@ func served(t *testing.T, options envoy.Options, do envoy.Decide) (*Server, *grp
 	return s, connected(t, s)
 }
 
-// connected serves, and returns a connection. Both end after the test.
+// connected serves, and returns a connection. Both are closed after the test.
 func connected(t *testing.T, s *Server) *grpc.ClientConn {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -95,7 +95,7 @@ func wantHealth(t *testing.T, c *grpc.ClientConn, want healthpb.HealthCheckRespo
 	}
 }
 
-// TestShouldRateLimit: decisions, and health of all names that a client may ask for.
+// TestShouldRateLimit covers decisions, and the health of all names that a client may request.
 func TestShouldRateLimit(t *testing.T) {
 	s, c := served(t, envoy.Options{}, nil)
 	client := pb.NewRateLimitServiceClient(c)
@@ -135,7 +135,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// TestErrorCodes: errors as gRPC statuses, with the words of envoyproxy/ratelimit.
+// TestErrorCodes checks errors as gRPC statuses, with the text of envoyproxy/ratelimit.
 func TestErrorCodes(t *testing.T) {
 	for semantics, want := range map[envoy.Semantics]codes.Code{envoy.Theirs: codes.Unknown, envoy.Improved: codes.InvalidArgument} {
 		_, c := served(t, envoy.Options{Semantics: semantics}, nil)
@@ -146,8 +146,8 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// TestRequestIDs: an answer has the id that the client sent, and so has the context of the
-// decision. Without a valid one, a denied request and an error have a new one.
+// TestRequestIDs checks that an answer, and the context of the decision, have the id that the client sent. Without a
+// valid one, a denied request and an error get a new one.
 func TestRequestIDs(t *testing.T) {
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
@@ -191,8 +191,8 @@ func (hanging) Do(ctx context.Context, _ []engine.Op, results []engine.Result) {
 
 func (hanging) Close() error { return nil }
 
-// TestDeadline: a store that hangs is an answer within the deadline, by the failure mode;
-// earlier if the client leaves less.
+// TestDeadline checks that if the store hangs, the answer comes within the deadline, by the failure mode, or earlier
+// if the client's deadline is shorter.
 func TestDeadline(t *testing.T) {
 	limiter := headgate.New(headgate.WithStore(hanging{}))
 	shared := service.New(service.Config{Limiter: limiter})
@@ -219,7 +219,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestShutdownIsBounded: a call that hangs does not keep the server from stopping.
+// TestShutdownIsBounded checks that a call that hangs does not keep the server from stopping.
 func TestShutdownIsBounded(t *testing.T) {
 	entered := make(chan struct{})
 	s, c := served(t, envoy.Options{}, func(ctx context.Context, _ []decide.Request, responses []decide.Response) {
@@ -243,8 +243,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 }
 
-// TestShutdownAnswersRunningCalls: GOAWAY goes out, and the calls that are running are
-// answered.
+// TestShutdownAnswersRunningCalls checks that GOAWAY is sent, and that running calls are answered.
 func TestShutdownAnswersRunningCalls(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	s, c := served(t, envoy.Options{}, func(_ context.Context, _ []decide.Request, responses []decide.Response) {
@@ -269,7 +268,7 @@ func TestShutdownAnswersRunningCalls(t *testing.T) {
 	}
 }
 
-// TestMessageBound: a request over 1 MiB is an error of gRPC.
+// TestMessageBound checks that a request over 1 MiB is a gRPC error.
 func TestMessageBound(t *testing.T) {
 	_, c := served(t, envoy.Options{}, nil)
 	_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(t.Context(), request(strings.Repeat("x", 2<<20)))
@@ -278,8 +277,8 @@ func TestMessageBound(t *testing.T) {
 	}
 }
 
-// TestPaths: /json and /healthcheck answer as envoyproxy/ratelimit does, and every other
-// path is the handler's.
+// TestPaths checks that /json and /healthcheck answer like envoyproxy/ratelimit, and that the handler gets every
+// other path.
 func TestPaths(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -322,7 +321,7 @@ func TestPaths(t *testing.T) {
 	want("500 Internal Server Error ", "GET", "/healthcheck", "")
 }
 
-// A connection without calls ends in good order, and the next call makes another.
+// An idle connection is closed gracefully, and the next call opens another one.
 func TestIdleConnection(t *testing.T) {
 	s := New(Config{MaxIdle: 50 * time.Millisecond})
 	s.SetServing(true)

@@ -13,10 +13,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxTarget bounds the path and query of the request that a proxy describes.
+// maxTarget bounds the path and query of the request described by a proxy.
 const maxTarget = 8 << 10
 
-// authorize judges the request that a proxy describes in headers, by the routes.
+// authorize decides the request described by the proxy's headers, using the routes.
 func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	denied, err := deniedStatus(r.URL.Query())
@@ -28,7 +28,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	if !a.service.Proxies().Trusts(peer) {
 		status := http.StatusForbidden
 		if denied == status {
-			status = http.StatusInternalServerError // to this proxy 403 says that a limit denies
+			status = http.StatusInternalServerError // to this proxy 403 means a denial
 		}
 		httplimit.NewProblem(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
 		return
@@ -56,7 +56,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// deniedStatus returns the status of a denial: nginx turns 429 into 500, and passes 403 on.
+// deniedStatus returns the status of a denial: nginx turns 429 into 500, but forwards 403.
 func deniedStatus(query url.Values) (int, error) {
 	switch values := query["deny"]; {
 	case len(values) == 0 || len(values) == 1 && values[0] == "429":
@@ -68,9 +68,9 @@ func deniedStatus(query url.Values) (int, error) {
 	}
 }
 
-// describe reads the method, the host, the path and the query of another request from the
-// headers of nginx, Traefik, Caddy and HAProxy. Two headers that do not say the same are an
-// error: proxies pass on what clients send, so one of them can be the client's.
+// describe reads the method, the host, the path and the query of another request from the headers of nginx, Traefik,
+// Caddy and HAProxy. Two conflicting headers are an error: proxies forward clients' headers, so one of them can be
+// the client's.
 func describe(r *route.Request, h http.Header) error {
 	method, err := one(h, "X-Forwarded-Method", "X-Original-Method")
 	if err != nil {
@@ -117,8 +117,7 @@ func describe(r *route.Request, h http.Header) error {
 	return nil
 }
 
-// one returns the value of the first header that is there, "" if none is. Headers that do
-// not say the same are an error.
+// one returns the value of the first header present, or "". Conflicting headers are an error.
 func one(h http.Header, names ...string) (value string, err error) {
 	for _, name := range names {
 		for _, other := range h[name] {
@@ -133,7 +132,7 @@ func one(h http.Header, names ...string) (value string, err error) {
 
 const acceptedTarget = "; accepted: a path such as /users/7?v=2, or a whole URL, of up to 8 KiB"
 
-// checkTarget rejects what is neither a path nor a URL.
+// checkTarget rejects a target that is neither a path nor a URL.
 func checkTarget(name, target string) error {
 	u, err := url.ParseRequestURI(target)
 	if err != nil || len(target) > maxTarget || !strings.HasPrefix(u.Path, "/") || u.Opaque != "" {

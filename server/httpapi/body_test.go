@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// pieces is a body that arrives in pieces. A read behind the last one fails the test.
+// pieces is a body that arrives in pieces. Reading past the last one fails the test.
 type pieces struct {
 	t    *testing.T
 	left []string
@@ -61,7 +61,7 @@ func guarded(t *testing.T, c service.Config) (http.Handler, *users.File) {
 	return httpapi.New(service.New(c)), f
 }
 
-// postPieces sends a body whose length the server does not know.
+// postPieces sends a body without an announced length.
 func postPieces(ctx context.Context, t *testing.T, h http.Handler, path string, body ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -69,8 +69,8 @@ func postPieces(ctx context.Context, t *testing.T, h http.Handler, path string, 
 	return w
 }
 
-// TestRightsBeforeTheBody (known bug 69): a user without the right to a verb is refused before the body is
-// read, and one that may not bring limits at the name of the field.
+// TestRightsBeforeTheBody (known bug 69): a user without the right to a verb is rejected before the body is read, and
+// one that may not send limits is rejected at the name of the field.
 func TestRightsBeforeTheBody(t *testing.T) {
 	h, f := guarded(t, service.Config{Users: true})
 	for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestRightsBeforeTheBody(t *testing.T) {
 	}
 }
 
-// manyNames returns fields of an object, each after a comma.
+// manyNames returns fields of an object, each preceded by a comma.
 func manyNames(n int) (fields string) {
 	for i := range n {
 		fields += fmt.Sprintf(`,"%d":1`, i)
@@ -120,8 +120,7 @@ func manyNames(n int) (fields string) {
 	return fields
 }
 
-// TestBodiesAreBoundedAsTheyCome (known bug 69): the server reads no further than to the first byte beyond a
-// bound.
+// TestBodiesAreBoundedAsTheyCome (known bug 69): the server reads only up to the first byte beyond a bound.
 func TestBodiesAreBoundedAsTheyCome(t *testing.T) {
 	h, _ := guarded(t, service.Config{})
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// chargeFields are the fields of one charge: those of a request with one, or of an element of charges.
+// chargeFields are the fields of one charge: of a request with one, or of an element of charges.
 type chargeFields struct {
 	Policy  *string           `json:"policy"`
 	Key     *string           `json:"key"`
@@ -22,12 +22,12 @@ type chargeFields struct {
 	Ceiling *int64            `json:"ceiling"`
 }
 
-// chargeNames are the names of chargeFields. Only reserves have the last.
+// chargeNames are the names of chargeFields. Only reserves have the last one.
 var chargeNames = append(slices.Clip(counted), "ceiling")
 
 const chargesAccepted = "charges: 1 to 32 in one request"
 
-// check checks the fields but for the limit.
+// check checks all fields except the limit.
 func (f *chargeFields) check() error {
 	switch {
 	case f.Key == nil:
@@ -47,7 +47,7 @@ func (f *chargeFields) check() error {
 	}
 }
 
-// item converts a charge beside others.
+// item converts one of several charges.
 func (f *chargeFields) item() (item decide.Item, err error) {
 	if err := f.check(); err != nil {
 		return item, err
@@ -77,7 +77,7 @@ func (f *chargeFields) item() (item decide.Item, err error) {
 	return item, nil
 }
 
-// badLimit returns the error of a limit that cannot be built.
+// badLimit returns the error for an invalid limit.
 func badLimit(err error) error {
 	field, detail := policy.Explain("limit", err)
 	return &service.Error{Code: service.WrongVerb, Field: field, Err: errors.New(detail)}
@@ -101,7 +101,7 @@ func (f *requestFields) items(v *verb) ([]decide.Item, error) {
 	return items, nil
 }
 
-// itemOf reads one charge, which is valid JSON.
+// itemOf parses one charge, which is valid JSON.
 func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 	if raw[0] != '{' {
 		return item, badField("", "no JSON object; accepted: objects")
@@ -124,7 +124,7 @@ func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 	return fields.item()
 }
 
-// chargesOf returns the places of the charges of the binding limit; nil for a request without charges.
+// chargesOf returns the indexes of the charges of the binding limit, or nil for a request without charges.
 func chargesOf(r *decide.Response) []int {
 	if len(r.Limits) == 0 {
 		return nil

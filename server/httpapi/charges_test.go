@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// TestCharges: a request is charged under several keys or under none, and each limit says which charges it is of.
+// TestCharges checks that a request can be charged under several keys or none, and that each limit names its charges.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -85,7 +85,7 @@ func bindingAndLimits(t *testing.T, body []byte) string {
 	return strings.TrimSuffix(text(answer.limit)+": "+strings.Join(all, ", "), " ")
 }
 
-// TestRightsToCharges: a user needs the right to each policy of a request.
+// TestRightsToCharges checks that a user needs the right to each policy of a request.
 func TestRightsToCharges(t *testing.T) {
 	h, f := guarded(t, service.Config{Users: true})
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ func serving(t *testing.T) (address string) {
 	return server.Listener.Addr().String()
 }
 
-// otherKeys returns charges, each of a key of its own.
+// otherKeys returns charges with different keys.
 func otherKeys(n int) string {
 	charges := make([]string, n)
 	for i := range charges {
@@ -38,7 +38,8 @@ func otherKeys(n int) string {
 	return strings.Join(charges, ",")
 }
 
-// TestCostOfBodies (known bug 69): a byte of a body costs at most costtest.Most times a byte of a plain take.
+// TestCostOfBodies (known bug 69): a byte of a body costs at most costtest.Most times as much as a byte of a plain
+// take.
 func TestCostOfBodies(t *testing.T) {
 	raw := costtest.Raw(t, serving(t), costtest.HTTP)
 	input := func(name, body string) costtest.Input {
@@ -68,14 +69,14 @@ func TestCostOfBodies(t *testing.T) {
 		batch("32 limits as fields", `{"limit":{"all":[`+list(`{"deny":true}`, 32)+`]},"key":"a"}`),
 		batch("32 limits without fields", `{"limit":{"all":[`+list(`{}`, 32)+`]},"key":"a"}`),
 		input("32 windows", `{"key":"a","limit":{"algorithm":"sliding-log","windows":[`+list(`{}`, 32)+`]}}`),
-		// The server refuses these at the first byte beyond a bound. A client saves the rest.
+		// The server rejects these at the first byte beyond a bound, so the client need not send the rest.
 		input("more requests", `{"requests":[`+list(`{}`, 1000)+`,`+strings.Repeat(" ", 4<<10)),
 		input("more limits", `{"key":"a","limit":{"all":[`+list(`{}`, 33)+`]}}`),
 		input("more fields", `{`+list(`"a":1`, 33)+`}`),
 		input("deeper nesting", strings.Repeat(`{"limit":`, 9)+strings.Repeat("}", 9)),
 		input("a long name", `{"`+strings.Repeat("a", 300)+`":1}`),
 		input("a long number", `{"cost":`+strings.Repeat("1", 100)+`}`),
-		// And it reads these to the end.
+		// It reads these to the end.
 		input("a long key", `{"policy":"api","key":"`+strings.Repeat("k", 60_000)+`"}`),
 		input("a long key of escapes", `{"policy":"api","key":"`+strings.Repeat(`\u0061`, 10_000)+`"}`),
 		input("a long limit", `{"key":"a","limit":"1/s`+strings.Repeat(" burst 2", 8000)+`"}`),

@@ -38,15 +38,15 @@ type requestFields struct {
 	Actual      *actual            `json:"actual"`
 }
 
-// call is a decoded body. In a batch, errs has an entry for each request: the error of one that could not be
-// read, and nil for those in requests.
+// call is a decoded body. In a batch, errs has an entry for each request: the error of an unreadable one, and nil for
+// those in requests.
 type call struct {
 	requests []decide.Request
 	errs     []error
 	batch    bool
 }
 
-// decode reads a body. limits is the error of a body with limits of its own; nil lets it have them.
+// decode parses a body. limits is the error for a body with inline limits; nil allows them.
 func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call, error) {
 	data, scanned, err := readBody(w, r, limits)
 	if err != nil {
@@ -95,7 +95,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call
 	return c, nil
 }
 
-// fieldsOf reads one request of a batch, which is valid JSON.
+// fieldsOf parses one request of a batch, which is valid JSON.
 func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 	if f, ok := plainFields(raw); ok {
 		return f, nil
@@ -109,8 +109,8 @@ func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 	return f, nil
 }
 
-// refuse returns the error of a body or request that could not be read, with the fields that are accepted if it
-// has another one. Unknown fields further in are those of limits.
+// refuse returns the error for an unreadable body or request. For an unknown field, it lists the accepted fields.
+// Deeper unknown fields belong to limits.
 func (v *verb) refuse(err error, data []byte) error {
 	bad, ok := errors.AsType[*jsontext.Error](err)
 	if !ok {
@@ -122,7 +122,7 @@ func (v *verb) refuse(err error, data []byte) error {
 	return badField(bad.Field, bad.Detail)
 }
 
-// badField returns the error for a field, or for the whole body where field is "".
+// badField returns the error for a field, or for the whole body if field is "".
 func badField(field, detail string) error {
 	return &service.Error{Code: service.Invalid, Field: field, Err: errors.New(detail)}
 }
@@ -150,7 +150,7 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	if err := f.hold(&r); err != nil {
 		return r, err
 	}
-	if f.Reservation != nil { // whose permits are renewed
+	if f.Reservation != nil { // its permits are renewed
 		return f.renew(r)
 	}
 	if f.Atomic != nil && f.Charges == nil {

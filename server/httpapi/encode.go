@@ -19,22 +19,22 @@ import (
 type decision struct {
 	Allowed   bool   `json:"allowed"`
 	Policy    string `json:"policy,omitempty"`
-	Paid      string `json:"paid,omitempty"`      // the limit of a policy with first that was charged
-	Charges   []int  `json:"charges,omitempty"`   // the places of those of the binding limit
-	Limit     *int64 `json:"limit,omitempty"`     // absent where nothing limits
-	Remaining *int64 `json:"remaining,omitempty"` // absent where nothing limits
-	// RetryAfter is absent when allowed, and null when the request can never pass.
+	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with first
+	Charges   []int  `json:"charges,omitempty"`   // indexes of the binding limit's charges
+	Limit     *int64 `json:"limit,omitempty"`     // omitted if nothing limits
+	Remaining *int64 `json:"remaining,omitempty"` // omitted if nothing limits
+	// RetryAfter is omitted if allowed, and null if the request can never pass.
 	RetryAfter any    `json:"retry_after_ms,omitempty"`
 	ResetAfter int64  `json:"reset_after_ms"`
 	Delay      int64  `json:"delay_ms"`
 	Mode       string `json:"mode"`
-	// OvershootMax is null if nothing bounds it.
+	// OvershootMax is null if unbounded.
 	OvershootMax any             `json:"overshoot_max"`
-	Stale        int64           `json:"stale_ms,omitempty"` // how old a repeated answer is, at most
+	Stale        int64           `json:"stale_ms,omitempty"` // largest age of a repeated answer
 	Limits       []limitDecision `json:"limits,omitempty"`
 }
 
-// limitDecision is the answer of one limit of several.
+// limitDecision is the answer of one of several limits.
 type limitDecision struct {
 	Policy     string `json:"policy,omitempty"`
 	Charges    []int  `json:"charges,omitempty"`
@@ -118,7 +118,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 	problem.WriteJSON(w, status, value)
 }
 
-// failed is the answer to a request of a batch that has an error.
+// failed is the answer to a failed request of a batch.
 type failed struct {
 	Error httplimit.Problem `json:"error"`
 }
@@ -153,7 +153,7 @@ type policyInfo struct {
 	Enabled  bool           `json:"enabled"`
 }
 
-// policies lists the policies that the user may use; without users, all.
+// policies lists the policies that the user may use, or all without users.
 func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	set := a.service.Policies()
 	user, guarded := users.From(r.Context())

@@ -3,12 +3,12 @@
 // compares it with the handler.
 //
 //	handler.go   routes
-//	verbs.go     what each path reads and answers
+//	verbs.go     the request and answer of each path
 //	body.go      bytes → body, within bounds
 //	decode.go    body → requests
 //	charges.go   the charges of a request
 //	encode.go    decisions → body
-//	authorize.go  what proxies ask before they pass a request on
+//	authorize.go  authorization requests from proxies
 //	problem.go   errors as RFC 9457 problems
 //	plain.go     plain bodies and decisions, without encoding/json
 package httpapi
@@ -40,7 +40,7 @@ func New(s *service.Service) http.Handler {
 
 type api struct{ service *service.Service }
 
-// path is a path with its methods, which have one handler.
+// path is a path with its methods, which share one handler.
 type path struct {
 	path    string
 	handle  http.HandlerFunc
@@ -74,9 +74,9 @@ func (a *api) verb(v *verb) http.HandlerFunc {
 	}
 }
 
-// fromPage reports whether a browser says that a page sent the request: one that a user of this network
-// has open may be anybody's, and could spend the units of others. A proxy that asks /v1/authorize passes
-// these headers on, so they say nothing there.
+// fromPage reports whether a browser indicates that a web page sent the request. A page opened by a user of this
+// network may be anybody's, and could spend others' units. A proxy that calls /v1/authorize forwards these headers,
+// so they are meaningless there.
 func fromPage(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
@@ -95,7 +95,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 		return
 	}
 	responses := make([]decide.Response, len(call.requests))
-	if len(responses) > 0 { // not a batch of errors
+	if len(responses) > 0 { // not a batch of errors only
 		a.service.Do(r.Context(), service.HTTP, call.requests, responses)
 	}
 	if call.batch {

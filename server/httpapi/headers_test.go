@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// header returns the headers of a response that are about limits, a line each.
+// header returns the limit headers of a response, one per line.
 func header(w *httptest.ResponseRecorder) string {
 	var b strings.Builder
 	for _, name := range []string{
@@ -37,7 +37,7 @@ func TestHeadersFollowThePolicy(t *testing.T) {
 		},
 		{`{"policy":"old","key":"k"}`, "RateLimit-Limit: 1\nRateLimit-Remaining: 0\nRateLimit-Reset: 90\n"},
 		{`{"policy":"older","key":"k"}`, "X-RateLimit-Limit: 1\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 90\n"},
-		// The limit is the capacity: remaining is never more.
+		// The limit is the capacity, so remaining never exceeds it.
 		{`{"policy":"bucket3","key":"k","cost":3}`, "RateLimit-Limit: 20\nRateLimit-Remaining: 17\nRateLimit-Reset: 1\n"},
 		{`{"policy":"bucketx","key":"k","cost":3}`, "X-RateLimit-Limit: 20\nX-RateLimit-Remaining: 17\nX-RateLimit-Reset: 1\n"},
 		{`{"policy":"silent","key":"k"}`, ""},
@@ -56,8 +56,8 @@ func TestHeadersFollowThePolicy(t *testing.T) {
 	}
 }
 
-// TestHeadersDescribeTheBindingWindow: q, w, r and t are those of one window, the binding
-// one, for a limit alone and for several limits.
+// TestHeadersDescribeTheBindingWindow checks that q, w, r and t are those of the same window, the binding one, for
+// one limit and for several.
 func TestHeadersDescribeTheBindingWindow(t *testing.T) {
 	clock := headgatetest.NewClock()
 	f, _, _ := open(t, clock)

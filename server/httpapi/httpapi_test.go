@@ -48,7 +48,7 @@ type answer struct {
 	Limits  []answer
 }
 
-// limits is what the answer says of each limit of several charges: of one it says it itself.
+// limits is the answer's part for each limit of several charges; with a single charge, the answer itself.
 func (a *answer) limits() string {
 	if a.Charges == nil {
 		return ""
@@ -82,7 +82,7 @@ func pathOf(r servicetest.Request) string {
 	}
 }
 
-// Do makes front a servicetest.Front.
+// Do implements servicetest.Front.
 func (f front) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
 	w := f.post(pathOf(r), bodyOf(t, r))

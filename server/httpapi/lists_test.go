@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// listed is an answer to the verbs of a list.
+// listed is an answer to the list verbs.
 type listed struct {
 	Allowed     bool
 	Policy      string
@@ -25,7 +25,8 @@ type listed struct {
 	Detail      string
 }
 
-// TestReserveCharges: a list with a permit is reserved, renewed and settled once, by an actual of each charge.
+// TestReserveCharges checks that a list with a permit is reserved, renewed and settled once, with the actual use of
+// each charge.
 func TestReserveCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

@@ -17,8 +17,7 @@ import (
 
 const (
 	reference = "../../docs/reference/"
-	// specURL is where the validator believes the reference to be, so that references
-	// between the files resolve.
+	// specURL is the validator's URL of the reference, so that references between the files resolve.
 	specURL = "http://localhost/openapi.yaml"
 )
 
@@ -72,7 +71,7 @@ func (s *spec) operations() (all []operation) {
 	for path, methods := range paths {
 		for method := range methods.(map[string]any) {
 			if method == "parameters" {
-				continue // those of all methods
+				continue // fields shared by all methods
 			}
 			all = append(all, operation{strings.ToUpper(method), path})
 		}
@@ -80,8 +79,8 @@ func (s *spec) operations() (all []operation) {
 	return all
 }
 
-// resolve returns the object at a JSON pointer and its own pointer: references to other
-// parts of the file are followed. It returns nil where there is none.
+// resolve returns the object at a JSON pointer and its own pointer, following references to other parts of the file,
+// or nil.
 func (s *spec) resolve(pointer string) (object map[string]any, own string) {
 	at := s.root
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
@@ -141,7 +140,7 @@ func (s *spec) checkResponse(t *testing.T, o operation, body string, w *httptest
 		headers[http.CanonicalHeaderKey(name)] = headers[name]
 	}
 	for name, values := range w.Header() {
-		if name == "Content-Type" || name == "Connection" { // which is between two machines
+		if name == "Content-Type" || name == "Connection" { // set by the connection, not the handler
 			continue
 		}
 		if _, ok := headers[name]; !ok {
@@ -164,7 +163,7 @@ func (s *spec) checkResponse(t *testing.T, o operation, body string, w *httptest
 	}
 }
 
-// jsonOf writes a YAML file as JSON.
+// jsonOf converts a YAML file to JSON.
 func jsonOf(file []byte) ([]byte, error) {
 	var value any
 	if err := yaml.Load(file, &value); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestOpenAPIListsEveryRoute: the file and the mux have the same paths and methods.
+// TestOpenAPIListsEveryRoute checks that the file and the mux have the same paths and methods.
 func TestOpenAPIListsEveryRoute(t *testing.T) {
 	s := loadSpec(t)
 	undocumented := map[string]bool{}
@@ -35,9 +35,9 @@ func TestOpenAPIListsEveryRoute(t *testing.T) {
 	}
 }
 
-// TestOpenAPIDescribesResponses sends every example of a request, and a request for
-// each other status in the file. Each response must have a status, headers and a body
-// that the file describes, and every status of the file must occur.
+// TestOpenAPIDescribesResponses sends every example of a request, and a request for each other status in the file.
+// Each response must have a status, headers and a body as described in the file, and every status in the file must
+// occur.
 func TestOpenAPIDescribesResponses(t *testing.T) {
 	s := loadSpec(t)
 	handlers := newHandlers(t)
@@ -64,7 +64,7 @@ func TestOpenAPIDescribesResponses(t *testing.T) {
 		}
 		send(handlers.open, o, `{"policy":"never","key":"k"}`)
 		send(handlers.open, o, `{"policy":"slow","key":"k"}`)
-		send(handlers.open, o, `{"policy":"slow","key":"k"}`) // the second is denied with Retry-After
+		send(handlers.open, o, `{"policy":"slow","key":"k"}`) // the second one is denied with Retry-After
 		send(handlers.open, o, `{"policy":"old","key":"k"}`)
 		send(handlers.open, o, `{"policy":"older","key":"k"}`)
 		send(handlers.open, o, `{"policy":"reply","key":"k","costs":1}`)
@@ -96,7 +96,7 @@ func pageOf(h http.Handler) http.Handler {
 	})
 }
 
-// TestOpenAPIExamplesAreValid: each example of a request or response fits its schema.
+// TestOpenAPIExamplesAreValid checks that each example of a request or response matches its schema.
 func TestOpenAPIExamplesAreValid(t *testing.T) {
 	s, count := loadSpec(t), 0
 	var walk func(pointer string, node any)
@@ -124,15 +124,15 @@ func TestOpenAPIExamplesAreValid(t *testing.T) {
 	}
 }
 
-// handlers are those that the requests of the tests need.
+// handlers are the handlers for the tests' requests.
 type handlers struct {
 	open     http.Handler // with --allow-writes
 	readOnly http.Handler
 	stopped  http.Handler // its store is closed and it drains
 }
 
-// holds returns bodies that need the answer to an earlier request: each is valid for one
-// path and invalid for the others.
+// holds returns bodies that depend on the answer to an earlier request: each is valid for one path and invalid for
+// the others.
 func (h handlers) holds(t *testing.T) []string {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestPagesAreRefused: what a browser sends for a web page is 403, and takes nothing: any page that a user of
-// the network has open could spend the units of others.
+// TestPagesAreRefused checks that requests sent by a browser for a web page get a 403 and take nothing. Otherwise any
+// page that a user of the network has open could spend the units of others.
 func TestPagesAreRefused(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestPlainFields: bodies that are read without encoding/json, and some that are not.
+// TestPlainFields covers bodies that are parsed without encoding/json, and some that are not.
 func TestPlainFields(t *testing.T) {
 	for text, plain := range map[string]bool{
 		`{"policy":"api","key":"k"}`:                 true,
@@ -70,14 +70,14 @@ func samePlain(t *testing.T, data []byte) {
 	}
 }
 
-// FuzzPlainFields: what is read without encoding/json is what that reads.
+// FuzzPlainFields checks that fields parsed without encoding/json have the same values as with it.
 func FuzzPlainFields(f *testing.F) {
 	f.Add([]byte(`{"policy":"api","key":"k","cost":5}`))
 	f.Add([]byte(" {\n\"key\" : \"k\" }\n"))
 	f.Fuzz(samePlain)
 }
 
-// TestAppendDecision: what is written without encoding/json is what that writes.
+// TestAppendDecision checks that answers written without encoding/json are the same as with it.
 func TestAppendDecision(t *testing.T) {
 	seen := 0
 	for _, retry := range []time.Duration{0, 1, 1500 * time.Microsecond, headgate.Never} {
@@ -109,7 +109,7 @@ func TestAppendDecision(t *testing.T) {
 	}
 }
 
-// BenchmarkPlain: what the plain form costs, and what encoding/json takes for the same.
+// BenchmarkPlain measures the plain form, and encoding/json for comparison.
 func BenchmarkPlain(b *testing.B) {
 	text := []byte(`{"policy":"per-user","key":"user-1234567","cost":1}`)
 	r := decide.Response{Policy: "per-user", Decision: headgate.Decision{Allowed: true, Limit: 100, Remaining: 42, ResetAfter: time.Second}}

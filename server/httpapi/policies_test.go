@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// TestPoliciesOfAUser: a user sees the policies that it may use, and no others.
+// TestPoliciesOfAUser checks that a user sees exactly the policies that it may use.
 func TestPoliciesOfAUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(path, []byte("users: {default: {may: [take], policies: [shop-*]}}"), 0o600); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/server/problem"
 )
 
-// problemOf returns the problem of an error of a request.
+// problemOf returns the problem for an error of a request.
 func problemOf(err error) httplimit.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p

@@ -105,7 +105,7 @@ func TestProblemsNameTheField(t *testing.T) {
 	}
 }
 
-// Bad requests of reservations and permits name the field, and change nothing.
+// Bad requests for reservations and permits name the field, and change nothing.
 func TestProblemsOfHolds(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	for _, s := range []struct{ path, body, detail string }{
@@ -130,7 +130,7 @@ func TestProblemsOfHolds(t *testing.T) {
 	}
 }
 
-// A reservation that was changed by one byte settles nothing.
+// A reservation modified by one byte settles nothing.
 func TestChangedReservation(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	var a answer

@@ -13,19 +13,18 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// verb is what a path does.
+// verb is the operation of a path.
 type verb struct {
 	kind engine.Kind
-	// fields are those that a request can have.
+	// fields are the fields that a request can have.
 	fields []string
-	// answer returns the JSON value that answers one request, and the status if the
-	// request stands alone.
+	// answer returns the JSON value that answers one request, and the status if the request is not in a batch.
 	answer func(*decide.Response) (value any, status int)
-	// decision is set where the answer is a decision and nothing else.
+	// decision is set if the answer is only a decision.
 	decision bool
-	// headers is set where the answer has rate-limit headers.
+	// headers is set if the answer has rate-limit headers.
 	headers bool
-	// reports is set where a reservation stays open.
+	// reports is set if a reservation stays open.
 	reports bool
 }
 
@@ -35,7 +34,7 @@ var (
 	holder  = []string{"policy", "limit", "key", "id"}
 )
 
-// verbs are the paths that decide.
+// verbs are the deciding paths.
 var verbs = map[string]verb{
 	"/v1/take":    {kind: engine.OpAllow, fields: charged, answer: answerDecision, decision: true, headers: true},
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
@@ -61,12 +60,12 @@ func answerDecision(r *decide.Response) (any, int) {
 	return decisionOf(r), statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
 }
 
-// answerFound answers one truth value: whether there was anything to do.
+// answerFound answers one boolean: whether there was anything to do.
 func answerFound(name string) func(*decide.Response) (any, int) {
 	return func(r *decide.Response) (any, int) { return map[string]bool{name: r.Found}, http.StatusOK }
 }
 
-// reserved is a decision with what settles the reservation, absent when denied.
+// reserved is a decision with the text for settling the reservation, omitted if denied.
 type reserved struct {
 	decision
 
@@ -80,8 +79,7 @@ func answerReserve(r *decide.Response) (any, int) {
 	return reserved{decisionOf(r), r.Reservation, r.SettleWithin.Milliseconds(), r.Pending}, status
 }
 
-// reported says whether the reservation is still open, and how many of the units that were used could not
-// be charged.
+// reported tells whether the reservation is still open, and how many used units could not be charged.
 type reported struct {
 	Open    bool  `json:"open"`
 	Dropped int64 `json:"dropped,omitempty"`
@@ -91,8 +89,7 @@ func answerReported(r *decide.Response) (any, int) {
 	return reported{r.Found, r.Dropped}, statusOf(r.Found, http.StatusGone)
 }
 
-// settled says whether this call settled the reservation, and how many of the units that were used could
-// not be charged.
+// settled tells whether this call settled the reservation, and how many used units could not be charged.
 type settled struct {
 	Settled bool  `json:"settled"`
 	Dropped int64 `json:"dropped,omitempty"`
@@ -102,8 +99,7 @@ func answerSettled(r *decide.Response) (any, int) {
 	return settled{r.Found, r.Dropped}, http.StatusOK
 }
 
-// acquired is a decision with the holder's id and how long the permit lasts, both absent
-// when denied.
+// acquired is a decision with the holder's id and the lease time of the permit, both omitted if denied.
 type acquired struct {
 	decision
 
@@ -116,7 +112,7 @@ func answerAcquire(r *decide.Response) (any, int) {
 	return acquired{decisionOf(r), r.ID, int64(r.Lease / time.Millisecond)}, status
 }
 
-// renewed says whether the permit is still held, and how long it lasts from now.
+// renewed tells whether the permit is still held, and for how long from now.
 type renewed struct {
 	Held  bool  `json:"held"`
 	Lease int64 `json:"lease_ms,omitempty"`
@@ -127,7 +123,7 @@ func answerRenew(r *decide.Response) (any, int) {
 	return renewed{held, int64(r.Lease / time.Millisecond)}, statusOf(held, http.StatusGone)
 }
 
-// check rejects a field that the verb does not have.
+// check rejects fields that do not apply to the verb.
 func (v *verb) check(f *requestFields) error {
 	for _, field := range [...]struct {
 		name string
@@ -153,12 +149,12 @@ func (v *verb) check(f *requestFields) error {
 	return nil
 }
 
-// unknown returns the error of a field that the verb does not have.
+// unknown returns the error for a field that does not apply to the verb.
 func (v *verb) unknown(name string, more ...string) error {
 	return badField(name, fmt.Sprintf("unknown field %.128q; accepted: %s", name, strings.Join(append(slices.Clip(v.fields), more...), ", ")))
 }
 
-// settle returns the request of a commit or cancel.
+// settle returns the request for a commit or cancel.
 func (v *verb) settle(f *requestFields) (decide.Request, error) {
 	r := decide.Request{Kind: v.kind, HasCost: true, Reports: v.reports}
 	commits := slices.Contains(v.fields, "actual")
@@ -179,13 +175,13 @@ func (v *verb) settle(f *requestFields) (decide.Request, error) {
 	return r, nil
 }
 
-// actual is what was used of a reservation: one number for all charges, or a list with one for each.
+// actual is the number of used units of a reservation: one number for all charges, or a list with one for each.
 type actual struct {
-	units []int64 // 1 at least
+	units []int64 // at least 1
 	list  bool
 }
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON reads both forms.
 func (a *actual) UnmarshalJSON(data []byte) error {
 	if a.list = data[0] == '['; !a.list {
 		a.units = make([]int64, 1)

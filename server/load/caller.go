@@ -32,8 +32,8 @@ type caller struct {
 	log     []entry
 }
 
-// run sends requests until ctx ends. At a fixed rate, request n of caller i of k is due at
-// start + (n·k + i)/rate. If an earlier answer is late, the wait counts as latency.
+// run sends requests until ctx ends. At a fixed rate, request n of caller i of k is due at start + (n·k + i)/rate. If
+// an earlier answer is late, the wait counts as latency.
 func (c *caller) run(ctx context.Context, start time.Time) {
 	next := c.picker()
 	interval, due := time.Duration(0), time.Now()
@@ -53,12 +53,11 @@ func (c *caller) run(ctx context.Context, start time.Time) {
 	}
 }
 
-// timerSlack is how late a timer fires on an idle system: the kernel's timers have a
-// resolution of a millisecond.
+// timerSlack is how late a timer can fire on an idle system: kernel timers have a resolution of a millisecond.
 const timerSlack = 2 * time.Millisecond
 
-// latencyStart returns the time from which the latency of a request counts: when it was
-// due, or now if the caller waited for a timer that fired within timerSlack.
+// latencyStart returns the time from which the latency of a request counts: when it was due, or now if the caller's
+// timer fired within timerSlack.
 func latencyStart(due time.Time, early bool) time.Time {
 	if now := time.Now(); early && now.Sub(due) < timerSlack {
 		return now
@@ -89,7 +88,7 @@ func (c *caller) picker() func() int {
 	return func() int { return source.IntN(len(c.keys)) }
 }
 
-// take sends one request. The end of the run does not cancel it, Config.Timeout does.
+// take sends one request. The end of the run does not cancel it, but Config.Timeout does.
 func (c *caller) take(ctx context.Context, key int, from time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.Timeout)
 	defer cancel()

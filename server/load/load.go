@@ -3,7 +3,7 @@
 //
 //	load.go      a run: callers, progress, report
 //	caller.go    one caller
-//	target.go    what gets the requests; resp.go, http.go and store.go are the kinds
+//	target.go    the target of the requests; resp.go, http.go and store.go its kinds
 //	accuracy.go  comparison with the exact steps
 package load
 
@@ -21,20 +21,19 @@ import (
 
 // Config configures a run.
 type Config struct {
-	// Limit is the limit of every key. With a Policy it is only compared with; the zero
-	// Limit compares nothing.
+	// Limit is the limit of every key. With a Policy it is only for comparison; the zero Limit compares nothing.
 	Limit headgate.Limit
-	// Policy is the name of a policy of the server, which replaces Limit in requests.
+	// Policy is the name of a server's policy, which replaces Limit in requests.
 	Policy string
 	// Keys is the number of keys: 1 to 10 million.
 	Keys int
-	// Zipf gives most requests to few keys: a tenth or more to the first of 10 000.
-	// Otherwise all keys are equally likely.
+	// Zipf sends most requests to few keys: a tenth or more to the first of 10 000. Otherwise all keys are equally
+	// likely.
 	Zipf bool
 	// Callers is the number of concurrent callers: 1 to 10000.
 	Callers int
-	// PerSecond is the rate of requests, however long answers take; 0 is as fast as
-	// answers come. Latency counts from the time at which a request was due.
+	// PerSecond is the rate of requests, independent of how long answers take; 0 sends the next request after each
+	// answer. Latency counts from the time at which a request was due.
 	PerSecond float64
 	// Duration is the length of the run: up to an hour.
 	Duration time.Duration
@@ -42,12 +41,12 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// The bounds of a run.
+// Bounds of a run.
 const (
 	MaxKeys     = 10_000_000
 	MaxCallers  = 10_000
 	maxDuration = time.Hour
-	// maxLogged is the maximum number of decisions that are recorded for comparison.
+	// maxLogged is the number of decisions recorded for comparison.
 	maxLogged = 1 << 24
 )
 
@@ -78,7 +77,7 @@ type Report struct {
 	Allowed, Denied, Failed int64
 	// Latency is in µs.
 	Latency *hdrhistogram.Histogram
-	// Error is one of the errors; nil if there was none.
+	// Error is one of the errors, or nil.
 	Error    error
 	Accuracy Accuracy
 }
@@ -89,7 +88,7 @@ func (r *Report) Decisions() int64 { return r.Allowed + r.Denied }
 // histogram returns a histogram of 1 µs to 5 minutes with three digits.
 func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 300_000_000, 3) }
 
-// counters are written by callers and read for the progress.
+// counters are written by callers and read for progress reports.
 type counters struct {
 	allowed, denied, failed, logged atomic.Int64
 	failure                         atomic.Pointer[error]
@@ -100,8 +99,8 @@ type Progress struct {
 	Allowed, Denied, Failed int64
 }
 
-// Run sends requests to the target until Duration is over or ctx ends, and calls progress
-// every second. After an error no request was sent.
+// Run sends requests to the target until Duration is over or ctx ends, and calls progress every second. If it returns
+// an error, no request was sent.
 func Run(ctx context.Context, target Target, c Config, progress func(time.Duration, Progress)) (*Report, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

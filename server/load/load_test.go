@@ -37,8 +37,8 @@ func runOn(t *testing.T, target Target, c Config) *Report {
 	return r
 }
 
-// TestExactStoreIsFoundExact: a fixed rate sends as many requests as are due, and the
-// decisions of an exact store equal those of the steps.
+// TestExactStoreIsFoundExact checks that a fixed rate sends as many requests as are due, and that the decisions of an
+// exact store equal those of the steps.
 func TestExactStoreIsFoundExact(t *testing.T) {
 	for _, zipf := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestExactStoreIsFoundExact(t *testing.T) {
 	}
 }
 
-// TestOverAndUnder: the report counts units allowed beyond the limit, and units denied
-// within it; without a limit, neither.
+// TestOverAndUnder checks that the report counts units allowed beyond the limit and units denied within it, and
+// neither without a limit.
 func TestOverAndUnder(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestOverAndUnder(t *testing.T) {
 	}
 }
 
-// TestStallCountsAsLatency: requests that were due while the target stalled have a latency
-// from when they were due.
+// TestStallCountsAsLatency checks that requests that were due while the target stalled have a latency measured from
+// when they were due.
 func TestStallCountsAsLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
@@ -98,7 +98,7 @@ func TestStallCountsAsLatency(t *testing.T) {
 	})
 }
 
-// TestFailuresAreCounted: failures are counted and not compared, and the report has one.
+// TestFailuresAreCounted checks that failures are counted but not compared, and that the report has one of them.
 func TestFailuresAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("down")

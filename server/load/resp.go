@@ -29,8 +29,8 @@ func (t respTarget) storeTime() bool { return false }
 
 func (t respTarget) Close() error { return nil }
 
-// throttle returns the words of the command, with "" in the place of the key. CL.THROTTLE
-// has only token buckets with a period of whole seconds.
+// throttle returns the words of the command, with "" for the key. CL.THROTTLE supports only token buckets with a
+// period of whole seconds.
 func throttle(c *Config) ([]string, error) {
 	if c.Policy != "" {
 		return []string{"HEADGATE.TAKE", c.Policy, ""}, nil
@@ -73,7 +73,7 @@ func (a *respClient) take(ctx context.Context, key string) (bool, time.Time, err
 	value, err := a.exchange(ctx, key)
 	switch {
 	case err != nil:
-		a.close() // the next reply on it would answer this request
+		a.close() // the next reply on it would belong to this request
 		return false, time.Time{}, err
 	case value.Kind == wire.Error:
 		return false, time.Time{}, errors.New(value.Text)

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// storeTarget is a store that this process uses itself.
+// storeTarget is a store used directly by this process.
 type storeTarget struct {
 	store   engine.Store
 	limiter *headgate.Limiter

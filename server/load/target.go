@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// Target gets the requests of a run.
+// Target receives the requests of a run.
 type Target interface {
 	// open returns the client of one caller.
 	open(ctx context.Context, c *Config) (client, error)
@@ -20,14 +20,14 @@ type Target interface {
 	Close() error
 }
 
-// client takes units of a target, one a request.
+// client takes units of a target, one per request.
 type client interface {
 	take(ctx context.Context, key string) (allowed bool, at time.Time, err error)
 	close()
 }
 
-// Open returns the target at an address: resp://host:port or http://host:port of a server,
-// or the URL of a store, which this process then uses itself.
+// Open returns the target at an address: resp://host:port or http://host:port of a server, or the URL of a store,
+// which this process then uses directly.
 func Open(ctx context.Context, address string) (Target, error) {
 	u, err := url.Parse(address)
 	switch {

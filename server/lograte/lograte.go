@@ -1,4 +1,4 @@
-// Package lograte bounds the lines of the log that clients can cause.
+// Package lograte limits the log lines that clients can cause.
 package lograte
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limit lets at most Lines lines pass in each span of Per, and counts the others. It is safe for concurrent use.
+// Limit allows at most Lines lines in each span of Per, and counts the others. It is safe for concurrent use.
 type Limit struct {
 	Lines int
 	Per   time.Duration
@@ -18,7 +18,7 @@ type Limit struct {
 	left  int64
 }
 
-// Allow reports whether a line may be written now, and how many were not since the last one.
+// Allow reports whether a line may be written now, and how many were dropped since the last one.
 func (l *Limit) Allow(now time.Time) (notLogged int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +34,7 @@ func (l *Limit) Allow(now time.Time) (notLogged int64, ok bool) {
 	return notLogged, true
 }
 
-// Warn writes a line if there is room for it, with the number of those before it that were not written.
+// Warn writes a line if the limit allows it, with the number of lines dropped before it.
 func (l *Limit) Warn(logger *slog.Logger, message string, attributes ...any) {
 	if left, ok := l.Allow(time.Now()); ok {
 		logger.Warn(message, append(attributes, "not_logged", left)...)

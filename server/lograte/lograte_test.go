@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/server/lograte"
 )
 
-// TestLimit: at most two lines in a second; the next one has the number of the others.
+// TestLimit checks that there are at most two lines per second, and that the next one has the number of the others.
 func TestLimit(t *testing.T) {
 	l := lograte.Limit{Lines: 2, Per: time.Second}
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

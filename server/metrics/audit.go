@@ -11,7 +11,7 @@ import (
 
 // Audit are the metrics of the auditor.
 type Audit struct {
-	// Figures returns what was measured.
+	// Figures returns the measurements.
 	Figures func() []audit.Figures
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxPolicies is how many policies have counters of their own. Policies beyond it are
-// counted as other.
+// maxPolicies is the number of policies with their own counters. Further ones are counted as other.
 const maxPolicies = 10_000
 
 const verbCount = int(engine.Kinds)
@@ -25,14 +24,14 @@ type row struct {
 	shadows   [outcomes.Count]atomic.Uint64
 }
 
-// table is the rows of the policies in force. It is immutable, but for the counts.
+// table has the rows of the active policies. It is immutable except for the counts.
 type table struct {
 	rows          []*row // by policy.Index; at most maxPolicies
 	byName        map[string]*row
 	inline, other *row
 }
 
-// newTable returns the rows of policies. Rows of the table before are kept by name.
+// newTable returns the rows of policies. It keeps rows of the previous table by name.
 func newTable(set *policy.Set, before *table) *table {
 	t := &table{byName: map[string]*row{}}
 	if before == nil {
@@ -54,8 +53,8 @@ func newTable(set *policy.Set, before *table) *table {
 	return t
 }
 
-// row returns the counters of a policy. The index of a policy that was just replaced can
-// be another's: the name tells.
+// row returns the counters of a policy. The index of a replaced policy can now belong to another one, so the name is
+// compared.
 func (t *table) row(p *policy.Policy) *row {
 	if i := p.Index(); i < len(t.rows) && t.rows[i].policy == p.Name {
 		return t.rows[i]
@@ -66,7 +65,7 @@ func (t *table) row(p *policy.Policy) *row {
 	return t.other
 }
 
-// tally adds runs of one counter at once: the requests of a call mostly are alike.
+// tally batches consecutive increments of one counter, because most requests of a call are alike.
 type tally struct {
 	counter *atomic.Uint64
 	n       uint64
@@ -137,7 +136,7 @@ func (decisions) Describe(to chan<- *prometheus.Desc) {
 	to <- verbsDesc
 }
 
-// Collect implements [prometheus.Collector]. What has not happened has no series.
+// Collect implements [prometheus.Collector]. A zero count has no series.
 func (d decisions) Collect(to chan<- prometheus.Metric) {
 	t := d.m.table.Load()
 	for _, r := range append([]*row{t.inline, t.other}, t.rows...) {

@@ -12,10 +12,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ours is what a name of this package looks like in a document.
+// ours matches a metric name of this package in a document.
 var ours = regexp.MustCompile(`\b(headgate|ratelimit_service)_[a-z_]+\b`)
 
-// expressions returns the queries of the board and of the alert rules.
+// expressions returns the queries of the dashboard and of the alert rules.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -70,12 +70,12 @@ var (
 	functions = regexp.MustCompile(`\b([a-z_]+)\s*\(`)
 )
 
-// functionsOf are the functions and operators of PromQL that the queries may use, with how
-// many arguments they have; -1 is not checked.
+// functionsOf are the functions and operators of PromQL that the queries may use, with their number of arguments; -1
+// is not checked.
 var functionsOf = map[string]int{"sum": 1, "rate": 1, "increase": 1, "histogram_quantile": 2, "topk": 2, "by": -1}
 
-// TestBoardAndAlerts: in each query the brackets fit, the functions are known and have
-// their arguments, and each metric and label exists.
+// TestBoardAndAlerts checks in each query that the brackets match, the functions are known and have their arguments,
+// and each metric and label exists.
 func TestBoardAndAlerts(t *testing.T) {
 	all := expressions(t)
 	if len(all) < 25 {
@@ -115,7 +115,7 @@ func TestBoardAndAlerts(t *testing.T) {
 	}
 }
 
-// checkSyntax checks brackets, and the functions and how many arguments they have.
+// checkSyntax checks brackets, function names, and numbers of arguments.
 func checkSyntax(t *testing.T, where, text string) {
 	t.Helper()
 	for _, found := range functions.FindAllStringSubmatchIndex(text, -1) {
@@ -153,7 +153,7 @@ func checkSyntax(t *testing.T, where, text string) {
 	}
 }
 
-// TestMetricsAreDocumented: metrics.md has each metric with its labels, and no other.
+// TestMetricsAreDocumented checks that metrics.md has exactly the existing metrics with their labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	data, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {

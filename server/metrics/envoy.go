@@ -50,7 +50,7 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 	to <- counter(envoyErrors, float64(stats.ServiceError), "service_error")
 	sums, order := map[labels]*envoy.Series{}, []labels(nil)
 	for i := range stats.Rules {
-		of := labelsOf(strings.ToValidUTF8(stats.Rules[i].Name, "\uFFFD")) // what is no text is no label
+		of := labelsOf(strings.ToValidUTF8(stats.Rules[i].Name, "\uFFFD")) // labels must be valid UTF-8
 		sum := sums[of]
 		if sum == nil {
 			sum = &envoy.Series{}
@@ -75,10 +75,9 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 // labels are the values of seriesLabels.
 type labels [3]string
 
-// labelsOf divides the name of a series, such as domain.key1_value.key2, as the mapping of
-// envoyproxy/ratelimit does: of four parts and more, it drops the last one, and rules that
-// differ in it alone are counted together. Of three parts it has no labels but a longer
-// name; here it has key2.
+// labelsOf splits the name of a series, such as domain.key1_value.key2, like the mapping of envoyproxy/ratelimit:
+// with four or more parts it drops the last one, so rules that differ only in that are counted together. There, a
+// name with three parts has no labels but a longer name; here it has key2.
 func labelsOf(name string) (of labels) {
 	parts := strings.Split(name, ".")
 	if n := len(parts); n > 3 {

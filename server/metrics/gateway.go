@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// Gateway are the metrics of a gateway. An upstream is a name of the policies file.
+// Gateway are the metrics of a gateway. Upstreams are named in the policies file.
 type Gateway struct {
 	// Stats returns the counts.
 	Stats func() gateway.Stats
@@ -31,8 +31,7 @@ var (
 // Describe implements [prometheus.Collector]. The series depend on the upstreams.
 func (*Gateway) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements [prometheus.Collector]. What has not happened at an upstream has no
-// series.
+// Collect implements [prometheus.Collector]. A zero count of an upstream has no series.
 func (g *Gateway) Collect(to chan<- prometheus.Metric) {
 	s := g.Stats()
 	to <- gauge(gatewayInFlight, float64(s.InFlight))

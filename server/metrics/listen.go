@@ -14,11 +14,11 @@ import (
 type listenerCounts struct {
 	accepted, open atomic.Int64
 	read, written  atomic.Int64
-	_              [32]byte // each front end writes to cache lines of its own
+	_              [32]byte // each front end has its own cache lines
 	serving        atomic.Bool
 }
 
-// Listen returns a listener that counts connections and bytes; nil for nil.
+// Listen returns a listener that counts connections and bytes, or nil for nil.
 func (m *Metrics) Listen(from service.FrontEnd, l net.Listener) net.Listener {
 	if l == nil {
 		return nil

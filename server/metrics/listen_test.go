@@ -60,11 +60,11 @@ func TestListenerCountsConnectionsAndBytes(t *testing.T) {
 	}
 	check(1)
 	_ = c.Close()
-	_ = c.Close() // closing twice ends one connection
+	_ = c.Close() // closing twice counts as one
 	check(0)
 }
 
-// TestFrontEndsThatAreOff: a front end has series once it listens or decides.
+// TestFrontEndsThatAreOff checks that a front end has series only once it listens or decides.
 func TestFrontEndsThatAreOff(t *testing.T) {
 	m := metrics.New("v1")
 	secrets := &metrics.Secrets{

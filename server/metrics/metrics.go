@@ -1,14 +1,13 @@
-// Package metrics counts what the server decides, and answers Prometheus.
+// Package metrics counts the server's decisions, and exports them to Prometheus.
 //
-// Labels are bounded: a policy is one of the file, or "(inline)" or "(other)". No label is a
-// key.
+// Labels are bounded: a policy is one of the file, "(inline)" or "(other)". Keys are never labels.
 //
 //	metrics.go    the registry, and the answer to a scrape
 //	decisions.go  decisions by policy, outcome, mode and front end
-//	store.go      calls of the store, and what its layers count
+//	store.go      calls of the store, and the counts of its layers
 //	listen.go     connections and bytes
 //	secrets.go    wrong secrets
-//	gateway.go    what a gateway passes on, by upstream
+//	gateway.go    the requests of a gateway, by upstream
 //	envoy.go      the names of envoyproxy/ratelimit
 package metrics
 
@@ -30,7 +29,7 @@ import (
 const (
 	// namespace begins every name.
 	namespace = "headgate"
-	// maxScrapes is how many scrapes are answered at once. More get status 503.
+	// maxScrapes is the number of concurrent scrapes. Further ones get status 503.
 	maxScrapes = 4
 	// scrapeTimeout bounds one scrape.
 	scrapeTimeout = 10 * time.Second
@@ -70,21 +69,20 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Add adds what a function counts at each scrape.
+// Add registers a collector that is read at each scrape.
 func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
 
 // Gatherer returns all metrics.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Handler answers scrapes, in the form that the scraper accepts. Native histograms go to
-// scrapers that accept protocol buffers.
+// Handler answers scrapes in a format that the scraper accepts. Native histograms require protocol buffers.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout,
 	})
 }
 
-// SetPolicies gives each policy its counters. Those of policies that stay are kept.
+// SetPolicies gives each policy its counters, and keeps those of existing policies.
 func (m *Metrics) SetPolicies(set *policy.Set) {
 	for {
 		before := m.table.Load()
@@ -94,7 +92,7 @@ func (m *Metrics) SetPolicies(set *policy.Set) {
 	}
 }
 
-// Reloaded counts that policies were put in force, or that this failed.
+// Reloaded counts an activation of policies, or its failure.
 func (m *Metrics) Reloaded(err error) {
 	if err != nil {
 		m.reloads[0].Add(1)
@@ -103,14 +101,14 @@ func (m *Metrics) Reloaded(err error) {
 	m.reloads[1].Add(1)
 }
 
-// The buckets of classic histograms.
+// Buckets of classic histograms.
 var (
 	seconds = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1}
 	counts  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 )
 
-// described are the labels of all metrics of this package by name. A metric that has not
-// counted yet, or whose layer a server does not have, is not on /metrics.
+// described are the labels of all metrics of this package by name. Metrics that have not counted yet, or whose layer
+// the server lacks, are not on /metrics.
 var described = map[string][]string{
 	namespace + "_decision_seconds":      {"frontend"},
 	namespace + "_decision_requests":     {"frontend"},
@@ -122,7 +120,7 @@ var described = map[string][]string{
 
 func describe(name string, labels ...string) { described[name] = labels }
 
-// options returns the options of a histogram, which is a classic and a native one.
+// options returns the options of a histogram that is both classic and native.
 func options(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Namespace: namespace, Name: name, Help: help, Buckets: buckets,
@@ -140,8 +138,7 @@ func ofFrontEnd(f service.FrontEnd, name, help string, buckets []float64) promet
 	return prometheus.NewHistogram(o)
 }
 
-// calls collects the histograms of the front ends. Those of a front end that is off, and has decided nothing, are
-// left out.
+// calls collects the histograms of the front ends. It omits a disabled front end that has decided nothing.
 type calls struct{ m *Metrics }
 
 // Describe implements [prometheus.Collector].

@@ -40,7 +40,7 @@ func parse(t testing.TB, text string) *policy.Set {
 	return config.Policies
 }
 
-// world is a service whose calls metrics count.
+// world is a service whose calls are counted by metrics.
 type world struct {
 	metrics *metrics.Metrics
 	service *service.Service
@@ -85,7 +85,7 @@ func (w *world) do(from service.FrontEnd, requests ...decide.Request) {
 	w.service.Do(context.Background(), from, requests, make([]decide.Response, len(requests)))
 }
 
-// values returns the counters and gauges by their name with the values of their labels.
+// values returns the counters and gauges by name and label values.
 func values(t testing.TB, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()
@@ -154,14 +154,14 @@ func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 	}
 }
 
-// TestReloadKeepsCounts: rows follow the names of policies and not their positions, also
-// for a call that began under the policies before.
+// TestReloadKeepsCounts checks that rows follow the names of policies, not their positions, even for a call that
+// began under the previous policies.
 func TestReloadKeepsCounts(t *testing.T) {
 	w := newWorld(t, file)
 	take := decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"}
 	w.do(service.RESP, take)
 	next := parse(t, "policies:\n  a: 1/1h\n  api: 1/1h\n")
-	w.metrics.SetPolicies(next) // and not yet in force
+	w.metrics.SetPolicies(next) // and not yet active
 	w.do(service.RESP, take)
 	w.service.SetPolicies(next, nil)
 	w.do(service.RESP, take, decide.Request{Kind: engine.OpAllow, Policy: "a", Key: "k"})
@@ -260,8 +260,8 @@ func TestServerState(t *testing.T) {
 	}
 }
 
-// TestEnvoyLabels compares with the mapping file of envoyproxy/ratelimit: a rule below
-// another one has key2, and deeper rules are counted with that.
+// TestEnvoyLabels compares with the mapping file of envoyproxy/ratelimit: a rule nested in another one has key2, and
+// deeper rules are counted with it.
 func TestEnvoyLabels(t *testing.T) {
 	m := metrics.New("v1")
 	err := m.Add(&metrics.Envoy{Stats: func() envoy.Stats {
@@ -290,7 +290,7 @@ func TestEnvoyLabels(t *testing.T) {
 	}
 }
 
-// A series whose name is no UTF-8 does not make a scrape fail, nor hide the others.
+// A series whose name is not UTF-8 neither makes a scrape fail nor hides the others.
 func TestSeriesThatIsNoText(t *testing.T) {
 	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
 	registry := prometheus.NewRegistry()

@@ -12,12 +12,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Tally is how many requests that take units were answered, by outcome and mode. The mode
-// of an error is 0.
+// Tally counts the answers to requests that take units, by outcome and mode. The mode of an error is 0.
 type Tally [outcomes.Count][outcomes.Modes]uint64
 
-// Decisions calls f with the tally of each policy that has decided anything since the
-// server started.
+// Decisions calls f with the tally of each policy that has decided anything since the server started.
 func (m *Metrics) Decisions(f func(policy string, t *Tally)) {
 	rows := m.table.Load()
 	for _, r := range []*row{rows.inline, rows.other} {
@@ -45,7 +43,7 @@ func (r *row) read(f func(policy string, t *Tally)) {
 	}
 }
 
-// Sum returns how many answers have an outcome.
+// Sum returns the number of answers with an outcome.
 func (t *Tally) Sum(o outcomes.Outcome) (n uint64) {
 	for mode := range t[o] {
 		n += t[o][mode]
@@ -53,16 +51,16 @@ func (t *Tally) Sum(o outcomes.Outcome) (n uint64) {
 	return n
 }
 
-// InMode returns how many decisions were made in a mode.
+// InMode returns the number of decisions made in a mode.
 func (t *Tally) InMode(mode engine.Mode) uint64 {
 	return t[outcomes.Allowed][mode] + t[outcomes.Denied][mode]
 }
 
-// Latency is how many calls took how long: the upper bounds of buckets, in seconds, with
-// their counts. Each bound is at most 10 % above the one before.
+// Latency is a histogram of call durations: upper bounds of buckets, in seconds, with their counts. Each bound is at
+// most 10 % above the previous one.
 type Latency map[float64]uint64
 
-// Latency returns how long the calls of clients took since the server started.
+// Latency returns the durations of clients' calls since the server started.
 func (m *Metrics) Latency() Latency {
 	l := Latency{}
 	for from := range service.FrontEnds {
@@ -94,8 +92,8 @@ func (l Latency) add(h *dto.Histogram) {
 	}
 }
 
-// Quantiles returns the times, in seconds, that a share of the calls since an earlier
-// reading did not exceed, and how many calls that were. ok is false if there were none.
+// Quantiles returns the times, in seconds, that the given shares of the calls since an earlier reading did not
+// exceed, and the number of these calls. ok is false if there were none.
 func (l Latency) Quantiles(before Latency, shares ...float64) (times []float64, calls uint64, ok bool) {
 	type bucket struct {
 		bound float64

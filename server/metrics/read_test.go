@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// called is one call of a front end that took a time, with an answer for each mode.
+// called is one call of a front end with a duration, and an answer for each mode.
 func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decision) *service.Observed {
 	o := &service.Observed{FrontEnd: from, Took: took}
 	for _, d := range answers {
@@ -22,8 +22,8 @@ func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decis
 	return o
 }
 
-// TestDecisionsByOutcomeAndMode: the tallies of all front ends are added up, and a policy
-// that has decided nothing has none.
+// TestDecisionsByOutcomeAndMode checks that the tallies of all front ends are added up, and that a policy without
+// decisions has none.
 func TestDecisionsByOutcomeAndMode(t *testing.T) {
 	m := metrics.New("v1")
 	m.Decisions(func(policy string, _ *metrics.Tally) { t.Errorf("%s before the first request", policy) })
@@ -43,8 +43,8 @@ func TestDecisionsByOutcomeAndMode(t *testing.T) {
 	}
 }
 
-// TestLatencyQuantiles: within 10 % above the true value, of the calls since an earlier
-// reading, and without those of operators.
+// TestLatencyQuantiles checks that quantiles are at most 10 % above the true value, cover the calls since an earlier
+// reading, and exclude operators' calls.
 func TestLatencyQuantiles(t *testing.T) {
 	m := metrics.New("v1")
 	before := m.Latency()

@@ -6,11 +6,11 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Secrets are the wrong secrets that clients have shown.
+// Secrets are the metrics of wrong secrets from clients.
 type Secrets struct {
-	// Wrong returns how many there were on a front end.
+	// Wrong returns the number of wrong secrets on a front end.
 	Wrong func(from service.FrontEnd) uint64
-	// Serving reports whether a front end is on. One that is off and was shown none has no series.
+	// Serving reports whether a front end is enabled. A disabled one without wrong secrets has no series.
 	Serving func(from service.FrontEnd) bool
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Wrap returns a store that measures the calls of another.
+// Wrap wraps a store to measure its calls.
 func (m *Metrics) Wrap(store engine.Store) engine.Store { return &timed{store, m.storeCall} }
 
-// Called counts one call of the store: see [batch.Config].
+// Called counts one call to the store: see [batch.Config].
 func (m *Metrics) Called(ops int, waited time.Duration) {
 	m.storeOps.Observe(float64(ops))
 	m.storeWait.Observe(waited.Seconds())
@@ -38,30 +38,30 @@ func (t *timed) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	t.took.Observe(time.Since(began).Seconds())
 }
 
-// Unwrap returns the store behind.
+// Unwrap returns the wrapped store.
 func (t *timed) Unwrap() engine.Store { return t.Store }
 
 // Outage is the state of the store as the server sees it.
 type Outage struct {
 	// Away is true if the store has failed and has not answered since.
 	Away bool
-	// For is how long the store has been away, 0 if it is not.
+	// For is how long the store has been away, or 0.
 	For time.Duration
-	// Outages is how many outages have begun, and Total how long all of them were.
+	// Outages is the number of outages so far, and Total their total duration.
 	Outages int64
 	Total   time.Duration
-	// Unknown is how many decisions were not known.
+	// Unknown is the number of undecided requests.
 	Unknown int64
 }
 
-// Server is what a scrape reads of a server.
+// Server has the sources for a scrape of a server.
 type Server struct {
 	// Store is the store with its layers.
 	Store engine.Store
 	// Outage returns the state of the store.
 	Outage func() Outage
-	// Generation returns how often policies were put in force, Policies how many there
-	// are, and Changes how many changes are on top of the file.
+	// Generation returns the number of times that policies were activated, Policies the number of policies, and
+	// Changes the number of changes on top of the file.
 	Generation        func() uint64
 	Policies, Changes func() int
 }
@@ -97,8 +97,7 @@ var (
 	reloadsDesc   = desc("policy_reloads_total", "How often policies were put in force, and how often that failed.", "result")
 )
 
-// Describe implements [prometheus.Collector]: the metrics depend on the store, so that
-// they are checked at each scrape.
+// Describe implements [prometheus.Collector]. The metrics depend on the store, so they are checked at each scrape.
 func (s *Server) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
@@ -128,7 +127,7 @@ func (s *Server) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collectStore reads one layer, or the store behind all.
+// collectStore reads one layer, or the innermost store.
 func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 	switch store := store.(type) {
 	case *memstore.Store:
@@ -172,7 +171,7 @@ func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 	}
 }
 
-// reloads collects how often policies were put in force.
+// reloads collects the number of policy activations.
 type reloads struct{ m *Metrics }
 
 // Describe implements [prometheus.Collector].

@@ -2,10 +2,9 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Traces collects what became of the spans.
+// Traces collects the fate of spans.
 type Traces struct {
-	// Stats returns how many spans have ended, were sent, and were in messages that the
-	// collector did not take.
+	// Stats returns how many spans have ended, were sent, and were in messages that the collector rejected.
 	Stats func() (ended, sent, lost int64)
 }
 

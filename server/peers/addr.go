@@ -5,31 +5,31 @@ import (
 	"net/netip"
 )
 
-// v6Bits is the length of the network by which IPv6 addresses count.
+// v6Bits is the prefix length of IPv6 networks that count as one peer.
 const v6Bits = 64
 
-// group returns the address by which a peer counts.
+// group returns the address under which a peer is counted.
 func group(peer netip.Addr) netip.Addr {
 	peer = peer.Unmap()
 	if !peer.Is6() {
 		return peer
 	}
 	network, err := peer.WithZone("").Prefix(v6Bits)
-	if err != nil { // not of IPv6
+	if err != nil { // not IPv6
 		return peer
 	}
 	return network.Addr()
 }
 
-// Addr is the address of the peer of a [Conn]. It leads to the connection from where only the address is
-// known: a call of gRPC, or a connection behind TLS.
+// Addr is the address of the peer of a [Conn]. It gives access to the connection where only the address is known: in
+// a gRPC call, or for a connection wrapped by TLS.
 type Addr struct {
 	net.Addr
 
 	conn *Conn
 }
 
-// Of returns the connection of an address; nil if it is not from a [Conn].
+// Of returns the connection for an address, or nil if it is not from a [Conn].
 func Of(a net.Addr) *Conn {
 	if own, ok := a.(*Addr); ok {
 		return own.conn
@@ -37,7 +37,7 @@ func Of(a net.Addr) *Conn {
 	return nil
 }
 
-// Peer returns the peer of an address; the zero Addr if it has none, as on a socket of this machine.
+// Peer returns the IP address of a peer, or the zero Addr if it has none, as on a Unix socket.
 func Peer(a net.Addr) netip.Addr {
 	if own, ok := a.(*Addr); ok {
 		a = own.Addr
@@ -55,7 +55,7 @@ func Peer(a net.Addr) netip.Addr {
 	return address.Addr().Unmap()
 }
 
-// IsSocket reports whether an address is that of a socket of this machine.
+// IsSocket reports whether an address is a Unix socket's.
 func IsSocket(a net.Addr) bool {
 	if own, ok := a.(*Addr); ok {
 		a = own.Addr

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// leastIdle is how long a connection must be idle to be closed: a new client has this time for its
-	// first request.
+	// leastIdle is how long a connection must be idle to be closed, so that a new client has this time for its first
+	// request.
 	leastIdle = time.Second
-	// scanEvery is the least time between two searches for idle connections.
+	// scanEvery is the shortest time between two searches for idle connections.
 	scanEvery = 100 * time.Millisecond
 )
 
-// Conns are the connections of a listener. A peer has a share of them. While at most a tenth of them are
-// free, each new one closes the one that has been idle the longest. With a bound below 10 none is closed.
+// Conns are the connections of a listener, with a share for each peer. While at most a tenth of the places are free,
+// each new connection closes the one that has been idle the longest. With a bound below 10 none is closed.
 type Conns struct {
 	shares *Shares
-	tenth  int // of the bound; while no more are free, idle connections are closed
+	tenth  int // tenth of the bound; idle connections are closed while no more are free
 	began  time.Time
 
 	mu      sync.Mutex
 	open    map[*Conn]struct{}
-	idle    []candidate // found by the last search, those that have been idle the longest first
+	idle    []candidate // found by the last search, longest idle first
 	scanned time.Time
-	closed  int64         // connections that were closed because they were idle
+	closed  int64         // connections closed because they were idle
 	freed   chan struct{} // has an element after a place was freed
 }
 
@@ -44,19 +44,18 @@ func NewConns(most int, r Rule) *Conns {
 	return &Conns{shares: NewShares(most, r), tenth: most / 10, began: time.Now(), open: map[*Conn]struct{}{}, freed: make(chan struct{}, 1)}
 }
 
-// Conn is a connection with its place. It is idle until Busy or Begin is called. A nil Conn is one that is
-// not counted.
+// Conn is a connection with its place. It is idle until Busy or Begin is called. A nil Conn is not counted.
 type Conn struct {
 	net.Conn
 
 	of    *Conns
 	addr  Addr
 	place Place
-	since atomic.Int64 // since when the connection is idle, in ns after Conns.began; 0 while it is busy
-	calls atomic.Int64 // that have begun and not ended
+	since atomic.Int64 // when it became idle, in ns after Conns.began; 0 while it is busy
+	calls atomic.Int64 // begun and not ended
 }
 
-// Admit counts a connection. Without a place the connection stays the caller's, who closes it.
+// Admit counts a connection. If there is no place for it, the caller must close it.
 func (c *Conns) Admit(nc net.Conn) (*Conn, Verdict) {
 	peer := nc.RemoteAddr()
 	admitted := &Conn{Conn: nc, of: c}
@@ -86,8 +85,8 @@ func (c *Conns) Admit(nc net.Conn) (*Conn, Verdict) {
 // Full reports whether all places are taken.
 func (c *Conns) Full() bool { return c.shares.Held() >= c.shares.most }
 
-// Room waits until a place is free, and closes connections that are idle meanwhile. It returns false when done
-// is closed. Only one goroutine may call it.
+// Room waits until a place is free, and meanwhile closes idle connections. It returns false when done is closed. Only
+// one goroutine may call it.
 func (c *Conns) Room(done <-chan struct{}) bool {
 	again := time.NewTicker(scanEvery)
 	defer again.Stop()
@@ -103,7 +102,7 @@ func (c *Conns) Room(done <-chan struct{}) bool {
 	return true
 }
 
-// CloseIdle closes the connection that has been idle the longest, if there is one.
+// CloseIdle closes the connection that has been idle the longest, if any.
 func (c *Conns) CloseIdle() {
 	c.mu.Lock()
 	longest := c.takeIdle()
@@ -111,8 +110,8 @@ func (c *Conns) CloseIdle() {
 	longest.end()
 }
 
-// takeIdle removes the connection that has been idle the longest; nil if none has been for leastIdle. mu is
-// held.
+// takeIdle removes the connection that has been idle the longest, or returns nil if none has been idle for leastIdle.
+// The caller holds mu.
 func (c *Conns) takeIdle() *Conn {
 	now := time.Now()
 	if c.tenth == 0 {
@@ -133,7 +132,7 @@ func (c *Conns) takeIdle() *Conn {
 	return nil
 }
 
-// scan finds the idle connections. mu is held.
+// scan finds the idle connections. The caller holds mu.
 func (c *Conns) scan(now time.Time) {
 	c.scanned, c.idle = now, nil
 	latest := int64(now.Sub(c.began) - leastIdle)
@@ -145,7 +144,7 @@ func (c *Conns) scan(now time.Time) {
 	slices.SortFunc(c.idle, func(a, b candidate) int { return cmp.Compare(a.since, b.since) })
 }
 
-// remove frees the place of a connection. mu is held.
+// remove frees the place of a connection. The caller holds mu.
 func (c *Conns) remove(conn *Conn) {
 	if _, open := c.open[conn]; open {
 		delete(c.open, conn)
@@ -157,14 +156,14 @@ func (c *Conns) remove(conn *Conn) {
 	}
 }
 
-// Open returns the number of connections, and how many were closed because they were idle.
+// Open returns the number of open connections, and of those closed because they were idle.
 func (c *Conns) Open() (open int, closed int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open), c.closed
 }
 
-// end closes a connection whose place is free already. What it has written may be lost.
+// end closes a connection whose place is already free. Its unsent output may be lost.
 func (c *Conn) end() {
 	if c == nil {
 		return
@@ -191,21 +190,21 @@ func (c *Conn) Close() error {
 // RemoteAddr returns an [Addr].
 func (c *Conn) RemoteAddr() net.Addr { return &c.addr }
 
-// Idle says that the connection waits for its client.
+// Idle marks the connection as waiting for its client.
 func (c *Conn) Idle() {
 	if c != nil {
 		c.since.Store(max(1, int64(time.Since(c.of.began))))
 	}
 }
 
-// Busy says that the server works for the connection: it is not to be closed.
+// Busy marks the connection as in use, so that it is not closed.
 func (c *Conn) Busy() {
 	if c != nil {
 		c.since.Store(0)
 	}
 }
 
-// Begin and End count the calls that a connection carries at the same time. Without any it is idle.
+// Begin and End count the concurrent calls on a connection. Without any it is idle.
 func (c *Conn) Begin() {
 	if c != nil {
 		c.calls.Add(1)
@@ -213,10 +212,10 @@ func (c *Conn) Begin() {
 	}
 }
 
-// End ends what Begin began.
+// End ends a call started by Begin.
 func (c *Conn) End() {
 	if c != nil && c.calls.Add(-1) == 0 {
-		c.Idle() // a call that begins now counts in calls
+		c.Idle() // a call that begins now is already counted in calls
 	}
 }
 

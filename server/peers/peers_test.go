@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// TestShares: a peer has its share of the places, an exempt one all, and nobody more than there are.
+// TestShares checks that a peer gets its share of the slots, an exempt one all, and nobody more than exist.
 func TestShares(t *testing.T) {
 	exempt := netip.MustParsePrefix("10.0.0.0/8")
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesOfManyGoroutines: no peer exceeds its share, and all places come back.
+// TestSharesOfManyGoroutines checks that no peer exceeds its share, and that all slots are freed.
 func TestSharesOfManyGoroutines(t *testing.T) {
 	s := peers.NewShares(40, peers.Rule{Percent: 25})
 	var all sync.WaitGroup
@@ -62,7 +62,7 @@ func TestSharesOfManyGoroutines(t *testing.T) {
 			peer := netip.AddrFrom4([4]byte{192, 0, 2, byte(i % 3)})
 			for range 2000 {
 				place, verdict := s.Take(peer)
-				if held := s.Held(); held > 30 { // of three peers
+				if held := s.Held(); held > 30 { // by three peers
 					t.Errorf("%d places are held, want at most 30", held)
 				}
 				if verdict == peers.Granted {
@@ -107,8 +107,8 @@ func (p *pipe) isClosed() bool {
 	}
 }
 
-// TestTheLongestIdleIsClosed (known bug 70): with less than a tenth of the connections free, each new one
-// closes the one that has been idle the longest, and none that is busy or fresh.
+// TestTheLongestIdleIsClosed (known bug 70): if less than a tenth of the connections are free, each new one closes
+// the one that has been idle the longest, but never a busy or recent one.
 func TestTheLongestIdleIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := peers.NewConns(20, peers.Rule{Percent: 100})
@@ -166,7 +166,7 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 		conns[12].Busy() // after it was found idle
 		conns[12].Idle()
 		conns[14].Begin()
-		conns[14].Idle() // as by a call that ends while another begins
+		conns[14].Idle() // like a call that ends while another one begins
 		for range 3 {
 			c.CloseIdle()
 		}
@@ -188,7 +188,7 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 	})
 }
 
-// TestFewConnectionsStay: of less than 10 connections none is closed, because a tenth is none.
+// TestFewConnectionsStay checks that with less than 10 connections none is closed, because a tenth is less than one.
 func TestFewConnectionsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := peers.NewConns(9, peers.Rule{})
@@ -202,8 +202,8 @@ func TestFewConnectionsStay(t *testing.T) {
 	})
 }
 
-// TestConnsHaveShares (known bug 70): the connections of one peer leave room for others, and a closed one
-// gives its place back, once.
+// TestConnsHaveShares (known bug 70): the connections of one peer leave room for others, and closing a connection
+// frees its slot, once.
 func TestConnsHaveShares(t *testing.T) {
 	c := peers.NewConns(8, peers.Rule{Percent: 25})
 	first, _ := c.Admit(newPipe("192.0.2.1:1"))
@@ -224,8 +224,8 @@ func TestConnsHaveShares(t *testing.T) {
 	}
 }
 
-// TestAddressOfAConnection: the address of a peer leads to its connection, also behind TLS, and reads as the
-// address itself.
+// TestAddressOfAConnection checks that the address of a peer leads to its connection, even through TLS, and that it
+// formats like the plain address.
 func TestAddressOfAConnection(t *testing.T) {
 	c := peers.NewConns(8, peers.Rule{})
 	conn, _ := c.Admit(newPipe("[2001:db8::1]:99"))
@@ -241,7 +241,7 @@ func TestAddressOfAConnection(t *testing.T) {
 	if peers.Peer(nil).IsValid() {
 		t.Error("no address has a peer")
 	}
-	var none *peers.Conn // as of a listener that is not bounded
+	var none *peers.Conn // for a listener without a limit
 	none.Begin()
 	none.End()
 	peers.State(newPipe("192.0.2.1:1"), http.StateIdle)

@@ -1,12 +1,12 @@
-// Package peers gives each peer address its share of a bound, on connections, requests or calls: one client
+// Package peers gives each peer address a share of a bound on connections, requests or calls, so that one client
 // cannot take all of it (known bug 70).
 //
-// A peer is the address at the other end of a connection. IPv6 addresses count by their /64, because one
-// client has such a network as a whole. Trusted proxies are exempt, because they speak for many clients, and
-// so are peers without an address, on a socket of this machine.
+// A peer is the address at the other end of a connection. IPv6 addresses count by /64, because one client usually has
+// a whole network of that size. Trusted proxies are exempt, because they act for many clients, and so are peers
+// without an address, on a Unix socket.
 //
 //	shares.go    how much each peer holds of a bound
-//	conns.go     the connections of a listener, and which has been idle the longest
+//	conns.go     the connections of a listener, ordered by idle time
 //	addr.go      addresses of peers
 package peers
 
@@ -18,15 +18,15 @@ import (
 // DefaultPercent is the share of one peer, in percent of a bound.
 const DefaultPercent = 25
 
-// Rule says which share a peer has.
+// Rule configures the share of a peer.
 type Rule struct {
-	// Percent is the share of one peer, 1 to 100; 0 stands for 100, which leaves one peer all.
+	// Percent is the share of one peer, 1 to 100. 0 means 100: one peer may take everything.
 	Percent int
-	// Exempt reports whether a peer has no share, and so up to the whole bound; nil exempts none.
+	// Exempt reports whether a peer has no share limit. nil exempts none.
 	Exempt func(peer netip.Addr) bool
 }
 
-// of returns a peer's share of a bound. It is at least 1.
+// of returns a peer's share of a bound, at least 1.
 func (r *Rule) of(most int) int {
 	if r.Percent <= 0 || r.Percent >= 100 {
 		return most
@@ -34,24 +34,24 @@ func (r *Rule) of(most int) int {
 	return max(1, most*r.Percent/100)
 }
 
-// Verdict says whether a peer gets a place.
+// Verdict is whether a peer gets a place.
 type Verdict int
 
 // The verdicts.
 const (
 	Granted   Verdict = iota
 	Full              // all places are taken
-	OverShare         // the peer has its share
+	OverShare         // the peer already has its share
 )
 
-// Shares count the places of a bound and which peer holds them. It is safe for concurrent use.
+// Shares count the places of a bound and the peers that hold them. It is safe for concurrent use.
 type Shares struct {
 	most, each int
 	exempt     func(netip.Addr) bool
 
 	mu   sync.Mutex
 	held int
-	by   map[netip.Addr]int // peers that hold none are not in it
+	by   map[netip.Addr]int // only peers that hold places
 }
 
 // NewShares returns the shares of a bound.
@@ -59,13 +59,13 @@ func NewShares(most int, r Rule) *Shares {
 	return &Shares{most: most, each: r.of(most), exempt: r.Exempt, by: map[netip.Addr]int{}}
 }
 
-// Place is a place that a peer holds. The zero Place is none.
+// Place is a slot held by a peer. The zero Place is no slot.
 type Place struct {
 	of   *Shares
-	peer netip.Addr // the zero Addr if the peer has no share
+	peer netip.Addr // the zero Addr if the peer has no share limit
 }
 
-// Take takes a place for a peer, which is the zero Addr if it has no address. The place is to be freed.
+// Take takes a place for a peer, or for the zero Addr if it has no address. The caller must free the place.
 func (s *Shares) Take(peer netip.Addr) (Place, Verdict) {
 	p := Place{of: s}
 	if peer.IsValid() && s.each < s.most && (s.exempt == nil || !s.exempt(peer)) {
@@ -103,7 +103,7 @@ func (p Place) Free() {
 	}
 }
 
-// Held returns the number of places that are taken.
+// Held returns the number of taken places.
 func (s *Shares) Held() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,5 +113,5 @@ func (s *Shares) Held() int {
 // Most returns the bound.
 func (s *Shares) Most() int { return s.most }
 
-// Share returns how many places a peer can have that is not exempt.
+// Share returns the number of places for a peer that is not exempt.
 func (s *Shares) Share() int { return s.each }

@@ -13,9 +13,9 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// The bounds of changes.
+// Bounds of changes.
 const (
-	// MaxChanges is how many changes there are at most. One more is an error.
+	// MaxChanges is the largest number of changes. Another one is an error.
 	MaxChanges = 10_000
 	// MaxAuthorBytes and MaxReasonBytes are the longest texts of a change.
 	MaxAuthorBytes = 256
@@ -26,21 +26,21 @@ const (
 type Change struct {
 	adminapi.Change
 
-	// For is how long the change lasts, in place of Expires, by the same clock.
+	// For is how long the change lasts, instead of Expires, by the same clock.
 	For time.Duration `json:"-"`
 }
 
 // The errors of changes.
 var (
-	// ErrConflict is returned if the change to replace is not the last one any more.
+	// ErrConflict is returned if the change to replace is not the latest one any more.
 	ErrConflict = errors.New("another change was made in the meantime")
-	// ErrTooMany is returned for one change more than [MaxChanges].
+	// ErrTooMany is returned for a change beyond [MaxChanges].
 	ErrTooMany = fmt.Errorf("there are %d changes; clear some, or write them into the file", MaxChanges)
 	// ErrNoChange is returned if there is no change to clear.
 	ErrNoChange = errors.New("there is no such change")
 )
 
-// name is what a change is of. A later change of the same name replaces it.
+// name identifies the target of a change. A later change with the same name replaces it.
 type name struct{ policy, key string }
 
 func (c *Change) name() name { return name{c.Policy, c.Key} }
@@ -49,11 +49,10 @@ func (n name) compare(other name) int {
 	return cmp.Or(cmp.Compare(n.policy, other.policy), cmp.Compare(n.key, other.key))
 }
 
-// expired reports whether the change has ended by an instant.
+// expired reports whether the change has ended at an instant.
 func (c *Change) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
 
-// check returns an [*engine.InputError] for a change that no server accepts, whatever its
-// file is.
+// check returns an [*engine.InputError] for a change that no server accepts, with any file.
 func (c *Change) check(now time.Time) error {
 	switch {
 	case c.Author == "" || len(c.Author) > MaxAuthorBytes || !utf8.ValidString(c.Author):
@@ -68,13 +67,12 @@ func (c *Change) check(now time.Time) error {
 	return nil
 }
 
-// onFile returns the change as package policy applies it.
+// onFile returns the change in the form used by package policy.
 func (c *Change) onFile() policy.Change {
 	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
 }
 
-// audit logs a change with its author, and the change that it replaced, nil if there was
-// none.
+// audit logs a change with its author, and the change that it replaced, or nil.
 func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {
@@ -93,7 +91,7 @@ func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	m.config.Logger.Info("audit", attributes...)
 }
 
-// The actions that are audited.
+// The audited actions.
 const (
 	actionChange = "change"
 	actionClear  = "clear"

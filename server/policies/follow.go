@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// storeTimeout bounds one look at what other servers have changed.
+// storeTimeout bounds one check for other servers' changes.
 const storeTimeout = 2 * time.Second
 
-// unreadPoll is how often changes that New could not read are asked for.
+// unreadPoll is the interval for retrying changes that New could not read.
 const unreadPoll = 100 * time.Millisecond
 
-// unread is the log line of changes that a store which does not answer may have.
+// unread is the log line if the store does not answer, so that its changes are unknown.
 const unread = "changes of other servers cannot be read; the policies stay as they are"
 
-// Run follows the changes of other servers, and the ends of changes, until ctx ends: it looks at the store
-// whenever it may have changed, and at the next expiry. A store that does not answer leaves everything as it is.
+// Run follows other servers' changes, and the expiry of changes, until ctx ends: it reads the store whenever it may
+// have changed, and at the next expiry. If the store does not answer, everything stays as it is.
 func (m *Manager) Run(ctx context.Context) {
 	poll := m.config.Changes.Poll()
 	m.mu.Lock()
@@ -45,7 +45,7 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// untilNext returns how long until something can have changed.
+// untilNext returns the time until something can have changed.
 func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	const seldom = time.Hour
 	next := seldom
@@ -70,8 +70,7 @@ func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	return next
 }
 
-// look puts in force what other servers have changed, and ends the changes that have
-// expired.
+// look activates other servers' changes, and ends expired ones.
 func (m *Manager) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -86,8 +85,8 @@ func (m *Manager) look(ctx context.Context) error {
 	return err
 }
 
-// clearExpired ends the changes that have expired, also while no server ran. One that cannot be
-// cleared is tried again. Of several servers, one clears it.
+// clearExpired ends the changes that have expired, including while no server ran. If clearing fails, it is retried.
+// Only one of several servers clears a change.
 func (m *Manager) clearExpired(ctx context.Context, now time.Time) {
 	left := make([]Change, 0, len(m.changes))
 	for _, c := range m.changes {

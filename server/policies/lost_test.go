@@ -14,8 +14,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// reverting is a coordinator that can come back with what it had before, as a replica that
-// lagged behind its primary.
+// reverting is a coordinator that can return to an earlier state, like a replica that lagged behind its primary.
 type reverting struct {
 	engine.Coordinator
 
@@ -46,7 +45,7 @@ func (r *reverting) CompareAndSet(_ context.Context, name string, version int64,
 	return version, true, nil
 }
 
-// save returns what the coordinator has now, and revert brings that back.
+// save returns the coordinator's current state, and revert restores it.
 func (r *reverting) save() map[string]valueOf {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,9 +58,8 @@ func (r *reverting) revert(to map[string]valueOf) {
 	r.values = maps.Clone(to)
 }
 
-// TestChangesOutliveAFailover (known bug 65): the store comes back with what it had earlier, or empty.
-// What was cleared stays cleared, and the later of two changes holds, whichever server asks first,
-// and all agree with the next poll.
+// TestChangesOutliveAFailover (known bug 65): the store comes back with an earlier state, or empty. Cleared changes
+// stay cleared, the later of two changes wins, whichever server polls first, and all agree after the next poll.
 func TestChangesOutliveAFailover(t *testing.T) {
 	for n := range 4 {
 		first, empty := n%2, n >= 2
@@ -76,7 +74,7 @@ func TestChangesOutliveAFailover(t *testing.T) {
 			cleared.Version = put(t, servers[0], "cleared", 0)
 			version := put(t, servers[0], "changed", 0)
 			later()
-			loaded(t, servers[1]) // knows of the first versions alone
+			loaded(t, servers[1]) // knows only the first versions
 			earlier := store.save()
 			later()
 			if err := servers[0].Delete(t.Context(), cleared); err != nil {
@@ -92,8 +90,8 @@ func TestChangesOutliveAFailover(t *testing.T) {
 				earlier = map[string]valueOf{}
 			}
 			store.revert(earlier)
-			put(t, servers[1], "new", 0)  // makes as many changes as the other server knows of
-			var last [3][]policies.Change // also of a server that starts now
+			put(t, servers[1], "new", 0)  // makes as many changes as the other server knows
+			var last [3][]policies.Change // the last one starts now
 			servers = append(servers, policies.NewShared(store))
 			for range 3 {
 				for _, i := range []int{first, 1 - first, 2} {
@@ -113,8 +111,8 @@ func TestChangesOutliveAFailover(t *testing.T) {
 	}
 }
 
-// TestChangesExpireWithoutAServer (known bug 65): a change whose end no server has seen is cleared by
-// the next one, with one audit line.
+// TestChangesExpireWithoutAServer (known bug 65): a change that expired while no server ran is cleared by the next
+// one, with one audit line.
 func TestChangesExpireWithoutAServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &reverting{values: map[string]valueOf{}}

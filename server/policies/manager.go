@@ -14,57 +14,54 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Config sets up a manager.
+// Config configures a manager.
 type Config struct {
-	// File is the path of the policies file; "" is none.
+	// File is the path of the policies file, or "".
 	File string
-	// Base is the content of File as it was read to set up the server; nil if File is "".
+	// Base is the content of File as read to set up the server, or nil if File is "".
 	Base *policy.Config
-	// Changes keeps the changes. The default ends with the process.
+	// Changes stores the changes. The default store ends with the process.
 	Changes Store
-	// Rejected is called when the file has an error and the last one stays in force, and with
-	// nil when the file is again what is in force; a nil func is not called.
+	// Rejected is called with an error when the file is invalid and the last one stays active, and with nil when the
+	// active policies match the file again. It can be nil.
 	Rejected func(err error)
-	// Check returns why policies cannot be in force here, such as on this store; nil accepts
-	// all. A file, or a change, that it refuses is as one with an error.
+	// Check returns the reason why policies cannot be active here, such as on this store. nil accepts all. A rejected
+	// file or change is treated like an invalid one.
 	Check func(c *policy.Config) error
-	// Apply puts policies in force and returns their generation. Its error is a warning
-	// for the log: they are in force all the same.
+	// Apply activates policies and returns their generation. Its error is only logged as a warning, because they are
+	// active anyway.
 	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
-	// Away tells of an error of Changes that the store did not answer. New starts without
-	// the changes then, and they are read when it does. By default all errors are New's.
+	// Away reports whether an error of Changes means that the store did not answer. New then starts without the
+	// changes, which are read later. By default New returns all errors.
 	Away func(err error) bool
-	// ShowKey returns what the log shows of the key of a change. The default is the whole
-	// key.
+	// ShowKey returns the form of a change's key for the log. The default is the whole key.
 	ShowKey func(key string) string
-	// Logger gets the log, and in it an audit line for each change.
+	// Logger gets the log, with an audit line for each change.
 	Logger *slog.Logger
-	// Now is the clock by which changes expire, the same for all servers that share
-	// them. The default is time.Now.
+	// Now is the clock for the expiry of changes, the same for all servers that share them. The default is time.Now.
 	Now func() time.Time
 }
 
-// Manager keeps policies in force. It is safe for concurrent use.
+// Manager manages the active policies. It is safe for concurrent use.
 type Manager struct {
 	config Config
-	woken  chan struct{} // the next expiry is to be computed again
+	woken  chan struct{} // recompute the next expiry
 
 	mu      sync.Mutex
 	file    *policy.Config
-	made    []policy.Made  // by other configurations than the file
-	base    *policy.Config // the file with them
-	current *policy.Config // base with the changes in force
-	changes []Change       // as the store has them
+	made    []policy.Made  // from other configurations than the file
+	base    *policy.Config // the file together with made
+	current *policy.Config // base with the active changes
+	changes []Change       // as stored
 	unread  bool           // New could not read them
-	pending bool           // they are not in force yet
-	active  []Change       // in force: not expired, and fitting the file
-	broken  map[name]int64 // the versions that do not fit, which have been logged
-	refused bool           // the file had an error when it was read last
+	pending bool           // not active yet
+	active  []Change       // active changes: not expired, and compatible with the file
+	broken  map[name]int64 // versions of incompatible changes that have been logged
+	refused bool           // the file was invalid when last read
 }
 
-// New puts the policies of the file in force, with the changes of the store on top. If the
-// store does not answer, that is an error, unless [Config.Away] says that it is away: until
-// the changes are read, the file alone decides.
+// New activates the policies of the file, with the store's changes on top. If the store does not answer, that is an
+// error, unless [Config.Away] classifies it as away: until the changes are read, only the file applies.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Base == nil {
 		c.Base = policy.Empty()
@@ -97,8 +94,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// SetMade puts policies in force that another configuration than the file makes, in the place of those
-// before.
+// SetMade activates policies made from another configuration than the file, replacing the previous ones.
 func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,18 +105,17 @@ func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.apply(ctx, m.file.WithMade(made))
 }
 
-// Changes returns the changes in force, sorted by policy and key.
+// Changes returns the active changes, sorted by policy and key.
 func (m *Manager) Changes() []Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.active)
 }
 
-// Change makes a change, in place of the one of the same policy and key, and puts it in
-// force here before it returns. Other servers follow within a second. Policy, Key, Fields,
-// Author, Reason, and Expires or For are read; the result has all other fields. The error is a
-// [*headgate.InputError] or one of package policy for a change that does not fit, and then
-// nothing has changed; [ErrConflict] if another change was made at the same time.
+// Change makes a change, replacing the one for the same policy and key, and activates it here before it returns.
+// Other servers follow within a second. It uses Policy, Key, Fields, Author, Reason, and Expires or For; the result
+// has all other fields. If the change conflicts, the error is a [*headgate.InputError] or one of package policy, and
+// nothing has changed. It is [ErrConflict] if another change was made at the same time.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	now := m.config.Now()
 	c.At, c.Version = now.UTC().Truncate(time.Microsecond), 0
@@ -159,8 +154,7 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	return c, m.reload(ctx)
 }
 
-// Clear ends the change of a policy, or of a key of it, and says which it was. The error
-// is [ErrNoChange] if there is none.
+// Clear ends the change of a policy, or of a key of it, and returns it. The error is [ErrNoChange] if there is none.
 func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason string) (Change, error) {
 	now := m.config.Now()
 	if err := (&Change{Change: adminapi.Change{Author: author, Reason: reason, Fields: json.RawMessage("{}")}}).check(now); err != nil {
@@ -188,7 +182,7 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 	return cleared, m.reload(ctx)
 }
 
-// find returns the change of a name that the store has.
+// find returns the stored change with a name.
 func (m *Manager) find(n name) *Change {
 	i, found := slices.BinarySearchFunc(m.changes, n, func(c Change, n name) int { return c.name().compare(n) })
 	if !found {
@@ -197,15 +191,15 @@ func (m *Manager) find(n name) *Change {
 	return &m.changes[i]
 }
 
-// InForce returns the file, the configuration with the changes on top of it, and these
-// changes, sorted by policy and key.
+// InForce returns the file, the configuration with the changes on top of it, and these changes, sorted by policy and
+// key.
 func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.base, m.current, slices.Clone(m.active)
 }
 
-// load reads what other servers have changed.
+// load reads other servers' changes.
 func (m *Manager) load(ctx context.Context) error {
 	changes, same, err := m.config.Changes.Load(ctx)
 	if err == nil && !same {
@@ -215,7 +209,7 @@ func (m *Manager) load(ctx context.Context) error {
 	return err
 }
 
-// reload puts what the store has now in force.
+// reload activates the store's current changes.
 func (m *Manager) reload(ctx context.Context) error {
 	if err := m.load(ctx); err != nil {
 		return err
@@ -224,8 +218,7 @@ func (m *Manager) reload(ctx context.Context) error {
 	return nil
 }
 
-// apply puts a file with the changes on top in force. Changes that do not fit are left
-// out, and logged once.
+// apply activates a file with the changes on top. Incompatible changes are omitted, and logged once.
 func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	now := m.config.Now()
 	live := make([]Change, 0, len(m.changes))
@@ -234,7 +227,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 			live = append(live, c)
 		}
 	}
-	// In the order in which they were made: a later one was tried on top of the earlier.
+	// In creation order: a later change was tried on top of the earlier ones.
 	slices.SortStableFunc(live, func(a, b Change) int { return cmp.Compare(a.Version, b.Version) })
 	onFile := make([]policy.Change, len(live))
 	for i := range live {
@@ -264,7 +257,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	m.wake()
 }
 
-// wake lets Run look at the next expiry again.
+// wake makes Run look at the next expiry again.
 func (m *Manager) wake() {
 	select {
 	case m.woken <- struct{}{}:

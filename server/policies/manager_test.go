@@ -31,7 +31,7 @@ policies:
   open: 10/m
 `
 
-// server is a manager with what it has put in force, and its log.
+// server is a manager with the policies it has activated, and its log.
 type server struct {
 	*policies.Manager
 
@@ -55,7 +55,7 @@ func (s *server) Write(p []byte) (int, error) {
 	return s.log.Write(p)
 }
 
-// limit returns the limit in force of a key.
+// limit returns the active limit of a key.
 func (s *server) limit(name, key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +108,8 @@ func wants(t testing.TB, s *server, name, key, want string) {
 	}
 }
 
-// A change is in force when it returns, and until it is cleared. The log has a line for
-// each, with the author, the reason, and the fields before and after.
+// A change is active when the call returns, until it is cleared. The log has a line for each, with the author, the
+// reason, and the fields before and after.
 func TestChangeAndClear(t *testing.T) {
 	s := begin(t, base, nil)
 	wants(t, s, "api", "k", "100/s burst 200")
@@ -144,8 +144,8 @@ func TestChangeAndClear(t *testing.T) {
 	}
 }
 
-// Known bug 52: a change of a policy, or its end, that would leave out the change of a key is refused and
-// names the key. What the key has stays in force.
+// Known bug 52: changing a policy, or clearing its change, is rejected if it would drop the change of a key. The
+// error names the key, whose change stays active.
 func TestChangeKeepsOthersInForce(t *testing.T) {
 	s := begin(t, base, nil)
 	joe := policies.Change{Change: adminapi.Change{Policy: "api", Key: "joe", Fields: json.RawMessage(`{"set": {"limit": 7}}`), Author: "bob"}}
@@ -172,7 +172,7 @@ func TestChangeKeepsOthersInForce(t *testing.T) {
 	wants(t, s, "api", "joe", "100/s burst 200")
 }
 
-// A change that cannot be made says why, and nothing changes.
+// An invalid change says why it is invalid, and nothing changes.
 func TestChangesAreChecked(t *testing.T) {
 	s := begin(t, base, nil)
 	with := func(edit func(*policies.Change)) policies.Change {
@@ -201,7 +201,7 @@ func TestChangesAreChecked(t *testing.T) {
 	}
 }
 
-// A change with an end is in force until then.
+// A change with an end is active until then.
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, base, nil)
@@ -266,8 +266,8 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// Two servers on one store: a change at one is in force at the other within a second, and
-// after both restart. A change that does not fit the file of one is left out there.
+// Two servers on one store: a change at one is active at the other within a second, and after both restart. A change
+// that does not fit one server's file is left out there.
 func TestSharedChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis, err := memstore.New(memstore.Config{})
@@ -321,8 +321,8 @@ func TestSharedChanges(t *testing.T) {
 	})
 }
 
-// The store of the changes must answer when a server starts: without the changes it would
-// let requests pass that they deny.
+// The store of the changes must answer when a server starts, because without the changes the server would allow
+// requests that they deny.
 func TestStartNeedsTheChanges(t *testing.T) {
 	redis, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -337,7 +337,7 @@ func TestStartNeedsTheChanges(t *testing.T) {
 	}
 }
 
-// A change that is refused does not hide what another server has changed meanwhile.
+// A rejected change does not hide changes that another server made meanwhile.
 func TestRefusedChangeHidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis, err := memstore.New(memstore.Config{})

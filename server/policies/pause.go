@@ -2,16 +2,15 @@ package policies
 
 import "time"
 
-// A server that reads its file again works workSpan and rests restSpan, in turns. Ten
-// thousand policies take an eighth of a second of one processor: without rests requests wait
-// for it, and with them the policies are in force within a second. The group reload of the
-// benchmarks has the figures.
+// A server that reloads its file alternates between working for workSpan and resting for restSpan. Ten thousand
+// policies take an eighth of a second of one processor: without rests requests would wait for it, and with them the
+// policies are active within a second. The benchmark group reload has the figures.
 const (
 	workSpan = 250 * time.Microsecond
 	restSpan = 1500 * time.Microsecond
 )
 
-// pausing returns a pause that rests once work has gone on for workSpan.
+// pausing returns a pause function that rests after workSpan of work.
 func pausing(now func() time.Time, sleep func(time.Duration)) func() {
 	since := now()
 	return func() {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TestPausing: it rests after each span of work, and the clock begins again after the rest.
+// TestPausing checks that it rests after each span of work, and that the next span starts after the rest.
 func TestPausing(t *testing.T) {
 	now, rests := time.Unix(0, 0), 0
 	pause := pausing(func() time.Time { return now }, func(d time.Duration) {
 		now = now.Add(d)
 		rests++
 	})
-	for range 100 { // of workSpan/10 each
+	for range 100 { // workSpan/10 each
 		now = now.Add(workSpan / 10)
 		pause()
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// A named pipe in the place of the file is an error that names it. Its open waited for a writer
-// for ever, and so did the end of the process.
+// A named pipe instead of the file is an error that names it. Opening it used to wait for a writer forever, and so
+// did stopping the process.
 func TestNamedPipeInPlaceOfTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policies.yaml")
 	if err := os.WriteFile(file, []byte(base), 0o600); err != nil {

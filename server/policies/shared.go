@@ -14,56 +14,52 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// pollShared is how often a server asks whether another has changed something. It is one
-// read of a short value.
+// pollShared is how often a server checks for other servers' changes. It is one read of a short value.
 const pollShared = 300 * time.Millisecond
 
-// reconcileEvery is how often all changes are read again: a server that dies while it
-// makes a change may have stored it without telling the others.
+// reconcileEvery is how often all changes are read again: a server that dies while it makes a change may have stored
+// it without announcing it.
 const reconcileEvery = time.Minute
 
-// shared keeps changes in the store that all servers share, as values of its coordinator:
+// shared keeps changes in the store shared by all servers, as values of its coordinator:
 //
 //	policies                 head: how many changes were made, and the names of the last
 //	policies/names/<00..ff>  the names of all changes, by their first digits
 //	policies/change/<name>   a change; "" after it was cleared
 //
-// A name is a hash of the policy and the key. A server replaces a value only if
-// its version is still the one that the server read, so an older change never replaces a
-// newer one. A cleared change leaves its empty value, and its version, behind. What a store
-// has lost, or has of an earlier time after a failover, is written again by any server that
-// knows better.
+// A name is a hash of the policy and the key. A server replaces a value only if its version is still the one that the
+// server read, so an older change never replaces a newer one. A cleared change leaves an empty value with a version.
+// If a store has lost values, or has older ones after a failover, any server that has newer ones writes them again.
 type shared struct {
 	values engine.Coordinator
-	most   int // of changes
+	most   int // largest number of changes
 
 	mu      sync.Mutex
 	changes map[string]stored // by hash
 	live    int               // how many of them are not cleared
-	head    int64             // the version of the head that was read last
-	made    int64             // the number of changes in it
-	losses  int64             // and that of losses
+	head    int64             // the last read version of the head
+	made    int64             // the head's number of changes
+	losses  int64             // the head's number of losses
 	full    time.Time         // when everything was last read
 	loaded  bool              // Load has returned last
 	last    []Change
 }
 
-// stored is a value of the coordinator and its version. made is the version under which its
-// content was first stored: what was written again after a loss has a later version, and is
-// no later change.
+// stored is a value of the coordinator and its version. made is the version under which its content was first stored:
+// a value written again after a loss has a later version, but is not a later change.
 type stored struct {
 	change        Change
 	version, made int64
 	cleared       bool
 }
 
-// head is the value that says what has changed lately. Losses is how often a server found
-// that the store knows of fewer changes than itself.
+// head is the value with the recent changes. Losses is the number of times that a server found the store to have
+// fewer changes than itself.
 type head struct {
 	Format int      `json:"format"`
 	Made   int64    `json:"made"`
 	Losses int64    `json:"losses,omitempty"`
-	Recent []string `json:"recent"` // the last names, the newest last
+	Recent []string `json:"recent"` // the last names, newest last
 }
 
 const (
@@ -73,7 +69,7 @@ const (
 
 	sharedFormat = 1
 	maxRecent    = 64
-	// attempts bounds how often a value is written again that others write too.
+	// attempts bounds how often an update of a contended value is retried.
 	attempts = 50
 )
 
@@ -128,7 +124,7 @@ func (s *shared) Delete(ctx context.Context, c Change) error {
 	return errors.Join(err, s.list(ctx, hash, false))
 }
 
-// live returns the change, or none if it was cleared.
+// live returns the change, or an empty one if it was cleared.
 func (v stored) live() Change {
 	if v.cleared {
 		return Change{}
@@ -136,7 +132,7 @@ func (v stored) live() Change {
 	return v.change
 }
 
-// write stores a change, or that it was cleared, and tells the other servers.
+// write stores a change, or its removal, and announces it to the other servers.
 func (s *shared) write(ctx context.Context, hash string, c *Change, version int64) (int64, error) {
 	text := ""
 	if c != nil {
@@ -162,11 +158,11 @@ func (s *shared) write(ctx context.Context, hash string, c *Change, version int6
 	return now, nil
 }
 
-// errUnannounced is the error of a change that is stored, but that other servers find
-// only when they read everything again.
+// errUnannounced is the error for a change that is stored, but that other servers find only when they read everything
+// again.
 var errUnannounced = errors.New("policies: other servers learn of the change within a minute")
 
-// valueOf reads a value. ok is false for one of a later build, which this one cannot read.
+// valueOf decodes a value. ok is false for one from a later build, which this one cannot read.
 func valueOf(text string, version int64) (v stored, ok bool) {
 	v = stored{version: version, made: version, cleared: text == ""}
 	if !v.cleared && json.Unmarshal([]byte(text), &v.change) != nil {
@@ -179,7 +175,7 @@ func valueOf(text string, version int64) (v stored, ok bool) {
 	return v, true
 }
 
-// keep remembers a value that was read or written.
+// keep caches a value that was read or written.
 func (s *shared) keep(hash string, v stored) {
 	if before, known := s.changes[hash]; known && !before.cleared {
 		s.live--
@@ -235,7 +231,7 @@ func (s *shared) list(ctx context.Context, hash string, add bool) error {
 	})
 }
 
-// update replaces a value, again if another server has replaced it in the meantime.
+// update replaces a value, and retries if another server has replaced it in the meantime.
 func (s *shared) update(ctx context.Context, name string, change func(string) (string, error)) error {
 	for range attempts {
 		text, version, err := s.values.Get(ctx, name)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// parallelReads is how many values are read at a time.
+// parallelReads is the number of values read concurrently.
 const parallelReads = 32
 
 // Load reads the changes that other servers have made since the last call.
@@ -58,8 +58,7 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	return next, same, nil
 }
 
-// since returns the names of what has changed after so many changes; nil if the head does
-// not know.
+// since returns the names changed after the first made changes, or nil if the head no longer lists them.
 func (h *head) since(made int64) []string {
 	n := h.Made - made
 	if made == 0 || n < 0 || n > int64(len(h.Recent)) {
@@ -81,14 +80,14 @@ func (s *shared) loadAll(ctx context.Context) error {
 		case !v.cleared:
 			listed[hash] = true
 		case len(s.changes) > 2*s.most:
-			delete(s.changes, hash) // it would be believed again if a store came back with it
+			delete(s.changes, hash) // otherwise it would be trusted if a store came back with it
 		}
 	}
 	return s.read(ctx, slices.Collect(maps.Keys(listed)))
 }
 
-// restore writes again what the store has lost, in place of the version that it has. If another
-// server was faster, its value is read with the next head.
+// restore writes a value again that the store has lost, replacing the store's version. If another server was faster,
+// its value is read with the next head.
 func (s *shared) restore(ctx context.Context, hash string, v stored, version int64) error {
 	if err := s.list(ctx, hash, !v.cleared); err != nil {
 		return err
@@ -128,8 +127,8 @@ func (s *shared) listed(ctx context.Context) (map[string]bool, error) {
 	return listed, nil
 }
 
-// read reads changes and remembers them. What is of an earlier time than what is known here, because
-// the store has lost data, is written again.
+// read reads changes and caches them. Values that are older than the cached ones, because the store has lost data,
+// are written again.
 func (s *shared) read(ctx context.Context, hashes []string) error {
 	names := make([]string, len(hashes))
 	for i, hash := range hashes {

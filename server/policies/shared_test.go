@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// faulty is a coordinator whose calls sometimes fail: before they took effect, or after.
+// faulty is a coordinator whose calls sometimes fail, before or after they took effect.
 type faulty struct {
 	mu     sync.Mutex
 	now    engine.Coordinator
@@ -75,9 +75,8 @@ func coordinator(t *testing.T) engine.Coordinator {
 	return store
 }
 
-// Servers that make changes at random, on a store whose calls fail at random and that once
-// loses its data, agree in the end: each change is the last one that a server was told is
-// stored, or one whose outcome it was not told.
+// Servers that make changes at random, on a store whose calls fail at random and that once loses its data, agree in
+// the end: each change is the last one that was reported as stored to a server, or one with an unknown outcome.
 func TestServersAgree(t *testing.T) {
 	for seed := range uint64(9) {
 		synctest.Test(t, func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestServersAgree(t *testing.T) {
 			for i := range servers {
 				servers[i] = policies.NewShared(store)
 			}
-			last := map[string]int64{} // the highest version that is known to be stored, by key; -1 where cleared
+			last := map[string]int64{} // the highest version known to be stored, by key; -1 if cleared
 			ctx := context.Background()
 			for step := range 300 {
 				time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
@@ -120,7 +119,7 @@ func TestServersAgree(t *testing.T) {
 					}
 				}
 				if err != nil {
-					delete(last, key) // its outcome is not known
+					delete(last, key) // its outcome is unknown
 				}
 			}
 			store.faults = false
@@ -129,7 +128,7 @@ func TestServersAgree(t *testing.T) {
 	}
 }
 
-// agree checks that all servers have the same changes, a minute later at the latest.
+// agree checks that all servers have the same changes within a minute.
 func agree(t *testing.T, seed uint64, store engine.Coordinator, servers []policies.Store, last map[string]int64) {
 	t.Helper()
 	ctx := context.Background()
@@ -166,7 +165,7 @@ func agree(t *testing.T, seed uint64, store engine.Coordinator, servers []polici
 	}
 }
 
-// One change more than the bound is refused; a cleared one makes room.
+// One change above the maximum is rejected; clearing one makes room.
 func TestSharedChangesAreBounded(t *testing.T) {
 	ctx := context.Background()
 	s := policies.NewBounded(coordinator(t), 100)
@@ -235,7 +234,7 @@ func put(t *testing.T, s policies.Store, key string, replaces int64) int64 {
 	return version
 }
 
-// A store keeps a change only in place of the version that the caller has seen.
+// A store stores a change only if the caller has seen the version that it replaces.
 func TestOlderChangeNeverReplacesNewer(t *testing.T) {
 	ctx := context.Background()
 	file, err := policies.OpenStateFile(t.TempDir() + "/state.json")
@@ -262,8 +261,8 @@ func TestOlderChangeNeverReplacesNewer(t *testing.T) {
 	}
 }
 
-// A server reads what has changed, and everything only where it cannot know that: at the
-// start, after many changes, and once a minute.
+// A server reads only what has changed, except when it cannot know: at the start, after many changes, and once per
+// minute.
 func TestServersReadWhatHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coordinator(t)
@@ -299,8 +298,7 @@ func TestServersReadWhatHasChanged(t *testing.T) {
 	})
 }
 
-// Changes that the store has lost with all its data come back from any server that has
-// them, and cleared ones do not.
+// If the store has lost all its data, changes come back from any server that has them, and cleared ones don't.
 func TestLostChangesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{now: coordinator(t), rand: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a reproducible test

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// stateFormat is the format of a state file. A file of a later one is refused.
+// stateFormat is the format of a state file. Files in a later format are rejected.
 const stateFormat = 1
 
 // maxStateBytes bounds the state file: it holds at most [MaxChanges] changes.
@@ -23,9 +23,8 @@ type state struct {
 	Changes []Change `json:"changes"`
 }
 
-// OpenStateFile returns a store in a file, so that changes survive a restart. The file is
-// replaced as a whole, by one that only its owner can read. It need not exist. Two
-// processes must not use one file.
+// OpenStateFile returns a store in a file, so that changes survive a restart. The file is replaced atomically by one
+// that only its owner can read. It need not exist. Two processes must not use one file.
 func OpenStateFile(path string) (Store, error) {
 	m := &memory{changes: map[name]Change{}, changed: true}
 	m.keep = func(changes []Change) error { return writeState(path, changes) }
@@ -40,7 +39,7 @@ func OpenStateFile(path string) (Store, error) {
 		m.changes[c.name()] = c
 		m.version = max(m.version, c.Version)
 	}
-	// What cannot be written is found at the start, not at the first change.
+	// Find out at the start, not at the first change, if the file cannot be written.
 	if err := writeState(path, sorted(m.changes)); err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func readState(path string) ([]Change, error) {
 	return s.Changes, nil
 }
 
-// writeState replaces the file as a whole.
+// writeState replaces the file atomically.
 func writeState(path string, changes []Change) error {
 	data, err := json.MarshalIndent(state{Format: stateFormat, Changes: changes}, "", "  ")
 	if err != nil {

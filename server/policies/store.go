@@ -8,24 +8,22 @@ import (
 	"time"
 )
 
-// Store keeps changes. A store of one process is used by one [Manager] alone; a shared
-// store by those of all servers.
+// Store keeps changes. A local store is used by a single [Manager], a shared one by the managers of all servers.
 type Store interface {
-	// Load returns all changes, sorted by policy and key. Until something has changed,
-	// same is true, and the changes may be nil.
+	// Load returns all changes, sorted by policy and key. same is true if nothing has changed since the last call;
+	// changes may then be nil.
 	Load(ctx context.Context) (changes []Change, same bool, err error)
-	// Put keeps a change in place of the version that it replaces, 0 for none, and
-	// returns its version. It returns [ErrConflict] if another version holds.
+	// Put stores a change that replaces the given version, 0 for none, and returns its version. It returns
+	// [ErrConflict] if the stored version differs.
 	Put(ctx context.Context, c Change, replaces int64) (version int64, err error)
-	// Delete ends a change of this version. It returns [ErrConflict] if another version
-	// holds.
+	// Delete removes a change of this version. It returns [ErrConflict] if the stored version differs.
 	Delete(ctx context.Context, c Change) error
-	// Poll is how often other servers can have changed something, 0 for never.
+	// Poll is how often other servers can have changed something, or 0 for never.
 	Poll() time.Duration
 }
 
-// memory keeps changes for the life of the process. keep, if set, is called with all
-// changes before one is in force, and can refuse it.
+// memory keeps changes for the life of the process. keep, if set, is called with all changes before one takes effect,
+// and can reject it.
 type memory struct {
 	mu      sync.Mutex
 	changes map[name]Change
@@ -74,7 +72,7 @@ func (m *memory) Delete(_ context.Context, c Change) error {
 	return m.replace(next, m.version)
 }
 
-// replace keeps the changes, if that succeeds.
+// replace stores the changes if keep succeeds.
 func (m *memory) replace(next map[name]Change, version int64) error {
 	if m.keep != nil {
 		if err := m.keep(sorted(next)); err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Try returns the configuration in force, and what it would be after a change, which is not
-// made. The error is that of [Manager.Change].
+// Try returns the active configuration, and the configuration after a change, without making it. It returns the same
+// errors as [Manager.Change].
 func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
 	now := m.config.Now()
 	if c.Author == "" {
-		c.Author = "trial" // a change needs an author, and this one is not kept
+		c.Author = "trial" // a change needs an author; this one is not stored
 	}
 	if err := c.check(now); err != nil {
 		return nil, nil, err
@@ -26,7 +26,7 @@ func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Conf
 	return m.current, after, err
 }
 
-// try returns the error of a change that does not fit the file and the other changes.
+// try returns an error if a change conflicts with the file or the other changes.
 func (m *Manager) try(c *Change) error {
 	_, err := m.with(c)
 	return err
@@ -35,7 +35,7 @@ func (m *Manager) try(c *Change) error {
 // with returns the configuration with a change on top of the file and the other changes.
 func (m *Manager) with(c *Change) (*policy.Config, error) {
 	others, onFile := m.others(c.name())
-	// The new change is tried last: an older one that does not fit is not its fault.
+	// The new change is tried last, so that it is not blamed for an older incompatible one.
 	config, left := m.base.With(append(onFile, c.onFile()))
 	if err := left[len(others)]; err != nil {
 		return config, err
@@ -46,8 +46,7 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 	return config, m.config.Check(config)
 }
 
-// others returns the changes that have not ended but for those of a name, also as they are
-// put on the file.
+// others returns the changes that have not ended, except those with a name, also in the form used by package policy.
 func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
 	now := m.config.Now()
 	for i := range m.changes {
@@ -58,7 +57,7 @@ func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
 	return others, onFile
 }
 
-// unfit returns an error if one of the other changes, which is in force, would be left out.
+// unfit returns an error if one of the other active changes would be left out.
 func (m *Manager) unfit(others []*Change, left map[int]error) error {
 	for i, other := range others {
 		if left[i] != nil && m.broken[other.name()] != other.Version {

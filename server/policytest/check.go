@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// The bounds of a test file.
+// Bounds of a test file.
 const (
 	maxTimes = 1_000_000
 	maxAfter = 100 * 365 * 24 * time.Hour
@@ -24,11 +24,11 @@ const (
 // The values of do and of expect.
 var (
 	verdicts = []string{"allowed", "denied", "error"}
-	// classless are the verbs that no class changes.
+	// classless are the verbs that ignore classes.
 	classless = []string{"give", "reset", "release"}
 )
 
-// begin is when tests start that have no start.
+// begin is the start of tests that do not set one.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // file checks the whole file.
@@ -71,7 +71,7 @@ type stepChecker struct {
 	at   []string
 }
 
-// field reports a value that a field does not accept.
+// field reports a value that the field does not accept.
 func (c *stepChecker) field(name, value, accepted string) {
 	c.invalid(name+" is "+value+"; accepted: "+accepted, append(slices.Clone(c.at), name)...)
 }
@@ -98,7 +98,7 @@ func (c *stepChecker) check(last time.Duration) {
 	}
 }
 
-// only reports fields that are set and that only steps with another field have.
+// only reports fields that are set but require another field.
 func (c *stepChecker) only(other string, set map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if set[name] {
@@ -123,7 +123,7 @@ func (c *stepChecker) when(last time.Duration) {
 	}
 }
 
-// words checks the fields with a few values.
+// words checks the fields with few accepted values.
 func (c *stepChecker) words() {
 	s := c.step
 	c.oneOf("do", s.Do, verbs())
@@ -158,7 +158,7 @@ func (c *stepChecker) words() {
 	}
 }
 
-// oneOf reports a word that is not in a list, with the nearest.
+// oneOf reports a word that is not in a list, with the nearest one.
 func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 	if value != nil && !slices.Contains(accepted, *value) {
 		c.field(name, format.Quote(*value), strings.Join(accepted, ", ")+yamlfile.DidYouMean(*value, accepted))

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Words in the place of a number, a duration or a name.
+// Words instead of a number, a duration or a name.
 const (
 	unlimited = "unlimited"
 	never     = "never"
@@ -30,11 +30,11 @@ type answer struct {
 	route  int // -1 without a route
 	key    string
 	status int // of a denied HTTP request
-	// denies says of each policy with a shadow whether the shadow would have denied the request.
+	// denies reports for each policy with a shadow whether the shadow would have denied the request.
 	denies map[string]bool
 }
 
-// answerOf copies an answer: the batch reuses the memory of keys.
+// answerOf copies an answer, because the batch reuses the memory of keys.
 func answerOf(r *decide.Request, response *decide.Response, shadows []decide.Shadow) answer {
 	a := answer{Response: *response, route: -1, key: r.Key, denies: map[string]bool{}}
 	for i := range shadows {
@@ -65,7 +65,7 @@ func (a *answer) verdict() string {
 	}
 }
 
-// verdictMismatch compares the verdict. Without an expected one an error is a mismatch.
+// verdictMismatch compares the verdict. An error is a mismatch unless it is expected.
 func (a *answer) verdictMismatch(s *Step) *mismatch {
 	got, expected := a.verdict(), "no error"
 	switch {
@@ -85,8 +85,8 @@ func (a *answer) verdictMismatch(s *Step) *mismatch {
 	return &mismatch{"expect", expected, got}
 }
 
-// mismatches compares an answer with the expectations of a step. An answer with another verdict has
-// other numbers too; they are not listed.
+// mismatches compares an answer with the expectations of a step. If the verdict differs, it lists only that, because
+// the numbers differ too.
 func (a *answer) mismatches(s *Step) (all []mismatch) {
 	if wrong := a.verdictMismatch(s); wrong != nil {
 		return []mismatch{*wrong}
@@ -129,7 +129,7 @@ func (a *answer) mismatches(s *Step) (all []mismatch) {
 	return append(all, a.shadowMismatches(s)...)
 }
 
-// shadowMismatches compares what the shadows would have answered.
+// shadowMismatches compares the answers of the shadows.
 func (a *answer) shadowMismatches(s *Step) (all []mismatch) {
 	for _, name := range slices.Sorted(maps.Keys(s.Shadows)) {
 		got := none
@@ -157,7 +157,7 @@ func (a *answer) statusText() string {
 	return strconv.Itoa(a.status)
 }
 
-// units returns a number of units, or unlimited where no limit applies.
+// units formats a number of units, or unlimited if no limit applies.
 func units(d *headgate.Decision, n int64) string {
 	if d.Unlimited {
 		return unlimited
@@ -165,8 +165,8 @@ func units(d *headgate.Decision, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// spanAs returns a duration in whole milliseconds, rounded up as the wires round it. It is the
-// expected text if that is the same duration.
+// spanAs formats a duration in whole milliseconds, rounded up like on the wires. It returns the expected text if that
+// is the same duration.
 func spanAs(expected string, got time.Duration) string {
 	if got == headgate.Never {
 		return never

@@ -10,10 +10,10 @@ import (
 	"github.com/headgate/headgate/server/policytest"
 )
 
-// named is a block of a page that is introduced by a file's name.
+// named matches a block of a page that is introduced by a file name.
 var named = regexp.MustCompile("(?ms)^`([a-z_]+\\.yaml)`:\n\n```yaml\n(.*?)^```")
 
-// TestDocumentedCases runs the test files of the documentation against the policies files beside them.
+// TestDocumentedCases runs the test files of the documentation against their policies files.
 func TestDocumentedCases(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// File is a test file with the policies file that it names.
+// File is a test file with its policies file.
 type File struct {
 	// Name is the path of the test file.
 	Name string
-	// Tests are independent of each other: each begins with an empty store.
+	// Tests are independent: each starts with an empty store.
 	Tests []Test
 
 	config *policy.Config
@@ -32,7 +32,7 @@ type Test struct {
 	begin time.Time
 }
 
-// Step is a call, and the answer that it must have. Expectations that are nil are not compared.
+// Step is a call with its expected answer. Nil expectations are not compared.
 type Step struct {
 	At       *string           `yaml:"at"`
 	Times    *int64            `yaml:"times"`
@@ -60,7 +60,7 @@ type Step struct {
 	Error      *string           `yaml:"error"`
 	Shadows    map[string]string `yaml:"shadows"`
 
-	after time.Duration  // since the test's begin
+	after time.Duration  // since the start of the test
 	http  *route.Request // the request of Request
 }
 
@@ -70,8 +70,8 @@ type content struct {
 	Tests    []Test  `yaml:"tests"`
 }
 
-// Load reads a test file, and the policies file that it names beside itself. The error is
-// [yamlfile.Errors] if one of them is invalid, or that of the operating system.
+// Load reads a test file, and the policies file that it names, relative to its directory. The error is
+// [yamlfile.Errors] if one of them is invalid, or the operating system's.
 func Load(name string) (*File, error) {
 	data, err := files.Read(name, yamlfile.MaxBytes)
 	if err != nil {
@@ -112,8 +112,7 @@ func parse(name string, data []byte, load func(path string) (*policy.Config, err
 	return &File{Name: name, Tests: text.Tests, config: config, root: c.root}, nil
 }
 
-// unloadable returns the error of the policies file. One that cannot be read is an error at the
-// field that names it.
+// unloadable returns the error for the policies file. If it cannot be read, the error is at the field that names it.
 func (c *checker) unloadable(err error, data []byte) error {
 	if _, invalid := err.(policy.Errors); invalid { //nolint:errorlint // policy.Load returns it unwrapped
 		return err

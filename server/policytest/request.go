@@ -10,21 +10,21 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// HTTPRequest is an HTTP request as an operator writes it.
+// HTTPRequest is an HTTP request as written by an operator.
 type HTTPRequest struct {
-	// Text is a method and a target, such as "POST /api/x?v=2"; GET if it is only a target.
+	// Text is a method and a target, such as "POST /api/x?v=2"; the method defaults to GET.
 	Text string
-	// Host is "" for the host of the target, or of a header Host.
+	// Host is the host, or "" to use that of the target or of a Host header.
 	Host string
 	// Client is the address that the connection comes from.
 	Client string
 	Header http.Header
-	// BodySize is -1 if it is not known.
+	// BodySize is the size of the body, or -1 if unknown.
 	BodySize int64
 }
 
-// Read returns the request that routes see. Its error is a *headgate.InputError of the field
-// request, client, body_size or headers.
+// Read returns the request for routes. Its error is a *headgate.InputError for the field request, client, body_size
+// or headers.
 func (h *HTTPRequest) Read() (r route.Request, err error) {
 	words := strings.Fields(h.Text)
 	if len(words) == 1 {

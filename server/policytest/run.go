@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Difference is one field of an answer that is not as expected.
+// Difference is one field of an answer that differs from the expectation.
 type Difference struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
@@ -78,8 +78,8 @@ func (f *File) runTest(ctx context.Context, place int, r *Result) error {
 	return errors.Join(ctx.Err(), store.Close())
 }
 
-// step runs a step as often as it says. All answers must have the expected verdict; the other
-// expectations are those of the last.
+// step runs a step as many times as it says. All answers must have the expected verdict; the other expectations apply
+// to the last one.
 func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 	times := int64(1)
 	if s.Times != nil {

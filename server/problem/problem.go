@@ -1,5 +1,4 @@
-// Package problem writes the answers of the HTTP listeners: JSON, and errors as RFC 9457
-// defines them.
+// Package problem writes the answers of the HTTP listeners: JSON, and errors as in RFC 9457.
 package problem
 
 import (
@@ -24,8 +23,7 @@ var statuses = map[service.Code]int{
 	service.Unavailable: http.StatusServiceUnavailable,
 }
 
-// Of returns the problem of an error of the service, or of a body that is larger than it
-// may be; ok is false for other errors.
+// Of returns the problem for an error of the service or a body that is too large; ok is false for other errors.
 func Of(err error) (p httplimit.Problem, ok bool) {
 	var decided *service.Error
 	var tooLarge *http.MaxBytesError
@@ -46,9 +44,9 @@ func size(bytes int64) string {
 	return fmt.Sprint(bytes>>10, " KiB")
 }
 
-// OfRoute adds the rate-limit headers of a decision on a request with a route to h. ok is true if the
-// request may pass; otherwise p is the answer: with the status denied if a limit denied the request, with
-// that of the route if it lacks a part of its key, and with that of the error if the decision is not known.
+// OfRoute adds the rate-limit headers of a decision on a routed request to h. ok is true if the request may pass.
+// Otherwise p is the answer. Its status is denied if a limit denied the request, the route's if a part of its key is
+// missing, and the error's if the decision is not known.
 func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = Of(r.Err) // every error of the service has a problem
@@ -68,8 +66,8 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	return p, false
 }
 
-// noKey is the problem of a request that lacks a part of the key of its route. It has the status of the
-// route, unless the caller asks for denied, another status than 429: nginx passes on 401 and 403 alone.
+// noKey is the problem for a request that lacks a part of its route's key. It has the status of the route, unless
+// denied is another status than 429: nginx forwards only 401 and 403.
 func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	p := lack.Problem()
 	if denied != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
@@ -78,9 +76,9 @@ func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	return p
 }
 
-// Unread prepares an answer that comes before the body of its request was read: the connection ends after it.
-// Otherwise a server of HTTP/1 reads the rest, up to 256 KiB, before it sends the header, and a refused
-// client that sent no body waited for 10 s (known bug 70).
+// Unread prepares an answer sent before the request's body was read: the connection ends after it. Otherwise an
+// HTTP/1 server reads the rest, up to 256 KiB, before it sends the header, and a refused client that sent no body
+// would wait for 10 s (known bug 70).
 func Unread(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -92,8 +90,8 @@ func NotFound(w http.ResponseWriter, r *http.Request) {
 	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+r.URL.Path[:min(len(r.URL.Path), 128)]).Write(w)
 }
 
-// Methods answers requests by their method, and those of other methods with a problem. A
-// method in the mux's pattern would answer others with plain text. GET includes HEAD.
+// Methods dispatches requests by method, and answers other methods with a problem. With methods in the mux's
+// patterns, those would get plain text. GET includes HEAD.
 func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 	methods := slices.Sorted(maps.Keys(handlers))
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +108,7 @@ func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// WriteText answers a request with a value that is JSON already, with its line's end.
+// WriteText answers a request with a value that is already JSON with a line end.
 func WriteText(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -120,7 +118,7 @@ func WriteText(w http.ResponseWriter, status int, text []byte) {
 // WriteJSON answers a request with a value.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
-	if err != nil { // no value of the listeners fails
+	if err != nil { // the listeners' values always encode
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}

@@ -1,5 +1,5 @@
-// Package requestid gives each request an id: the one that the client sent, or a new one.
-// The answer has it, and so have the lines of the log about the request.
+// Package requestid gives each request an id: the one sent by the client, or a new one. It is in the answer and in
+// log lines about the request.
 package requestid
 
 import (
@@ -18,8 +18,8 @@ const (
 	MaxBytes = 128
 )
 
-// Of returns the id that a client sent if it is 1 to 128 printable ASCII characters, and
-// otherwise a new one, of 26 letters and digits.
+// Of returns the id sent by a client if it is 1 to 128 printable ASCII characters, and otherwise a new one of 26
+// letters and digits.
 func Of(sent string) string {
 	if !Valid(sent) {
 		return rand.Text()
@@ -39,20 +39,19 @@ func Valid(sent string) bool {
 
 type contextKey struct{}
 
-// id is an id that is made when it is first read.
+// id is an id that is generated on first use.
 type id struct {
 	text string
 	once sync.Once
 }
 
-// With returns a context that has the id that a client sent. If that is not valid, the
-// first call of From makes one: to make one for each request would cost gRPC several
-// percent.
+// With returns a context with the id sent by a client. If that is not valid, the first call of From generates one:
+// generating one for each request would cost gRPC several percent.
 func With(ctx context.Context, sent string) context.Context {
 	return context.WithValue(ctx, contextKey{}, &id{text: sent})
 }
 
-// From returns the id of a context, "" if it has none. RESP has no ids.
+// From returns the id of a context, or "". RESP has no ids.
 func From(ctx context.Context) string {
 	if ctx == nil {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/server/requestid"
 )
 
-// TestHandlerKeepsValidIDs: a valid id of the client is in the context and in the answer.
-// For any other the request has a new id, each time another.
+// TestHandlerKeepsValidIDs checks that the context and the answer have the client's id if it is valid, and otherwise
+// a new id, different for each request.
 func TestHandlerKeepsValidIDs(t *testing.T) {
 	made, seen := regexp.MustCompile(`^[A-Z2-7]{26}$`), map[string]bool{}
 	for _, c := range []struct {

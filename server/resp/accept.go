@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// After a failed accept, usually for lack of file descriptors, the server waits:
-	// first minBackoff, then twice as long each time.
+	// After a failed accept, usually because file descriptors are used up, the server waits for minBackoff, and then
+	// twice as long each time.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
 
-	// rejectTimeout bounds the error to a client beyond MaxConns, with its handshake of
-	// TLS, and maxRejecting how many clients get one at a time. Others are only closed.
+	// rejectTimeout bounds the error to a client beyond MaxConns, including its TLS handshake, and maxRejecting the
+	// number of clients that get one at a time. Others are closed without an error.
 	rejectTimeout = time.Second
 	maxRejecting  = 64
 )
 
-// Serve accepts connections from l and serves them until Shutdown, and then returns nil.
-// It returns an error if the caller closes l. Other errors of accept are logged, and
-// accept is tried again. Serve closes l.
+// Serve accepts connections from l and serves them until Shutdown, and then returns nil. It returns an error if the
+// caller closes l. Other accept errors are logged and retried. Serve closes l.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if !s.addListener(l) {
@@ -94,8 +93,8 @@ func (s *Server) start(nc net.Conn) {
 	}
 }
 
-// reject sends an error and closes the connection. It does not wait for the client: one
-// with TLS must shake hands first, and may not.
+// reject sends an error and closes the connection, without waiting for the client, which may not finish its TLS
+// handshake.
 func (s *Server) reject(nc net.Conn) {
 	select {
 	case s.rejecting <- struct{}{}:
@@ -103,7 +102,7 @@ func (s *Server) reject(nc net.Conn) {
 		nc.Close()
 		return
 	}
-	s.running.Go(func() { // Serve is running, so that Shutdown waits for this too
+	s.running.Go(func() { // Serve is running, so Shutdown waits for this too
 		defer func() { <-s.rejecting }()
 		defer nc.Close()
 		_ = nc.SetDeadline(time.Now().Add(rejectTimeout))
@@ -120,7 +119,7 @@ const (
 	stopping
 )
 
-// addConn registers a connection if the server has capacity for it.
+// addConn registers a connection if the server has room for it.
 func (s *Server) addConn(c *conn) admission {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// answer answers a batch of commands in their order.
+// answer answers a batch of commands in order.
 func (c *conn) answer(ctx context.Context, batch []wire.Command) {
 	for _, words := range batch {
 		c.answerOne(ctx, words)
@@ -45,14 +45,14 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 	}
 }
 
-// allowed reports whether the client may send the command: without a user only those that
-// show a secret, or end the connection.
+// allowed reports whether the client may send the command. Without a user it may only authenticate or end the
+// connection.
 func (c *conn) allowed(cmd *command) bool {
 	return cmd.open || !c.anonymous()
 }
 
-// execute executes one command; the number of its words was checked. A decision command
-// only joins the pending ones. Any other is executed after these have their replies.
+// execute executes one command with a valid number of words. A decision command only joins the pending ones. Any
+// other is executed after the pending ones have their replies.
 func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 	if cmd.do == nil {
 		if c.pending == nil {
@@ -65,14 +65,13 @@ func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 	cmd.do(ctx, c, words)
 }
 
-// decide decides the pending decision commands, if there are any, and appends their
-// replies.
+// decide decides the pending decision commands, if any, and appends their replies.
 func (c *conn) decide(ctx context.Context) {
 	if c.pending == nil {
 		return
 	}
 	if f := c.srv.cfg.Users; f != nil {
-		ctx = users.With(ctx, f.Again(c.user)) // its rights may have changed since it came
+		ctx = users.With(ctx, f.Again(c.user)) // its rights may have changed since it authenticated
 	}
 	c.out = c.pending.finish(ctx, c.srv.cfg.Decide, c.out, c.proto)
 	c.pending = nil
@@ -125,7 +124,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 		}
 		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
 	}
-	clear(p.calls) // the pool must not keep what the memory refers to
+	clear(p.calls) // the pool must not retain what the memory refers to
 	clear(p.requests)
 	clear(answers)
 	p.calls, p.requests = p.calls[:0], p.requests[:0]
@@ -133,8 +132,8 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	return dst
 }
 
-// flushIfLong bounds the buffered replies: if there are many, the next command is answered
-// after the client has accepted these.
+// flushIfLong bounds the buffered replies: if there are many, the next command is answered only after the client has
+// accepted them.
 func (c *conn) flushIfLong() {
 	if len(c.out) >= flushAt {
 		_ = c.flush() // its error is in c.writeErr
@@ -145,9 +144,8 @@ func (c *conn) replyError(text string)  { c.out = wire.AppendError(c.out, text) 
 func (c *conn) replySimple(text string) { c.out = wire.AppendSimple(c.out, text) }
 func (c *conn) replyOK()                { c.replySimple("OK") }
 
-// isHTTP reports whether the name of a command begins a line of an HTTP request. A web
-// page can make a browser send one, with commands in its body. Like Redis, the server
-// closes the connection before it reads them.
+// isHTTP reports whether the name of a command starts a line of an HTTP request. A web page can make a browser send
+// one, with commands in its body. Like Redis, the server closes the connection before it reads them.
 func isHTTP(name []byte) bool {
 	var lower [maxName]byte
 	switch string(lowerName(&lower, name)) {
@@ -157,10 +155,10 @@ func isHTTP(name []byte) bool {
 	return false
 }
 
-// maxShown is how many bytes of a client's words an error reply repeats.
+// maxShown is the number of bytes of a client's words that an error reply repeats.
 const maxShown = 128
 
-// find returns the command of the words, or nil and the error reply.
+// find returns the command for the words, or nil and the error reply.
 func (t table) find(words [][]byte) (_ *command, errorReply string) {
 	cmd := t.lookup(words[0])
 	if cmd == nil {
@@ -195,8 +193,7 @@ func unknownCommand(words [][]byte) string {
 	return "ERR unknown command '" + printable(words[0], maxShown) + "', with args beginning with: " + args.String()
 }
 
-// printable returns the first max bytes of word. A byte that is not printable ASCII
-// becomes '?'.
+// printable returns the first max bytes of word, with '?' for bytes that are not printable ASCII.
 func printable(word []byte, max int) string {
 	shown := []byte(string(word[:min(len(word), max)]))
 	for i, c := range shown {
@@ -212,14 +209,14 @@ func (cmd *command) takes(words int) bool {
 	return words == cmd.Arity || cmd.Arity < 0 && words >= -cmd.Arity
 }
 
-// lookup returns the command of a name in upper or lower case, or nil.
+// lookup returns the command with a name in upper or lower case, or nil.
 func (t table) lookup(name []byte) *command {
 	var lower [maxName]byte
 	return t[string(lowerName(&lower, name))]
 }
 
-// lowerName returns name in lower case (ASCII only). It writes to buf, so that it does not
-// allocate. For a name that is too long it returns a byte that no name has.
+// lowerName returns name in lower case (ASCII only). It writes to buf to avoid an allocation. For a name that is too
+// long it returns a byte that no name has.
 func lowerName(buf *[maxName]byte, name []byte) []byte {
 	if len(name) > maxName {
 		return []byte{0}

@@ -23,7 +23,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// hostile is input that breaks the protocol or a bound, each with its error.
+// hostile is input that violates the protocol or a bound, with the error for each.
 var hostile = [][2]string{
 	{"*1\r\n$9999999999\r\n", "invalid bulk length"},
 	{"*9999999999\r\n", "invalid multibulk length"},
@@ -40,8 +40,8 @@ var hostile = [][2]string{
 	{("*1024\r\n" + strings.Repeat("$65536\r\n"+strings.Repeat("x", 65536)+"\r\n", 16))[:wire.MaxCommand], "too big request"},
 }
 
-// TestHostileInputEndsTheConnection: commands before hostile input are answered; then the
-// server sends the error and closes the connection.
+// TestHostileInputEndsTheConnection checks that commands before hostile input are answered, and that the server then
+// sends the error and closes the connection.
 func TestHostileInputEndsTheConnection(t *testing.T) {
 	for _, c := range hostile {
 		inBubble(t, resp.Config{}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -62,8 +62,7 @@ func TestMaxConnsIsEnforced(t *testing.T) {
 		if got := readToEnd(t, l.dial()); got != "-ERR max number of clients reached\r\n" {
 			t.Errorf("a connection beyond MaxConns: %q", got)
 		}
-		// A rejected client that does not read its error delays the others by at most
-		// rejectTimeout.
+		// A rejected client that does not read its error delays others by at most rejectTimeout.
 		l.dial()
 		synctest.Wait()
 		exchange(t, first, "QUIT\r\n")
@@ -79,8 +78,8 @@ func TestMaxConnsIsEnforced(t *testing.T) {
 	})
 }
 
-// TestWriteTimeout: the connection of a client that reads no reply is closed after
-// WriteTimeout. The next write of the client then fails.
+// TestWriteTimeout checks that the connection of a client that reads no reply is closed after WriteTimeout, so that
+// the client's next write fails.
 func TestWriteTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	var log bytes.Buffer
@@ -101,8 +100,7 @@ func TestWriteTimeout(t *testing.T) {
 	}
 }
 
-// TestNoDecisionAfterDisconnect: commands whose reply the client can no longer read are not
-// decided.
+// TestNoDecisionAfterDisconnect checks that commands whose reply the client can no longer read are not decided.
 func TestNoDecisionAfterDisconnect(t *testing.T) {
 	docs := strings.Repeat("COMMAND DOCS\r\n", 100)
 	for _, pipeline := range []string{docs + "ask a\r\n", "MULTI\r\n" + docs + "ask a\r\nEXEC\r\n"} {
@@ -118,8 +116,8 @@ func TestNoDecisionAfterDisconnect(t *testing.T) {
 	}
 }
 
-// TestReadTimeout: a command has ReadTimeout from its first byte, in however many reads it
-// arrives, and the next command has the same time again.
+// TestReadTimeout checks that a command has ReadTimeout from its first byte, in however many reads it arrives, and
+// that the next command gets the same time again.
 func TestReadTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{ReadTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -140,8 +138,8 @@ func TestReadTimeout(t *testing.T) {
 	})
 }
 
-// TestSilentClients: a client that sends half of a command, or no secret where one is needed,
-// does not keep its connection longer than ReadTimeout.
+// TestSilentClients checks that a client that sends half of a command, or no secret if one is required, is
+// disconnected after ReadTimeout.
 func TestSilentClients(t *testing.T) {
 	const timeout = 7 * time.Second
 	guarded := openUsers(t, "{shop: {sha256: ["+strings.Repeat("ab", 32)+"], may: [take]}}")
@@ -157,7 +155,7 @@ func TestSilentClients(t *testing.T) {
 		inBubble(t, resp.Config{ReadTimeout: timeout, Users: c.users}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client, begin := l.dial(), time.Now()
 			go func() {
-				for time.Since(begin) < timeout { // again and again
+				for time.Since(begin) < timeout { // repeatedly
 					_, _ = io.WriteString(client, c.send)
 					time.Sleep(timeout / 2)
 					if c.send == "PI" {
@@ -187,9 +185,9 @@ func openUsers(t *testing.T, list string) *users.File {
 	return f
 }
 
-// TestBoundsBeforeAuthentication (known bug 69): a client that has not authenticated sends commands of
-// up to 10 words and 16 KiB. Beyond them the server closes the connection with Redis's error. Authenticated
-// clients, and all clients where the file has the user default, have the usual bounds.
+// TestBoundsBeforeAuthentication (known bug 69): a client that has not authenticated may send commands of up to 10
+// words and 16 KiB. Beyond that the server sends Redis's error and closes the connection. Authenticated clients, and
+// all clients if the file has the user default, have the usual bounds.
 func TestBoundsBeforeAuthentication(t *testing.T) {
 	shop := fmt.Sprintf("shop: {sha256: [%x], may: [take]}", sha256.Sum256([]byte("secret")))
 	long := "*2\r\n$4\r\nECHO\r\n$20000\r\n" + strings.Repeat("x", 20_000) + "\r\n"
@@ -225,8 +223,7 @@ func TestBoundsBeforeAuthentication(t *testing.T) {
 	})
 }
 
-// TestUnusedConnection: where no secret is needed, a pool may keep a connection that it has not
-// used yet.
+// TestUnusedConnection checks that if no secret is required, a pool can keep a connection that it has not used yet.
 func TestUnusedConnection(t *testing.T) {
 	inBubble(t, resp.Config{ReadTimeout: time.Second}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
@@ -237,7 +234,7 @@ func TestUnusedConnection(t *testing.T) {
 	})
 }
 
-// TestNoHandshake: a client that does not shake hands for TLS is closed.
+// TestNoHandshake checks that a client that does not complete the TLS handshake is disconnected.
 func TestNoHandshake(t *testing.T) {
 	address, _ := serveTLS(t, resp.Config{ReadTimeout: 50 * time.Millisecond})
 	mute, err := net.Dial("tcp", address)
@@ -251,8 +248,8 @@ func TestNoHandshake(t *testing.T) {
 	}
 }
 
-// TestClientsBeyondTheBoundDelayNoOther: with TLS, clients beyond MaxConns that do not shake
-// hands keep no other client waiting, and those that do are told why.
+// TestClientsBeyondTheBoundDelayNoOther checks that with TLS, clients beyond MaxConns that do not complete the
+// handshake delay no other client, and that those that do are told why.
 func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 	address, files := serveTLS(t, resp.Config{MaxConns: 1})
 	dial := func() (net.Conn, error) {
@@ -263,7 +260,7 @@ func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	exchange(t, first, "PING\r\n")
-	for range 200 { // more than are told
+	for range 200 { // more than get the error
 		mute, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)

@@ -24,8 +24,8 @@ type fakeDecider struct {
 	calls [][]string
 }
 
-// decisions returns the command ask, which makes a request of each word. The reply has
-// all answers. The word "bad" is an error.
+// decisions returns the command ask, which makes a request for each word. The reply has all answers. The word "bad"
+// is an error.
 func (a *fakeDecider) decisions() []resp.DecisionCommand {
 	return []resp.DecisionCommand{{
 		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
@@ -54,7 +54,7 @@ func (a *fakeDecider) decide(ctx context.Context, requests []decide.Request, ans
 	}
 	var keys []string
 	for i := range answers {
-		answers[i].Policy += requests[i].Key // is empty, unless a pool kept an old answer
+		answers[i].Policy += requests[i].Key // empty, unless a pool reused an old answer
 		keys = append(keys, strings.Fields(requests[i].Key)...)
 	}
 	a.mu.Lock()
@@ -62,8 +62,8 @@ func (a *fakeDecider) decide(ctx context.Context, requests []decide.Request, ans
 	a.calls = append(a.calls, keys)
 }
 
-// inBubble runs test with a server in a synctest bubble, with fake time. The bubble ends
-// when all its goroutines have ended, so a leaked goroutine fails the test.
+// inBubble runs test with a server in a synctest bubble, with fake time. The bubble ends when all its goroutines have
+// ended, so a leaked goroutine fails the test.
 func inBubble(t *testing.T, cfg resp.Config, test func(t *testing.T, s *resp.Server, l *listener)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,8 +87,7 @@ func inBubble(t *testing.T, cfg resp.Config, test func(t *testing.T, s *resp.Ser
 	})
 }
 
-// listener accepts one end of a pipe for each call of dial. Accept returns the errors that
-// are sent to failures.
+// listener accepts one end of a pipe for each call of dial. Accept returns the errors sent to failures.
 type listener struct {
 	conns    chan net.Conn
 	failures chan error
@@ -155,7 +154,7 @@ func exchange(t *testing.T, client net.Conn, text string) string {
 	return receive(t, client)
 }
 
-// receive returns the next write of the server: on a pipe, a read never joins two.
+// receive returns the server's next write. On a pipe, a read never joins two writes.
 func receive(t *testing.T, client net.Conn) string {
 	t.Helper()
 	buffer := make([]byte, 1<<20)

@@ -53,7 +53,7 @@ func quit(_ context.Context, c *conn, _ [][]byte) {
 	c.closing = true
 }
 
-// reset resets what the client has set. The library name stays, as in Redis.
+// reset resets the client's settings. The library name stays, as in Redis.
 func reset(_ context.Context, c *conn, _ [][]byte) {
 	c.tx = transaction{}
 	c.proto = wire.RESP2
@@ -74,8 +74,8 @@ func selectDB(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// auth finds the user. On a server without users it accepts any password for the only one,
-// default, because that one has none.
+// auth finds the user. On a server without users, the only user is default, and any password is accepted because it
+// has none.
 func auth(_ context.Context, c *conn, words [][]byte) {
 	name := users.Default
 	if len(words) == 3 {
@@ -137,8 +137,7 @@ func hello(_ context.Context, c *conn, words [][]byte) {
 	c.out = appendHello(c.out, c.proto, c.id)
 }
 
-// helloOptions returns the client's name and user after the options of HELLO, or an error
-// reply.
+// helloOptions returns the client's name and user from the options of HELLO, or an error reply.
 func (c *conn) helloOptions(words [][]byte) (name string, user *users.User, errorReply string) {
 	name, user = c.name, c.user
 	for len(words) > 0 {

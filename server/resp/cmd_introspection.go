@@ -64,14 +64,14 @@ func commandDocs(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// about is what COMMAND says about a command. It is made once, because a byte of a command must be cheap
-// (known bug 69).
+// about is the description of a command in replies to COMMAND. It is built once, because processing a byte of a
+// command must be cheap (known bug 69).
 type about struct {
 	info []byte // an element of COMMAND INFO
 	docs []byte // the name and its value in COMMAND DOCS
 }
 
-// describe fills in what COMMAND says about each command, and returns the commands sorted by name.
+// describe fills in the description of each command, and returns the commands sorted by name.
 func (t table) describe() []*command {
 	all := t.sorted()
 	for _, cmd := range all {
@@ -83,7 +83,7 @@ func (t table) describe() []*command {
 	return all
 }
 
-// appendCommand appends the ten fields of Redis 7 that describe a command.
+// appendCommand appends the ten fields that describe a command in Redis 7.
 func appendCommand(b []byte, p wire.Proto, cmd *command, subs []*command) []byte {
 	b = wire.AppendArray(b, 10)
 	b = wire.AppendBulk(b, cmd.Name)
@@ -110,8 +110,7 @@ func appendCommand(b []byte, p wire.Proto, cmd *command, subs []*command) []byte
 	return b
 }
 
-// appendDoc appends the documentation of a command: the fields of Redis 7 that redis-cli
-// shows.
+// appendDoc appends the documentation of a command: the Redis 7 fields that redis-cli shows.
 func appendDoc(b []byte, p wire.Proto, cmd *command, subs []*command) []byte {
 	args := strings.Fields(cmd.Syntax)
 	fields := 2

@@ -12,19 +12,18 @@ const (
 	// maxQueued is the maximum number of commands between MULTI and EXEC.
 	maxQueued = 1024
 
-	// maxQueuedBytes bounds the bytes of their words. Each word counts wordOverhead
-	// more for its slice.
+	// maxQueuedBytes bounds the bytes of their words. Each word counts wordOverhead more for its slice.
 	maxQueuedBytes = 1 << 20
 	wordOverhead   = 32
 )
 
-// transaction holds the commands between MULTI and EXEC. EXEC executes them in order, each
-// on its own: commands of other clients can be executed between them.
+// transaction holds the commands between MULTI and EXEC. EXEC executes them in order, but separately: other clients'
+// commands can be executed between them.
 type transaction struct {
 	open   bool
 	broken bool // a command could not be queued, so EXEC fails
 	queued []queuedCommand
-	bytes  int // of the queued words, with their overhead
+	bytes  int // bytes of the queued words, with their overhead
 }
 
 type queuedCommand struct {
@@ -53,7 +52,7 @@ func multi(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// queue keeps a copy of words for EXEC, because the next read overwrites them.
+// queue stores a copy of words for EXEC, because the next read overwrites them.
 func (c *conn) queue(cmd *command, words [][]byte) {
 	if c.tx.broken {
 		c.replySimple("QUEUED") // as in Redis, although EXEC will fail
@@ -105,8 +104,8 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// watch is an error: EXEC would depend on what other clients do, and a store that decides
-// each command on its own does not know that.
+// watch is an error: EXEC would depend on other clients' commands, and a store that decides each command separately
+// does not track those.
 func watch(_ context.Context, c *conn, _ [][]byte) {
 	if c.tx.open {
 		c.replyError("ERR WATCH inside MULTI is not allowed")

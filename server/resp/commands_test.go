@@ -58,7 +58,7 @@ func TestUnknownCommands(t *testing.T) {
 		{`""`, "-ERR unknown command '', with args beginning with: "},
 		{`"a\r\n\x1f\x7f\xff ~b"`, "-ERR unknown command 'a????? ~b', with args beginning with: "},
 		{x, "-ERR unknown command '" + x[:128] + "', with args beginning with: "},
-		// The error repeats at most 128 bytes of the words after the name, quotes included.
+		// The error quotes at most 128 bytes of the words after the name, including quotes.
 		{"GET " + x + " y", "-ERR unknown command 'GET', with args beginning with: '" + x[:128] + "' "},
 		{"GET " + x[:120] + " 123456789 y", "-ERR unknown command 'GET', with args beginning with: '" + x[:120] + "' '12345' "},
 		{"ping" + strings.Repeat(" ", 3) + "still", "$5\r\nstill"},
@@ -91,8 +91,8 @@ func TestHelloChoosesTheProtocol(t *testing.T) {
 	})
 }
 
-// TestQuitEndsTheConnection: after the reply the connection ends, and later commands are
-// not answered.
+// TestQuitEndsTheConnection checks that the connection is closed after the reply, and that later commands are not
+// answered.
 func TestQuitEndsTheConnection(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -106,8 +106,8 @@ func TestQuitEndsTheConnection(t *testing.T) {
 	})
 }
 
-// TestHTTPRequestsAreRejected: a web page can make a browser send commands in the body of a
-// request. The connection ends before the body is read.
+// TestHTTPRequestsAreRejected checks that the connection is closed before the body of an HTTP request is read,
+// because a web page can make a browser send commands in it.
 func TestHTTPRequestsAreRejected(t *testing.T) {
 	for _, request := range []string{"POST / HTTP/1.1\r\n", "hOsT: x\r\n", "MULTI\r\nPOST / HTTP/1.1\r\n"} {
 		a := &fakeDecider{}
@@ -123,8 +123,7 @@ func TestHTTPRequestsAreRejected(t *testing.T) {
 	}
 }
 
-// TestHTTPRequestsDoNotFloodTheLog: there is one line a second, however many web pages send
-// requests.
+// TestHTTPRequestsDoNotFloodTheLog checks that there is one line per second, however many web pages send requests.
 func TestHTTPRequestsDoNotFloodTheLog(t *testing.T) {
 	var log bytes.Buffer
 	inBubble(t, resp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, _ *resp.Server, l *listener) {

@@ -15,7 +15,7 @@ import (
 // Config configures a Server. The zero value serves the connection commands only, with
 // the defaults below.
 type Config struct {
-	// Decisions are the commands that make decisions. Nil: none.
+	// Decisions are the commands that make decisions. It can be nil.
 	Decisions []DecisionCommand
 
 	// Decide decides the requests in order and sets answers[i] to the answer to
@@ -25,44 +25,41 @@ type Config struct {
 	// times out. The server uses [service.Service.Do].
 	Decide func(ctx context.Context, requests []decide.Request, answers []decide.Response)
 
-	// Users are the clients that may ask: AUTH and HELLO show the secret of a client, and the
-	// context of Decide has the user. Nil: all clients may.
+	// Users are the clients that may call: AUTH and HELLO take the secret of a client, and the context of Decide has
+	// the user. Nil allows all clients.
 	Users *users.File
-	// WrongSecret is called with the address of a client that has shown a secret that is not
-	// its user's. Nil: nothing is called.
+	// WrongSecret is called with the address of a client whose secret does not belong to its user. It can be nil.
 	WrongSecret func(client string)
 
-	// MaxConns is the maximum number of connections. One more is answered "ERR max
-	// number of clients reached" and closed. 0: 10000, as in Redis. While at most a tenth
-	// of them are free, each new connection closes the one that has been idle the longest.
+	// MaxConns is the maximum number of connections. Another one is answered "ERR max number of clients reached" and
+	// closed. 0: 10000, as in Redis. While at most a tenth of them are free, each new connection closes the one that
+	// has been idle the longest.
 	MaxConns int
 
-	// Peers is the share of MaxConns that one peer has. The zero value: all.
+	// Peers is the share of MaxConns that one peer may take. The zero value sets no share.
 	Peers peers.Rule
 
 	// IdleTimeout closes a connection after this time without a command. 0: never, as
 	// in Redis; TCP keep-alive detects clients that are gone.
 	IdleTimeout time.Duration
 
-	// ReadTimeout is how long a command may take to arrive after its first byte, so
-	// that an unfinished command does not occupy memory for ever. It is also how long a
-	// new client has for its handshake of TLS and, if Users require one, for showing a secret.
-	// 0: 30 s.
+	// ReadTimeout is how long a command may take to arrive after its first byte, so that an unfinished command does
+	// not occupy memory forever. It is also how long a new client has for its TLS handshake and, if Users require
+	// one, for sending a secret. 0: 30 s.
 	ReadTimeout time.Duration
 
-	// WriteTimeout is how long one write of replies may take. After it, the connection
-	// of a client that does not read is closed. 0: 10 s.
+	// WriteTimeout is how long one write of replies may take. After that, the connection of a client that does not
+	// read is closed. 0: 10 s.
 	WriteTimeout time.Duration
 
 	// Version is headgate_version in INFO. Empty: "devel".
 	Version string
 
-	// Logger gets failed accepts at level Warn, and why connections ended at level
-	// Debug. Nil: no logs.
+	// Logger gets failed accepts at level Warn, and the reasons why connections ended at level Debug. Nil: no logs.
 	Logger *slog.Logger
 }
 
-// withDefaults replaces zero values by defaults. The error lists all invalid fields.
+// withDefaults replaces zero values with defaults. The error lists all invalid fields.
 func (cfg Config) withDefaults() (Config, error) {
 	var errs []error
 	if cfg.MaxConns < 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestConfigErrorsNameEveryField: one error names all invalid fields.
+// TestConfigErrorsNameEveryField checks that one error names all invalid fields.
 func TestConfigErrorsNameEveryField(t *testing.T) {
 	_, err := resp.New(resp.Config{MaxConns: -1, IdleTimeout: -1, ReadTimeout: -1, WriteTimeout: -1})
 	if err == nil {

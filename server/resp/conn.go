@@ -12,13 +12,11 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// flushAt is how many bytes of replies are buffered before they are written although more
-// commands are waiting. The buffer exceeds it by at most the replies to one command or to
-// one call of Decide.
+// flushAt is the size of buffered replies at which they are written although more commands are waiting. The buffer
+// exceeds it by at most the replies to one command or to one call of Decide.
 const flushAt = 64 << 10
 
-// conn is the connection of a client, with its settings. Only its own goroutine uses it,
-// except nc.
+// conn is a client's connection with its settings. Only its own goroutine uses it, except for nc.
 type conn struct {
 	srv   *Server
 	nc    net.Conn
@@ -26,12 +24,12 @@ type conn struct {
 	id    int64
 	began time.Time
 
-	in        *wire.Reader // reads by conn.Read
-	readBy    time.Time    // the read deadline of nc; zero is none
-	commandBy time.Time    // when the unfinished command must be complete; zero if there is none
+	in        *wire.Reader // reads through conn.Read
+	readBy    time.Time    // the read deadline of nc, or zero
+	commandBy time.Time    // deadline of the unfinished command, or zero
 	out       []byte       // buffered replies
 	closing   bool         // stop after the current command
-	known     bool         // the client has shaken hands, and shown a secret if it must
+	known     bool         // the handshake is done, and the client has authenticated if it must
 	writeErr  error        // the first error of a write; nothing is written after it
 
 	proto      wire.Proto
@@ -39,11 +37,10 @@ type conn struct {
 	libName    string // CLIENT SETINFO
 	libVersion string
 
-	// user is the one whose secret the client has shown; nil is the user without a secret. It is for
-	// servers with users.
+	// user is the authenticated user, or nil for the user without a secret. It is used on servers with users.
 	user *users.User
 
-	pending *pendingDecisions // decision commands without a reply yet; nil if there are none
+	pending *pendingDecisions // decision commands without a reply yet, or nil
 	tx      transaction
 }
 
@@ -72,13 +69,13 @@ func (c *conn) serve(ctx context.Context) {
 	_ = c.flush() // its error is in c.writeErr
 }
 
-// anonymous reports whether the client has still to show a secret.
+// anonymous reports whether the client must still authenticate.
 func (c *conn) anonymous() bool {
 	f := c.srv.cfg.Users
 	return f != nil && f.Again(c.user) == nil
 }
 
-// shakeHands does what TLS needs before the first command.
+// shakeHands completes the TLS handshake before the first command.
 func (c *conn) shakeHands(ctx context.Context) (err error) {
 	if secure, ok := c.nc.(interface {
 		HandshakeContext(ctx context.Context) error
@@ -91,9 +88,8 @@ func (c *conn) shakeHands(ctx context.Context) (err error) {
 	return err
 }
 
-// Read reads from the client. wire.Reader calls it when it holds no complete command. All
-// commands are answered then, so Read first writes the replies: one write for a pipeline,
-// and no reply waits for input.
+// Read reads from the client. wire.Reader calls it when it holds no complete command. At that point all commands are
+// answered, so Read first writes the replies: a pipeline gets one write, and no reply waits for input.
 func (c *conn) Read(p []byte) (int, error) {
 	if err := c.flush(); err != nil {
 		return 0, err
@@ -113,15 +109,14 @@ func (c *conn) flush() error {
 	}
 	c.out = c.out[:0]
 	if cap(c.out) > 2*flushAt {
-		c.out = nil // so that one long reply does not occupy memory for ever
+		c.out = nil // so that one long reply does not occupy memory forever
 	}
 	return c.writeErr
 }
 
-// setReadDeadline sets IdleTimeout for an idle client. A command that has begun has
-// ReadTimeout in total, in however many reads it arrives. So has a new client for its
-// handshake of TLS and its secret: one that has neither does not keep others out. A pool may
-// open connections that it does not use for long.
+// setReadDeadline sets IdleTimeout for an idle client. A started command has ReadTimeout in total, however many reads
+// it takes. So has a new client for its TLS handshake and its secret, so that clients without either do not keep
+// others out. A pool may open connections that it does not use for long.
 func (c *conn) setReadDeadline() {
 	var by time.Time
 	switch {

@@ -9,13 +9,12 @@ import (
 type DecisionCommand struct {
 	Spec
 
-	// Parse appends the requests of the command to dst: mostly one, or one for each key
-	// of a command like DEL. words[0] is the name; the number of words was checked
-	// against Arity. The words are valid until the requests are decided. An error is the
-	// reply, after the code "ERR", and the requests are then dropped.
+	// Parse appends the requests of the command to dst: usually one, or one for each key of a command like DEL.
+	// words[0] is the name; the number of words has been checked against Arity. The words are valid until the
+	// requests are decided. An error is the reply, after the code "ERR", and the requests are then dropped.
 	Parse func(dst []decide.Request, words [][]byte) ([]decide.Request, error)
 
-	// Reply appends exactly one reply to dst. answers are those to the requests that
-	// Parse appended, in order. Reply must not keep them.
+	// Reply appends exactly one reply to dst. answers are the answers to the requests that Parse appended, in order.
+	// Reply must not retain them.
 	Reply func(dst []byte, p wire.Proto, answers []decide.Response) []byte
 }

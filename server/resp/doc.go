@@ -1,8 +1,8 @@
 // Package resp serves RESP, the Redis protocol, in versions 2 and 3, so that any Redis
 // client can use Headgate.
 //
-// The package has the commands of connections (PING, HELLO, MULTI, …) and knows no limits.
-// The commands that make decisions are registered by its user: see [DecisionCommand].
+// The package implements the commands for connections (PING, HELLO, MULTI, …) and knows no limits. Its user registers
+// the commands that make decisions: see [DecisionCommand].
 //
 // One goroutine serves one connection:
 //
@@ -10,14 +10,14 @@
 //	                                                  │
 //	                  consecutive decision commands: one call of Decide
 //
-// The complete commands that have arrived are one batch. Consecutive decision commands of
-// a batch are decided by one call. Replies are written before the connection waits for
-// more input, so a pipeline that arrived together is answered by one write.
+// The complete commands that have arrived are one batch. Consecutive decision commands of a batch are decided in one
+// call. Replies are written before the connection waits for more input, so a pipeline that arrived together is
+// answered with one write.
 //
-// The memory that a client can occupy is bounded: its input by package wire, its unread
-// output by a write deadline, a transaction by maxQueued and maxQueuedBytes, and all
-// clients by Config.MaxConns, of which one peer has a share.
+// The memory that clients can occupy is bounded: input by package wire, unread output by a write deadline, a
+// transaction by maxQueued and maxQueuedBytes, and the number of clients by Config.MaxConns, with a share for each
+// peer.
 //
-// A panic is not recovered. It would be a bug in this package or in Decide, and a server in
-// an unknown state should not go on deciding.
+// Panics are not recovered. A panic would be a bug in this package or in Decide, and a server in an unknown state
+// should not keep deciding.
 package resp

@@ -39,8 +39,8 @@ func listen(t *testing.T, cfg resp.Config) net.Addr {
 	return l.Addr()
 }
 
-// TestHostileInputOverTCP: the client sends no byte after the error in its input, so the
-// error reply arrives before the connection ends.
+// TestHostileInputOverTCP sends no bytes after the error in its input, so that the error reply arrives before the
+// connection is closed.
 func TestHostileInputOverTCP(t *testing.T) {
 	address := listen(t, resp.Config{})
 	for _, c := range hostile {
@@ -61,8 +61,8 @@ func TestHostileInputOverTCP(t *testing.T) {
 	}
 }
 
-// tool returns the path of one of Redis's programs. Without it the test is skipped, with a
-// message on standard error; with HEADGATE_NEED_SERVERS set, as in CI, it fails.
+// tool returns the path of one of Redis's programs. If it is missing, the test is skipped with a message on standard
+// error, or fails if HEADGATE_NEED_SERVERS is set, as in CI.
 func tool(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -78,8 +78,7 @@ func tool(t *testing.T, program string) string {
 	return ""
 }
 
-// TestMissingTool: without redis-cli its tests are skipped, and fail if
-// HEADGATE_NEED_SERVERS forbids that.
+// TestMissingTool checks that without redis-cli its tests are skipped, or fail if HEADGATE_NEED_SERVERS is set.
 func TestMissingTool(t *testing.T) {
 	for need, want := range map[string]string{"": "--- SKIP: TestRedisCLI", "1": "--- FAIL: TestRedisCLI"} {
 		again := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^TestRedisCLI$", "-test.v")

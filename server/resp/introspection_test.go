@@ -25,7 +25,7 @@ func TestCommandInfoAndDocs(t *testing.T) {
 	})
 }
 
-// TestRESP3Types: which replies are maps, sets, nulls and verbatim strings in RESP3.
+// TestRESP3Types checks which replies are maps, sets, nulls and verbatim strings in RESP3.
 func TestRESP3Types(t *testing.T) {
 	inBubble(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
@@ -45,7 +45,7 @@ func TestRESP3Types(t *testing.T) {
 	})
 }
 
-// TestCommandListsAgree: COMMAND, COUNT, INFO and DOCS list the same commands.
+// TestCommandListsAgree checks that COMMAND, COUNT, INFO and DOCS list the same commands.
 func TestCommandListsAgree(t *testing.T) {
 	inBubble(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
@@ -75,12 +75,12 @@ func TestCommandListsAgree(t *testing.T) {
 	})
 }
 
-// TestInfoHasTheFieldsOfMonitors reads the lines name:value of INFO.
+// TestInfoHasTheFieldsOfMonitors parses INFO's lines name:value.
 func TestInfoHasTheFieldsOfMonitors(t *testing.T) {
 	inBubble(t, resp.Config{MaxConns: 1, Version: "1.2.3"}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		exchange(t, client, "PING\r\nPING\r\n")
-		readToEnd(t, l.dial()) // beyond MaxConns
+		readToEnd(t, l.dial()) // exceeds MaxConns
 		fields := map[string]string{}
 		for line := range strings.SplitSeq(exchange(t, client, "INFO\r\n"), "\r\n") {
 			name, value, _ := strings.Cut(line, ":")

@@ -15,8 +15,7 @@ import (
 
 const full = "-ERR max number of clients reached\r\n"
 
-// TestPeersHaveAShare (known bug 70): the connections of one peer leave room for others. A trusted proxy has
-// no share.
+// TestPeersHaveAShare (known bug 70): the connections of one peer leave room for others. A trusted proxy is exempt.
 func TestPeersHaveAShare(t *testing.T) {
 	proxy := netip.MustParsePrefix("10.0.0.0/8")
 	inBubble(t, resp.Config{MaxConns: 20, Peers: peers.Rule{Percent: 25, Exempt: proxy.Contains}}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -50,8 +49,8 @@ func TestPeersHaveAShare(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsMakeRoom (known bug 70): while at most a tenth of the connections are free, a new one
-// closes the one that has been idle the longest, and so idle clients shut nobody out.
+// TestIdleConnectionsMakeRoom (known bug 70): while at most a tenth of the connections are free, a new one closes the
+// one that has been idle the longest, so that idle clients cannot lock others out.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	a := &fakeDecider{wait: func(context.Context) { time.Sleep(time.Hour) }} // the store is slow
 	inBubble(t, resp.Config{MaxConns: 20, Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -69,8 +68,8 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(time.Second)
 		}
-		exchange(t, clients[0], "PING\r\n")     // it is now the one that was used last
-		fmt.Fprint(clients[1], "*1\r\n$4\r\nP") // so is a client in the middle of a command
+		exchange(t, clients[0], "PING\r\n")     // now it is the most recently used one
+		fmt.Fprint(clients[1], "*1\r\n$4\r\nP") // a client in the middle of a command is not idle
 		time.Sleep(2 * time.Second)
 		for i := range 40 {
 			client := l.dialFrom(fmt.Sprintf("192.0.3.%d:1000", i))

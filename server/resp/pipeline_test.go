@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestPipelineIsAnsweredTogether: commands that arrived together are answered by one write
-// in order, and consecutive decision commands are one call.
+// TestPipelineIsAnsweredTogether checks that commands that arrived together are answered in order with one write, and
+// that consecutive decision commands are one call.
 func TestPipelineIsAnsweredTogether(t *testing.T) {
 	for _, c := range []struct {
 		send, want string
@@ -21,7 +21,7 @@ func TestPipelineIsAnsweredTogether(t *testing.T) {
 			"ask a\r\nask b\r\nPING\r\nask c\r\nask d\r\n", "+a\r\n+b\r\n+PONG\r\n+c\r\n+d\r\n",
 			[][]string{{"a", "b"}, {"c", "d"}},
 		},
-		// A command that cannot be parsed does not split a call: it has no requests.
+		// A command that cannot be parsed has no requests and does not split a call.
 		{"ask a\r\nask x bad\r\nask b\r\n", "+a\r\n-ERR bad key\r\n+b\r\n", [][]string{{"a", "b"}}},
 		{"ask bad\r\nPING\r\n", "-ERR bad key\r\n+PONG\r\n", nil},
 		{"ask a\r\nask\r\nask b\r\n", "+a\r\n-ERR wrong number of arguments for 'ask' command\r\n+b\r\n", [][]string{{"a"}, {"b"}}},
@@ -29,7 +29,7 @@ func TestPipelineIsAnsweredTogether(t *testing.T) {
 			"ask a\r\nMULTI\r\nask b\r\nask c\r\nEXEC\r\nask d\r\n", "+a\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+b\r\n+c\r\n+d\r\n",
 			[][]string{{"a"}, {"b", "c"}, {"d"}},
 		},
-		// Inline commands, arrays, and empty ones of both.
+		// Inline commands, arrays, and empty ones of both kinds.
 		{"\r\n*2\r\n$3\r\nASK\r\n$1\r\na\r\n*0\r\nask b\n", "+a\r\n+b\r\n", [][]string{{"a", "b"}}},
 	} {
 		a := &fakeDecider{}
@@ -44,8 +44,8 @@ func TestPipelineIsAnsweredTogether(t *testing.T) {
 	}
 }
 
-// TestRepliesDoNotWaitForHalfACommand: complete commands are answered although the next one
-// has arrived in part.
+// TestRepliesDoNotWaitForHalfACommand checks that complete commands are answered although the next one has only
+// partly arrived.
 func TestRepliesDoNotWaitForHalfACommand(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -61,8 +61,8 @@ func TestRepliesDoNotWaitForHalfACommand(t *testing.T) {
 	}
 }
 
-// TestLongPipelineIsSplit: a call has at most the 1024 commands of a batch. The replies to
-// several batches are still one write.
+// TestLongPipelineIsSplit checks that a call has at most the 1024 commands of a batch. The replies to several batches
+// are still one write.
 func TestLongPipelineIsSplit(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -75,8 +75,8 @@ func TestLongPipelineIsSplit(t *testing.T) {
 	}
 }
 
-// TestOutputIsBounded: long replies are written before the next commands are answered, so
-// the buffer has at most 64 KiB and one reply.
+// TestOutputIsBounded checks that long replies are written before the next commands are answered, so that the buffer
+// holds at most 64 KiB plus one reply.
 func TestOutputIsBounded(t *testing.T) {
 	for _, c := range []struct{ name, before, after string }{{"pipeline", "", ""}, {"transaction", "MULTI\r\n", "EXEC\r\n"}} {
 		inBubble(t, resp.Config{}, func(t *testing.T, _ *resp.Server, l *listener) {

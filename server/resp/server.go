@@ -11,9 +11,8 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// drainWindow is how long Shutdown still reads, for commands that clients have sent
-// already: long enough for bytes in the kernel and on a local network, and too short to
-// delay a restart.
+// drainWindow is how long Shutdown still reads commands that clients have already sent: long enough for bytes in the
+// kernel and on a local network, and too short to delay a restart.
 const drainWindow = 50 * time.Millisecond
 
 // Server serves RESP on any number of listeners. It is safe for concurrent use.
@@ -27,10 +26,10 @@ type Server struct {
 	baseCtx context.Context
 	abort   context.CancelFunc
 
-	rejecting chan struct{} // has an element for each client that is told that it is one too many
+	rejecting chan struct{} // has an element for each client beyond MaxConns that is being rejected
 
 	stopping chan struct{}             // closed when Shutdown begins
-	drainBy  atomic.Pointer[time.Time] // set then: when connections stop reading
+	drainBy  atomic.Pointer[time.Time] // set by Shutdown: when connections stop reading
 
 	mu        sync.Mutex // guards the maps, and orders running.Add before running.Wait
 	listeners map[net.Listener]struct{}
@@ -42,7 +41,7 @@ type Server struct {
 	accepted  atomic.Int64
 	rejected  atomic.Int64  // connections beyond MaxConns, or beyond the share of their peer
 	answered  atomic.Int64  // number of commands
-	httpLines lograte.Limit // of HTTP requests, which a web page can make a browser send
+	httpLines lograte.Limit // for HTTP requests, which a web page can make a browser send
 }
 
 // New returns a Server. The error lists all invalid fields of cfg.
@@ -72,10 +71,10 @@ func New(cfg Config) (*Server, error) {
 	}, nil
 }
 
-// Shutdown stops accepting, answers the commands that clients have sent already, closes
-// every connection, and returns nil when all goroutines of the server have ended. If ctx
-// ends first, Shutdown ends the context of running decisions, closes the connections at
-// once, waits for the goroutines and returns the error of ctx. Further calls wait too.
+// Shutdown stops accepting, answers the commands that clients have already sent, closes every connection, and returns
+// nil when all goroutines of the server have ended. If ctx ends first, Shutdown ends the context of running
+// decisions, closes the connections immediately, waits for the goroutines and returns the error of ctx. Further calls
+// wait too.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
 	done := make(chan struct{})
@@ -108,8 +107,7 @@ func (s *Server) drain() {
 	for l := range s.listeners {
 		l.Close()
 	}
-	// A connection sets its own deadline and then checks drainBy, so this deadline
-	// is the last one that is set.
+	// A connection sets its own deadline and then checks drainBy, so this deadline is the last one set.
 	for c := range s.conns {
 		c.nc.SetReadDeadline(by)
 	}

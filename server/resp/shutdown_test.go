@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestShutdownAnswersSentCommands: commands that were read when Shutdown began are
-// answered, and those that arrive within 50 ms too.
+// TestShutdownAnswersSentCommands checks that commands that were read when Shutdown began are answered, as are those
+// that arrive within 50 ms.
 func TestShutdownAnswersSentCommands(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide, IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
@@ -49,8 +49,8 @@ func TestShutdownAnswersSentCommands(t *testing.T) {
 	})
 }
 
-// TestShutdownTimesOut: when its context ends, Shutdown ends the context of decisions, and
-// closes the connections of clients that do not read.
+// TestShutdownTimesOut checks that when its context ends, Shutdown cancels the context of decisions, and closes the
+// connections of clients that do not read.
 func TestShutdownTimesOut(t *testing.T) {
 	const timeout = time.Second
 	a := &fakeDecider{wait: func(ctx context.Context) { <-ctx.Done() }}
@@ -69,7 +69,7 @@ func TestShutdownTimesOut(t *testing.T) {
 	})
 }
 
-// TestShutdownDoesNotWaitForIdleClients: it waits 50 ms for their last commands.
+// TestShutdownDoesNotWaitForIdleClients checks that it waits just 50 ms for their last commands.
 func TestShutdownDoesNotWaitForIdleClients(t *testing.T) {
 	inBubble(t, resp.Config{IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		client := l.dial()
@@ -84,7 +84,7 @@ func TestShutdownDoesNotWaitForIdleClients(t *testing.T) {
 	})
 }
 
-// TestServeAfterShutdown: Serve closes the listener and accepts no connection.
+// TestServeAfterShutdown checks that Serve closes the listener and accepts no connection.
 func TestServeAfterShutdown(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		if err := s.Shutdown(context.Background()); err != nil {
@@ -100,8 +100,8 @@ func TestServeAfterShutdown(t *testing.T) {
 	})
 }
 
-// TestAcceptBacksOff: after a failed accept the server waits twice as long each time, and
-// after a success 5 ms again.
+// TestAcceptBacksOff checks that after a failed accept the server doubles the wait each time, and resets it to 5 ms
+// after a success.
 func TestAcceptBacksOff(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, l *listener) {
 		fail := func(times int, want time.Duration) {
@@ -121,8 +121,7 @@ func TestAcceptBacksOff(t *testing.T) {
 	})
 }
 
-// TestServeReturnsIfTheListenerCloses: Serve returns net.ErrClosed if another closes the
-// listener.
+// TestServeReturnsIfTheListenerCloses checks that Serve returns net.ErrClosed if the listener is closed elsewhere.
 func TestServeReturnsIfTheListenerCloses(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		other := newListener()
@@ -133,8 +132,8 @@ func TestServeReturnsIfTheListenerCloses(t *testing.T) {
 	})
 }
 
-// TestShutdownClosesLateConnections: a connection that is accepted while Shutdown begins is
-// closed and not served.
+// TestShutdownClosesLateConnections checks that a connection that is accepted while Shutdown begins is closed and not
+// served.
 func TestShutdownClosesLateConnections(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		client, server := net.Pipe()

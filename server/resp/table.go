@@ -18,8 +18,7 @@ type Spec struct {
 	// Name is the name in lower case. Clients may use any case.
 	Name string
 
-	// Arity is the number of words with the name: 3 is exactly three, -3 three or
-	// more.
+	// Arity is the number of words, including the name: 3 is exactly three, -3 three or more.
 	Arity int
 
 	// Flags are Redis's flags, such as "readonly", "write" and "fast". COMMAND returns
@@ -31,14 +30,14 @@ type Spec struct {
 	// the end. All are 0 for a command without keys.
 	FirstKey, LastKey, KeyStep int
 
-	// Syntax is the arguments as a client shows them, optional ones in brackets:
-	// "key max_burst count period [quantity]".
+	// Syntax lists the arguments for clients to show, with optional ones in brackets: "key max_burst count period
+	// [quantity]".
 	Syntax string
 
-	// Summary is one sentence on what the command does.
+	// Summary describes the command in one sentence.
 	Summary string
 
-	// Group is the heading under which clients list the command.
+	// Group is the heading for the command in clients' lists.
 	Group string
 }
 
@@ -51,11 +50,11 @@ type command struct {
 	do       func(ctx context.Context, c *conn, words [][]byte)
 	decision *DecisionCommand // nil for other commands
 
-	immediate bool  // executed at once even between MULTI and EXEC
+	immediate bool  // executed immediately, even between MULTI and EXEC
 	open      bool  // needs no user
 	subs      table // subcommands by their last word; the Spec.Name of one is "client|id"
 
-	about [wire.RESP3 + 1]about // by the version of the protocol
+	about [wire.RESP3 + 1]about // by protocol version
 }
 
 // table holds commands by their lower-case names.

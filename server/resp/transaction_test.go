@@ -21,7 +21,7 @@ func TestTransactionCommands(t *testing.T) {
 		{"MULTI", "+OK"},
 		{"EXEC", "*0"},
 
-		// Queued words are copied: the next command overwrites the buffer.
+		// Queued words are copied, because the next command overwrites the buffer.
 		{"MULTI", "+OK"},
 		{"ask a b", "+QUEUED"},
 		{"ask c bad", "+QUEUED"},
@@ -67,8 +67,8 @@ func TestTransactionCommands(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded: a transaction is bounded by the number of its commands, and by the
-// bytes of their words with 32 more for each word.
+// TestQueueIsBounded checks that a transaction is limited by its number of commands, and by the bytes of their words
+// plus 32 per word.
 func TestQueueIsBounded(t *testing.T) {
 	const tooLong = "-ERR transaction is too long: at most 1024 commands and 1048576 bytes can be queued\r\n"
 	long := "*2\r\n$4\r\nPING\r\n$65536\r\n" + strings.Repeat("x", 65536) + "\r\n"

@@ -16,7 +16,7 @@ import (
 // errCharges is the error of a command with too many charges.
 var errCharges = errors.New("charges must be 1 to 32, each a policy, a key and units")
 
-// ownUnits stands for the units that a policy charges itself.
+// ownUnits means the policy's own cost.
 const ownUnits = "*"
 
 // ofCharges returns HEADGATE.TAKEALL, PEEKALL or RESERVEALL.
@@ -65,7 +65,7 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 	}
 }
 
-// syntaxOf returns the words of a command. Only a reserve has ceilings.
+// syntaxOf returns the syntax of a command. Only a reserve has ceilings.
 func syntaxOf(kind engine.Kind) string {
 	if kind == engine.OpReserve {
 		return "policy key units[/ceiling] [policy key units[/ceiling] ...]" + classSyntax + " [ATOMIC]"
@@ -96,9 +96,9 @@ func parseItem(words [][]byte, kind engine.Kind) (item decide.Item, err error) {
 	return item, err
 }
 
-// appendLimits appends an array of the limits, the binding one first: the policy of each, the place of its
-// first charge, CL.THROTTLE's five integers, and what open reservations with a ceiling can still charge if
-// that is more than 0.
+// appendLimits appends an array of the limits, the binding one first: for each its policy, the index of its first
+// charge, CL.THROTTLE's five integers, and the units that open reservations with a ceiling can still charge if above
+// 0.
 func appendLimits(dst []byte, r *decide.Response) []byte {
 	dst = wire.AppendArray(dst, len(r.Limits))
 	if len(r.Limits) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// TestCharges: a command is charged under several keys or under none, and the reply has each limit.
+// TestCharges checks that a command can be charged under several keys or none, and that the reply has each limit.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -57,8 +57,8 @@ func integers(values []wire.Value) string {
 	return strings.TrimSuffix(fmt.Sprintln(all...), "\n")
 }
 
-// TestReserveAllCeilings: a ceiling follows the units, and the reply has the units that open reservations can
-// still charge.
+// TestReserveAllCeilings checks that a ceiling follows the units, and that the reply has the units that open
+// reservations can still charge.
 func TestReserveAllCeilings(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -87,7 +87,8 @@ policies:
 	}
 }
 
-// TestReserveAll: a list with a permit is reserved, renewed and settled by an actual of each charge.
+// TestReserveAll checks that a list with a permit is reserved, renewed and settled with the actual use of each
+// charge.
 func TestReserveAll(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

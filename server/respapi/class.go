@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// classSyntax is how a command names the class of its request.
+// classSyntax is the syntax for the class of a request.
 const classSyntax = " [CLASS class]"
 
-// cutClass cuts CLASS and a class from the end of a command that has at least so many other words.
+// cutClass removes CLASS and a class from the end of a command with at least that many other words.
 func cutClass(words [][]byte, others int) (rest [][]byte, class string) {
 	last := len(words) - 2
 	if last < others || !bytes.EqualFold(words[last], []byte("class")) {

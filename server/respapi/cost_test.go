@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// ending is a command whose answer follows those of an input.
+// ending is a command whose answer marks the end of the answers to an input.
 const ending = "ECHO -end-\r\n"
 
 // untilEnding reads to the answer of ending, or to the end of the connection. It does not read line by line, because then large answers
@@ -40,7 +40,8 @@ func untilEnding(from *bufio.Reader) (last bool) {
 // answered is the end of the answer of ending.
 const answered = "-end-\r\n"
 
-// TestCostOfCommands (known bug 69): a byte of a command costs at most costtest.Most times a byte of a plain take.
+// TestCostOfCommands (known bug 69): a byte of a command costs at most costtest.Most times as much as a byte of a
+// plain take.
 func TestCostOfCommands(t *testing.T) {
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
@@ -88,7 +89,7 @@ func TestCostOfCommands(t *testing.T) {
 		input("a line of words", strings.Repeat("x ", 30_000)+"\r\n"),
 		input("a line of escapes", `ECHO "`+strings.Repeat(`\x61`, 15_000)+"\"\r\n"),
 	)
-	// The server closes the connection after these. So each has the cost of a new one, like this plain take.
+	// The server closes the connection after these, so each includes the cost of a new one, like this plain take.
 	closing := func(name, commands string) costtest.Input { return raw(name, commands) }
 	costtest.Compare(t, closing("plain, on a new connection", command("HEADGATE.TAKE", "api", "customer-17")+"QUIT\r\n"),
 		closing("a long length", "*1\r\n$"+strings.Repeat("1", 40)),

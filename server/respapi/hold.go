@@ -50,8 +50,7 @@ func holdCommand(spec resp.Spec, most int, parse func(*decide.Request, [][]byte)
 	}
 }
 
-// onPolicy reads the words of a command that begin with a policy and a key. The number
-// after them, if there is one, is the cost.
+// onPolicy parses a command that begins with a policy and a key, optionally followed by the cost.
 func onPolicy(kind engine.Kind, r *decide.Request, words [][]byte) error {
 	requests, err := parsePolicy(nil, kind, r.Class, words)
 	if err != nil {
@@ -78,8 +77,8 @@ func reserve() command {
 	})
 }
 
-// retryMillis returns when a retry of a denied request passes, in ms rounded up; -1 if the
-// request is allowed or never passes.
+// retryMillis returns the time until a retry of a denied request passes, in ms rounded up, or -1 if the request is
+// allowed or can never pass.
 func retryMillis(d *headgate.Decision) int64 {
 	if d.Allowed || d.RetryAfter == headgate.Never {
 		return -1
@@ -109,7 +108,7 @@ func report() command {
 	}, withFound)
 }
 
-// settling reads a reservation and the units that were used of it; without units none were.
+// settling parses a reservation and the number of used units, by default none.
 func settling(r *decide.Request, words [][]byte) (err error) {
 	r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
 	if r.Reservation == "" {
@@ -189,7 +188,7 @@ func withHeld(dst []byte, _ wire.Proto, r *decide.Response) []byte {
 	return wire.AppendInt(dst, 0)
 }
 
-// appendHandle appends the text that a later command needs, null if there is none.
+// appendHandle appends the text that a later command needs, or null.
 func appendHandle(dst []byte, proto wire.Proto, handle string) []byte {
 	if handle == "" {
 		return wire.AppendNull(dst, proto)

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// anyBucket stands for the limit of CL.THROTTLE in commands that have only its key. Its
-// numbers do not matter: they are not part of the counter's name.
+// anyBucket is the limit for commands with only CL.THROTTLE's key. Its numbers do not matter, because they are not
+// part of the counter's name.
 var anyBucket = headgate.TokenBucket(headgate.PerSecond(1))
 
 // eachKey returns a parser that makes a request for each key of the command.
@@ -65,8 +65,7 @@ func exists() command {
 	}
 }
 
-// ttl returns TTL or PTTL: the time until a key is as if untouched, rounded up, and -2 for
-// a key that is.
+// ttl returns TTL or PTTL: the time until a key is at full capacity again, rounded up, or -2 if it is.
 func ttl(name string, unit time.Duration) command {
 	return command{
 		Spec: resp.Spec{

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// policySummaries are what clients show for the commands.
+// policySummaries are the commands' summaries for clients.
 var policySummaries = map[engine.Kind]string{
 	engine.OpAllow: "Takes units of a policy, or returns when to retry.",
 	engine.OpPeek:  "Answers as HEADGATE.TAKE would, and takes nothing.",
@@ -73,7 +73,7 @@ func parsePolicy(dst []decide.Request, kind engine.Kind, class string, words [][
 	return append(dst, r), nil
 }
 
-// ofUnits names a cost as the commands do: units.
+// ofUnits renames the field cost to units, the commands' name for it.
 func ofUnits(err error) error {
 	var decided *service.Error
 	var input *headgate.InputError
@@ -85,8 +85,7 @@ func ofUnits(err error) error {
 	return &service.Error{Code: decided.Code, Field: units.Field, Err: &units}
 }
 
-// appendSix appends CL.THROTTLE's five integers, the delay in ms, and which limit paid where the policy has
-// first.
+// appendSix appends CL.THROTTLE's five integers, the delay in ms and, if the policy has first, the limit that paid.
 func appendSix(dst []byte, r *decide.Response) []byte {
 	if r.Paid == "" {
 		return appendSixOf(dst, 6, r)
@@ -94,13 +93,13 @@ func appendSix(dst []byte, r *decide.Response) []byte {
 	return wire.AppendBulk(appendSixOf(dst, 7, r), r.Paid)
 }
 
-// appendSixOf appends an array of more elements, and the first six of them.
+// appendSixOf starts an array of length elements with these six.
 func appendSixOf(dst []byte, length int, r *decide.Response) []byte {
 	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
 	return wire.AppendInt(dst, format.Millis(r.Decision.Delay))
 }
 
-// appendRemaining appends what remains; -1 if nothing limits.
+// appendRemaining appends the remaining units, or -1 if nothing limits.
 func appendRemaining(dst []byte, r *decide.Response) []byte {
 	if r.Decision.Unlimited {
 		return wire.AppendInt(dst, -1)

@@ -49,7 +49,7 @@ func (c client) call(t *testing.T, words ...string) wire.Value {
 	return v
 }
 
-// Do makes client a servicetest.Front.
+// Do implements servicetest.Front.
 func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
 	v := c.call(t, commandOf(r)...)
@@ -93,11 +93,11 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	return a
 }
 
-// limitsOf is what a reply says of each limit of several charges.
+// limitsOf is the reply's part for each limit of several charges.
 func limitsOf(limits []wire.Value) string {
 	var texts []string
 	for _, l := range limits {
-		if of := l.Items; of[3].Int >= 0 { // −1: nothing limits
+		if of := l.Items; of[3].Int >= 0 { // −1: there is no limit
 			texts = append(texts, servicetest.LimitText(of[0].Text, int(of[1].Int), of[4].Int))
 		}
 	}
@@ -203,7 +203,7 @@ func ints(v wire.Value) []int64 {
 	return all
 }
 
-// A denied reserve tells its wait in ms as well as in s, both rounded up.
+// A denied reserve returns its wait in ms as well as in s, both rounded up.
 func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 	clock := headgatetest.NewClock()
 	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}}"))
@@ -234,7 +234,7 @@ func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 	}
 }
 
-// Errors of the commands on policies name units, as COMMAND DOCS does, and not a cost.
+// Errors of the policy commands speak of units, as COMMAND DOCS does, and not of a cost.
 func TestErrorsNameUnits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}, jobs: {algorithm: concurrency, limit: 2}}"))
 	if err != nil {

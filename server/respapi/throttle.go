@@ -89,8 +89,7 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	return append(dst, decide.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
 }
 
-// appendFive appends the five integers of CL.THROTTLE. If nothing limits, capacity and
-// remaining are -1.
+// appendFive appends the five integers of CL.THROTTLE. If nothing limits, capacity and remaining are -1.
 func appendFive(dst []byte, d *headgate.Decision) []byte {
 	denied := int64(1)
 	if d.Allowed {
@@ -110,7 +109,8 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	return dst
 }
 
-// seconds rounds up, as format.Ceil does. It is here because CL.THROTTLE has a bound of files (scripts/hops).
+// seconds rounds up like format.Ceil. It is repeated here because the path of CL.THROTTLE may touch only a bounded
+// number of files (scripts/hops).
 func seconds(d time.Duration) int64 {
 	whole := int64(d / time.Second)
 	if d%time.Second > 0 {
@@ -134,9 +134,8 @@ func errArity(name string) error {
 	return fmt.Errorf("wrong number of arguments for '%s' command", name)
 }
 
-// text returns the word as a string that shares its memory. That is safe because the word
-// does not change during the call of the service, and [engine.Store] forbids stores and
-// layers to keep a key longer.
+// text returns the word as a string that shares its memory. That is safe because the word does not change during the
+// call of the service, and [engine.Store] forbids stores and layers to retain a key.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
 
 func parseKey(word []byte) (string, error) {
@@ -158,8 +157,8 @@ func parseInt(name string, word []byte, least, most int64) (int64, error) {
 // numbers are the arguments of CL.THROTTLE that describe the limit.
 type numbers struct{ maxBurst, count, period int64 }
 
-// limitCache keeps limits that were built, because most calls of a client have the same
-// few. It is indexed by a hash; a new limit replaces the one in its entry.
+// limitCache caches built limits, because most calls of a client have the same few. It is indexed by a hash; a new
+// limit replaces the one in its entry.
 var limitCache [256]atomic.Pointer[builtLimit]
 
 type builtLimit struct {
@@ -167,7 +166,7 @@ type builtLimit struct {
 	limit   headgate.Limit
 }
 
-// limit returns the token bucket of the numbers.
+// limit returns the token bucket for the numbers.
 func (n numbers) limit() (headgate.Limit, error) {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: spreads small numbers
 	h := uint64(n.maxBurst)
@@ -185,10 +184,10 @@ func (n numbers) limit() (headgate.Limit, error) {
 	return limit, nil
 }
 
-// WrongVerb begins the error of a command that is not for the limits of its policy.
+// WrongVerb is the error code of a command that does not apply to the limits of its policy.
 const WrongVerb = "WRONGVERB"
 
-// errorCodes are the words that errors of the service begin with; others begin with ERR.
+// errorCodes are the codes of the service's errors; others have the code ERR.
 var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
 
 // appendError appends an error of the service.

@@ -96,8 +96,8 @@ func TestErrorsNameTheArgument(t *testing.T) {
 	}
 }
 
-// TestKeyCommandsFailInAnOutage: DEL, UNLINK, EXISTS, TTL and PTTL are errors if the
-// store does not answer, although failure: allow answers CL.THROTTLE.
+// TestKeyCommandsFailInAnOutage checks that DEL, UNLINK, EXISTS, TTL and PTTL are errors if the store does not
+// answer, although failure: allow answers CL.THROTTLE.
 func TestKeyCommandsFailInAnOutage(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestKeyCommandsFailInAnOutage(t *testing.T) {
 	}
 }
 
-// awayStore fails every operation, as a store does whose server cannot be reached.
+// awayStore fails every operation, like a store whose server is unreachable.
 type awayStore struct{ engine.Store }
 
 func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestNoAllocation: hashed keys allocate no more than others. It does not run with the race
-// detector, under which a pool drops memory.
+// TestNoAllocation checks that hashed keys allocate no more than others. It does not run with the race detector,
+// which makes pools drop their memory.
 func TestNoAllocation(t *testing.T) {
 	allocations := map[bool]float64{}
 	for _, hashed := range []bool{false, true} {

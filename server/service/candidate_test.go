@@ -10,9 +10,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestCandidateNeverDenies: a candidate is charged with each take of its policy, also
-// inside all. It is not in the answer, denies nothing, and counts in a name space of its
-// own. A key with an override has none.
+// TestCandidateNeverDenies checks that a candidate is charged with each take of its policy, also inside all. It is
+// not in the answer, denies nothing, and counts in a separate namespace. A key with an override has none.
 func TestCandidateNeverDenies(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

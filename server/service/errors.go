@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Code is the class of an error. Each front end has its own form for it.
+// Code is the class of an error. Each front end maps it to its own form.
 type Code uint8
 
 // The codes.
@@ -20,24 +20,24 @@ const (
 	Invalid Code = iota
 	// NotFound: the policy does not exist.
 	NotFound
-	// WrongVerb: the limit is invalid, or not for this verb.
+	// WrongVerb: the limit is invalid, or the verb does not apply to it.
 	WrongVerb
-	// Forbidden: the server does not let clients do this.
+	// Forbidden: the server does not allow clients to do this.
 	Forbidden
 	// Unavailable: the decision is not known.
 	Unavailable
 )
 
-// Error says why a request was not decided.
+// Error is the reason why a request was not decided.
 type Error struct {
 	Code Code
-	// Field is the invalid field of the request, "" if the error is not about one.
+	// Field is the invalid field of the request, or "".
 	Field string
 	Err   error
 }
 
-// public is an error with a text for clients. The full text is for the operator: it can
-// contain addresses and the replies of servers.
+// public is an error with a text for clients. The full text is for operators, because it can contain addresses and
+// servers' replies.
 type public interface {
 	error
 	Public() string
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// OfCharge returns the error of the charge at a place of a request with several: it names the charge.
+// OfCharge returns the error for the charge at an index of a request with several. It names the charge.
 func OfCharge(place int, err error) *Error {
 	e := classify(err)
 	charge := "charges." + strconv.Itoa(place)
@@ -65,12 +65,11 @@ func OfCharge(place int, err error) *Error {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes every error of a request match [headgate.ErrInvalid]. An error of code
-// Unavailable is none.
+// Is makes every error of a request match [headgate.ErrInvalid], except those with code Unavailable.
 func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
 
-// classify returns an error of a request with its code. The name of an unknown policy is all that its
-// text has: a client may not know the others.
+// classify returns an error of a request with its code. For an unknown policy the text has only its name, because a
+// client may not know the other policies.
 func classify(err error) *Error {
 	if coded, ok := errors.AsType[*Error](err); ok {
 		return coded

@@ -14,8 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// unconfirmed makes every permit, and says that too few replicas have it. The client has left
-// meanwhile.
+// unconfirmed grants every permit, but reports that too few replicas have it. Meanwhile the client has left.
 type unconfirmed struct {
 	engine.Store
 
@@ -32,8 +31,8 @@ func (u *unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// Known bug 55: a permit that is not replicated is released, with that of a shadow, where
-// no client knows its holder. A client's own holder keeps what it may have held before.
+// Known bug 55: a permit that is not replicated is released, including a shadow's, if no client knows its holder. If
+// the client named the holder, it keeps what it may have held before.
 func TestGivesUpPermits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:
@@ -77,8 +76,8 @@ policies:
 	}
 }
 
-// TestReserveWithoutTheSharedSecret: a server that does not know the secret of all servers yet, because it
-// started in an outage, signs with its own, and settles that also once it knows the other (known bug 57).
+// TestReserveWithoutTheSharedSecret: a server that started in an outage and does not know the shared secret yet signs
+// with its own, and can settle those reservations even after it knows the shared one (known bug 57).
 func TestReserveWithoutTheSharedSecret(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {

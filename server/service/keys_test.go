@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// seenKeys is a store that notes the keys of its operations.
+// seenKeys is a store that records the keys of its operations.
 type seenKeys struct {
 	engine.Store
 
@@ -35,7 +35,7 @@ func (s *seenKeys) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	s.Store.Do(ctx, ops, results)
 }
 
-// shownKeys is an observer that notes the keys that it may show.
+// shownKeys is an observer that records the keys that it may show.
 type shownKeys []string
 
 func (s *shownKeys) Observe(o *service.Observed) {
@@ -61,8 +61,8 @@ func secrets(t *testing.T, text string) *keyhash.File {
 	return f
 }
 
-// TestHashedKeys: the store and the observer see hashes alone, in calls with errors, shadows
-// and inline limits. Overrides see the key, its patterns and its hashes.
+// TestHashedKeys checks that the store and the observer see only hashes, in calls with errors, shadows and inline
+// limits. Overrides see the key, its patterns and its hashes.
 func TestHashedKeys(t *testing.T) {
 	file := secrets(t, strings.Repeat("new", 11)+"\n"+strings.Repeat("old", 11))
 	hash := func(secret int, key string) string { return file.Secrets().Of(secret, key) }
@@ -105,7 +105,7 @@ overrides:
 			t.Errorf("%s: %+v, want limit %d", requests[i].Key, r, want)
 		}
 	}
-	for _, i := range []int{11, 12} { // a client that knows the hash of another key has no rights by it
+	for _, i := range []int{11, 12} { // knowing the hash of another key gives a client no rights to it
 		if r := &answers[i]; r.Err != nil || r.Decision.Limit != 3 {
 			t.Errorf("the text of a hash as a key: %+v, want limit 3", r)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// FrontEnd says where a request came from.
+// FrontEnd identifies the origin of a request.
 type FrontEnd uint8
 
 // The front ends.
@@ -19,7 +19,7 @@ const (
 	GRPC
 	Admin
 	Gateway
-	// FrontEnds is how many front ends there are.
+	// FrontEnds is the number of front ends.
 	FrontEnds
 )
 
@@ -28,38 +28,35 @@ func (f FrontEnd) String() string {
 	return [...]string{"resp", "http", "grpc", "admin", "gateway", "unknown"}[min(f, FrontEnds)]
 }
 
-// Observer sees each call after it was decided. Its methods must be safe for concurrent
-// use and must return quickly: clients wait for them. They must keep nothing of what they
-// are called with: keys are in memory that is reused.
+// Observer sees each call after it was decided. Its methods must be safe for concurrent use and must return quickly,
+// because clients wait for them. They must not retain their arguments: keys are in memory that is reused.
 type Observer interface {
 	Observe(o *Observed)
 }
 
 // Observed is one call: a batch of requests.
 type Observed struct {
-	// Context is that of the caller: it has the id and the span of the request.
+	// Context is the caller's: it has the id and the span of the request.
 	Context   context.Context //nolint:containedctx // an Observed ends with the call that it describes
 	FrontEnd  FrontEnd
 	Requests  []decide.Request
 	Responses []decide.Response
-	// Shadows are the shadow limits that the requests were decided on.
+	// Shadows are the shadow limits on which the requests were decided.
 	Shadows []decide.Shadow
-	// Began is when the call began, Ended when it was decided, and Took how long that
-	// took.
+	// Began is when the call began, Ended when it was decided, and Took the time between.
 	Began, Ended time.Time
 	Took         time.Duration
 
 	counted []string // the hashes of the keys; nil if keys are not hashed
 }
 
-// The names of what is no policy, for labels. A name of a policy has no parentheses.
+// Labels for requests without a policy of the file. Policy names have no parentheses.
 const (
 	InlinePolicy = "(inline)" // limits that come with the request
-	OtherPolicy  = "(other)"  // names that are not in force
+	OtherPolicy  = "(other)"  // names of inactive policies
 )
 
-// Policy returns the name of the policy that a request named, for labels: never a text
-// that a client chose.
+// Policy returns the name of the policy that a request named, for labels. It never returns a text chosen by a client.
 func (o *Observed) Policy(i int) string {
 	switch r := &o.Requests[i]; {
 	case o.Responses[i].Requested != nil:
@@ -73,8 +70,8 @@ func (o *Observed) Policy(i int) string {
 	}
 }
 
-// Key returns what a request is counted under: the key or its hash, of several items that of the binding
-// limit. Observers show it instead of Request.Key. It is in memory that is reused.
+// Key returns the key or hash that a request is counted under; for several items, that of the binding limit.
+// Observers show it instead of Request.Key. Its memory is reused.
 func (o *Observed) Key(i int) string {
 	switch {
 	case o.Requests[i].Items != nil:
@@ -86,7 +83,7 @@ func (o *Observed) Key(i int) string {
 	}
 }
 
-// One returns what o says about one of its requests.
+// One returns o reduced to one of its requests.
 func (o *Observed) One(i int) Observed {
 	one := *o
 	one.Requests, one.Responses, one.Shadows = o.Requests[i:i+1], o.Responses[i:i+1], nil
@@ -96,7 +93,7 @@ func (o *Observed) One(i int) Observed {
 	return one
 }
 
-// observed is the memory of one call's Observed, so that to show it allocates nothing.
+// observed has the memory for one call's Observed, so that observing a call allocates nothing.
 var observed = sync.Pool{New: func() any { return new(Observed) }}
 
 // observe shows a call to the observer.

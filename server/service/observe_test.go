@@ -24,8 +24,8 @@ func (n *noted) Observe(o *service.Observed) {
 	}
 }
 
-// TestObserverSeesShadowsOfTheirRequests: in a call with inline limits, errors, policies
-// without shadows and several with them.
+// TestObserverSeesShadowsOfTheirRequests covers calls with inline limits, errors, policies without shadows and
+// several with shadows.
 func TestObserverSeesShadowsOfTheirRequests(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -60,7 +60,7 @@ policies:
 	}
 }
 
-// TestAdminWrites: operators give and reset also where clients cannot.
+// TestAdminWrites checks that operators can give and reset even if clients cannot.
 func TestAdminWrites(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: 1/h}"))
 	if err != nil {

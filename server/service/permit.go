@@ -10,16 +10,16 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// The causes of Forbidden, beside those of package users.
+// The causes of Forbidden, in addition to those of package users.
 var (
 	ErrWritesOff = errors.New("writes by clients are off; the server's --allow-writes turns them on")
 	ErrInlineOff = errors.New("limits that come with a request are off (--no-inline); accepted: a policy")
 )
 
-// permit returns why a front end or its user may not ask this. A settlement needs no other
-// right than its handle, and a request with a route none: it is described by a trusted proxy.
-// Over gRPC that proxy can be a user, which may use the policies of the route or not; Envoy's rate limit
-// service has checked the rights to its domain.
+// permit returns the reason why a front end or its user may not make this request, or nil. A settlement needs only
+// its handle. A routed request needs no right, because a trusted proxy describes it; over gRPC that proxy can be a
+// user, which may or may not use the policies of the route. Envoy's rate limit service has already checked the rights
+// to its domain.
 func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.Request) error {
 	switch {
 	case from == GRPC && r.Route != nil && guarded:
@@ -41,7 +41,7 @@ func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.R
 	return s.permitPolicy(u, guarded, r.Policy)
 }
 
-// permitPolicy returns why a policy, or limits of the request's own where it is "", are refused.
+// permitPolicy returns the reason why a policy, or inline limits if it is "", are refused.
 func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error {
 	switch {
 	case policy == "":
@@ -53,9 +53,9 @@ func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error
 	}
 }
 
-// Permit returns why a client may not make requests of a kind, and why they cannot have limits of their own;
-// nil if they may. So a front end can refuse a request before it has read it. Do checks the same again, and
-// what depends on the policy. The user is that of the context.
+// Permit returns the reasons why a client may not make requests of a kind, and why they cannot have inline limits, or
+// nil. A front end can use it to refuse a request before reading it. Do checks the same again, together with the
+// rights to the policy. The user is taken from the context.
 func (s *Service) Permit(ctx context.Context, kind engine.Kind) (verb, limits error) {
 	if kind == engine.OpSettle {
 		return nil, nil
@@ -68,7 +68,7 @@ func (s *Service) Permit(ctx context.Context, kind engine.Kind) (verb, limits er
 	return s.permitVerb(u, guarded, kind), s.permitLimits(u, guarded)
 }
 
-// permitVerb returns why requests of a kind are refused.
+// permitVerb returns the reason why requests of a kind are refused.
 func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) error {
 	writes := kind == engine.OpGive || kind == engine.OpReset
 	switch {
@@ -83,7 +83,7 @@ func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) erro
 	}
 }
 
-// permitLimits returns why requests with limits of their own are refused.
+// permitLimits returns the reason why requests with inline limits are refused.
 func (s *Service) permitLimits(u *users.User, guarded bool) error {
 	switch {
 	case s.config.NoInline:

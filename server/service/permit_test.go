@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// TestRightsToEachItem: a user needs the right to each policy of a request, and to limits that come with it.
+// TestRightsToEachItem checks that a user needs the right to each policy of a request, and to inline limits.
 func TestRightsToEachItem(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: 9/s, other: 9/s}"))
 	if err != nil {

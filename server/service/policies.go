@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// inForce is the policies that decide, and what follows from them. It is immutable.
+// inForce is the active policies, and the values derived from them. It is immutable.
 type inForce struct {
 	set        *policy.Set
 	routes     *route.Table
@@ -14,14 +14,13 @@ type inForce struct {
 	needsStore bool
 }
 
-// Policies returns the named limits in force.
+// Policies returns the active policies.
 func (s *Service) Policies() *policy.Set { return s.policies.Load().set }
 
-// Generation returns how often policies were set since the process started.
+// Generation returns the number of times that policies were set since the process started.
 func (s *Service) Generation() uint64 { return s.policies.Load().generation }
 
-// Route returns the request that charges an HTTP request as its route in force says; ok is
-// false if no route is for it.
+// Route returns the request that charges an HTTP request under the active routes; ok is false if no route matches.
 func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	m, ok := s.policies.Load().routes.Find(r)
 	if !ok {
@@ -30,12 +29,11 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	return decide.Routed(&m), true
 }
 
-// Proxies are the addresses that are believed when they describe another request.
+// Proxies returns the addresses that are trusted to describe another request.
 func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
 
-// SetPolicies replaces the named limits and the routes, and returns the new generation. Calls of Do that
-// have begun are decided by the policies before. What keys have spent is kept: see rule
-// 10 in docs/design/rules.md.
+// SetPolicies replaces the policies and the routes, and returns the new generation. Running calls of Do use the old
+// policies. Spent units are kept: see rule 10 in docs/design/rules.md.
 func (s *Service) SetPolicies(set *policy.Set, routes *route.Table) (generation uint64) {
 	next := &inForce{set: set, routes: routes, needsStore: s.config.needsStore(set)}
 	for {

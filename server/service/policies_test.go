@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestRouteThatLeavesTheFile: between a request's route and its decision the policies of the
-// route can leave the file. Nothing limits it then.
+// TestRouteThatLeavesTheFile checks that if the policies of a route are removed from the file between routing and
+// decision, the request is not limited.
 func TestRouteThatLeavesTheFile(t *testing.T) {
 	before, err := policy.Parse("before.yaml", []byte("policies: {a: 1/1h}\nroutes: [{key: [{const: all}], policies: [a]}]"))
 	if err != nil {

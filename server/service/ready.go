@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// checkReuse is how long the result of a check is reused. So the store gets at
-	// most a hundred checks a second, however many probes come.
+	// checkReuse is how long the result of a check is reused. It limits the store to a hundred checks a second,
+	// regardless of the number of probes.
 	checkReuse = 10 * time.Millisecond
 	// checkTimeout bounds a check if the deadline of decisions is longer.
 	checkTimeout = time.Second
@@ -27,10 +27,9 @@ var checkOp = engine.Op{
 	Charges: []engine.Charge{{Limit: headgate.TokenBucket(headgate.PerSecond(1))}},
 }
 
-// Ready returns nil if new requests should be sent to this server. Otherwise it returns
-// an [*Error] of code Unavailable that says why not: the server drains, or, with
-// [Config.CheckStore], the store does not answer and a failure mode is deny. A server that
-// decides by other failure modes is ready.
+// Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] of code
+// Unavailable with the reason: the server drains, or, with [Config.CheckStore], the store does not answer and a
+// failure mode is deny. A server with only other failure modes stays ready.
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():
@@ -45,8 +44,7 @@ func (s *Service) Ready(ctx context.Context) error {
 // Drain makes Ready return an error. Requests are still answered.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// needsStore reports whether readiness depends on the store: whether any request is an
-// error during an outage.
+// needsStore reports whether readiness depends on the store, because some request would be an error during an outage.
 func (c *Config) needsStore(policies *policy.Set) bool {
 	needs := c.Failure == policy.Deny
 	for _, name := range policies.Names() {
@@ -72,29 +70,27 @@ func (s *Service) checkStore() error {
 	return nil
 }
 
-// readiness lets the probes that come during a check, and for checkReuse after it, share
-// its result.
+// readiness shares the result of a check among the probes that arrive during it, and for checkReuse after it.
 type readiness struct {
 	mu   sync.Mutex
 	last *check
 }
 
-// check is one call of the store.
+// check is one call to the store.
 type check struct {
 	done  chan struct{} // closed when err and ended are set
 	err   error
 	ended time.Time
 }
 
-// wait returns the result of the current check, or starts one. It gives up when the
-// context of the probe ends.
+// wait returns the result of the current check, or starts one. It gives up when the probe's context ends.
 func (r *readiness) wait(ctx context.Context, checkStore func() error) error {
 	r.mu.Lock()
 	c := r.last
 	if c == nil || c.stale() {
 		c = &check{done: make(chan struct{})}
 		r.last = c
-		go func() { // without the context of this probe: others wait for the check too
+		go func() { // without this probe's context, because others wait for the check too
 			c.err, c.ended = checkStore(), time.Now()
 			close(c.done)
 		}()

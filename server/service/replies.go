@@ -8,14 +8,14 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Replies counts what clients are answered while the store fails or is away.
+// Replies counts the answers to clients while the store fails or is away.
 type Replies struct {
 	// Allowed requests passed because their failure mode is allow.
 	Allowed int64
 	// Errors are requests whose decision is not known.
 	Errors int64
-	// Local requests were decided without the store: by this process's share of the limits,
-	// by the deny cache, or with prefetched units.
+	// Local requests were decided without the store: by this process's share of the limits, by the deny cache, or
+	// with prefetched units.
 	Local int64
 }
 

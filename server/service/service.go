@@ -1,12 +1,11 @@
-// Package service decides the requests of every front end by package decide, and adds what a server
-// has: users and their rights, deadlines, signed reservations, and who watches and observes. It knows
-// no wire format.
+// Package service decides the requests of every front end with package decide, and adds the server's features: users
+// and their rights, deadlines, signed reservations, watchers and observers. It knows no wire format.
 //
 //	service.go   a batch of requests → the store → responses
 //	errors.go    the classes of errors
-//	permit.go    what a front end or its user may not ask
-//	observe.go   what observers see of each call
-//	replies.go   what clients are answered while the store is away
+//	permit.go    the rights of a front end and its user
+//	observe.go   observers of calls
+//	replies.go   answers to clients while the store is away
 //	sign.go      reservations as signed text
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
@@ -27,62 +26,60 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// Config sets up a service.
+// Config configures a service.
 type Config struct {
 	// Limiter makes the decisions.
 	Limiter *headgate.Limiter
-	// Policies are the named limits until SetPolicies replaces them; nil has none.
+	// Policies are the policies until SetPolicies replaces them. It can be nil.
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// Users lets the users of the calls' contexts ask for what they may, and no more. It is
-	// set if any listener has users; the others' clients may take.
+	// Users restricts calls to the rights of the users in their contexts. It is set if any listener has users;
+	// clients of other listeners may take.
 	Users bool
 	// NoInline refuses limits that come with a request.
 	NoInline bool
-	// AllowWrites lets clients give units back and reset keys. Without it their requests
-	// answer ErrWritesOff, because a client that can reset its own key has no limit. The
-	// admin listener can do both in any case.
+	// AllowWrites lets clients give units back and reset keys. Without it their requests return ErrWritesOff, because
+	// a client that can reset its own key has no limit. The admin listener can always do both.
 	AllowWrites bool
-	// HashKeys are the secrets that keys are hashed with before they reach the store and
-	// the observer; nil leaves keys as they are. Overrides see the key itself.
+	// HashKeys are the secrets for hashing keys before they reach the store and the observer, or nil if keys are not
+	// hashed. Overrides use the unhashed key.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure that the process is under; nil means no
-	// pressure. Under pressure all classes but the first leave more.
+	// Pressure returns the level of pressure on the process. nil means no pressure. Under pressure all classes except
+	// the first leave more.
 	Pressure func() int
-	// Cause returns why decisions are made without the store, for the watcher, and nil if the
-	// store answers. Without Cause, such a decision says that the store is away.
+	// Cause returns the reason why decisions are made without the store, for the watcher, or nil if the store
+	// answers. Without Cause, such a decision means that the store is away.
 	Cause func() error
-	// Watcher is called when the store fails and when it answers again; nil is none.
+	// Watcher is called when the store fails and when it answers again. It can be nil.
 	Watcher Watcher
-	// Observer sees what was decided; nil is none.
+	// Observer sees the decisions. It can be nil.
 	Observer Observer
-	// CheckStore makes readiness depend on the store if Failure or the failure mode
-	// of any policy is deny. Without it only Drain ends readiness.
+	// CheckStore makes readiness depend on the store if Failure or the failure mode of any policy is deny. Without it
+	// only Drain ends readiness.
 	CheckStore bool
-	// Secret returns the secret that reservations are signed with, the same for all
-	// servers on one store. nil stands for one that this service alone has.
+	// Secret returns the secret for signing reservations, which all servers on one store share. If it is nil, the
+	// service uses its own.
 	Secret func(ctx context.Context) ([]byte, error)
-	// Deadline bounds each call of the store: to the smaller of Deadline and three
-	// quarters of the time that the caller's context leaves. 0 sets no bound.
+	// Deadline bounds each call to the store: to the smaller of Deadline and three quarters of the time that the
+	// caller's context leaves. 0 sets no bound.
 	Deadline time.Duration
 }
 
-// Watcher observes the store. Its methods must be safe for concurrent use and must
-// return quickly: clients wait for them.
+// Watcher observes the store. Its methods must be safe for concurrent use and must return quickly, because clients
+// wait for them.
 type Watcher interface {
-	// Failed is called for each operation whose decision is not known, also if the failure
-	// mode allows the request.
+	// Failed is called for each undecided operation, even if the failure mode allows the request.
 	Failed(ctx context.Context, err error)
 	// Away reports whether the store has failed and has not answered since.
 	Away() bool
-	// NotReplicated is called for each operation that the store has charged, and that too few
-	// of its replicas have confirmed: the store itself is there.
+	// NotReplicated is called for each operation that the store has charged but too few of its replicas have
+	// confirmed. The store itself is up.
 	NotReplicated(ctx context.Context, err error)
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
-	// Replied is called with what clients are answered in a call in which the store
-	// failed, or that began while Away was true.
+	// Replied is called with the answers to clients of a call in which the store failed, or that began while Away was
+	// true.
 	Replied(r Replies)
 }
 
@@ -90,7 +87,7 @@ type Watcher interface {
 type Service struct {
 	config    Config
 	rules     decide.Rules
-	own       []byte // a secret of this service alone
+	own       []byte // a secret of this service only
 	policies  atomic.Pointer[inForce]
 	readiness readiness
 	draining  atomic.Bool
@@ -113,7 +110,7 @@ func New(c Config) *Service {
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
 
-// Pressure returns the level of pressure under which requests are decided.
+// Pressure returns the current level of pressure.
 func (s *Service) Pressure() int { return s.rules.Level() }
 
 // For returns Do for one front end.
@@ -123,15 +120,14 @@ func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []d
 	}
 }
 
-// Do decides the requests of a front end in order and sets responses, which has the same
-// length. It keeps neither. Keys may share the memory of a buffer that the caller reuses after Do
-// returns.
+// Do decides the requests of a front end in order and fills responses, which must have the same length. It retains
+// neither. Keys may share the memory of a buffer that the caller reuses after Do returns.
 func (s *Service) Do(ctx context.Context, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	s.DoWithin(ctx, s.config.Deadline, from, requests, responses)
 }
 
-// DoWithin is Do with a deadline in the place of [Config.Deadline]. It bounds the call of the store, to
-// three quarters of what the caller's context leaves if that is less; 0 sets no bound.
+// DoWithin is Do with a deadline instead of [Config.Deadline]. It bounds the call to the store, to three quarters of
+// the time left in the caller's context if that is less; 0 sets no bound.
 func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	var began time.Time
 	if s.config.Observer != nil {
@@ -167,10 +163,10 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	}
 }
 
-// add adds the requests that may be asked to the batch, and refuses the others.
+// add adds permitted requests to the batch, and refuses the others.
 func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) {
 	var user *users.User
-	guarded := false // the call comes by a listener with users
+	guarded := false // the call comes through a listener with users
 	if s.config.Users {
 		user, guarded = users.From(ctx)
 	}
@@ -186,11 +182,11 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	}
 }
 
-// seal returns what signs the reservations of a call; nil if it has none.
+// seal returns the signer for the reservations of a call, or nil if it has none.
 func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
 	for i := range requests {
 		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle || requests[i].Reservation != "" {
-			own, end := bounded(ctx, s.config.Deadline) // to find the secret takes nothing of the decision's time
+			own, end := bounded(ctx, s.config.Deadline) // finding the secret takes none of the decision's time
 			defer end()
 			return s.signer(own)
 		}
@@ -198,8 +194,8 @@ func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Se
 	return nil
 }
 
-// bounded returns the context for the call of the store: it ends after a time, or after three quarters
-// of what ctx leaves if that is less.
+// bounded returns the context for the call to the store: it ends after a time, or after three quarters of the time
+// left in ctx if that is less.
 func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if left <= 0 {
 		return ctx, func() {}
@@ -210,12 +206,12 @@ func bounded(ctx context.Context, left time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, left)
 }
 
-// decide lets the limiter decide the operations, and reports to the watcher. An answer to a call that began before the outage does not end
-// the outage. It returns true if there is a watcher, and the store failed or was away.
+// decide decides the operations, and reports to the watcher. An answer to a call that began before the outage does
+// not end the outage. It returns true if there is a watcher, and the store failed or was away.
 func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
-	ended := ctx.Err() != nil // the caller had no time left: no call of the store fails
+	ended := ctx.Err() != nil // the caller had no time left, so this is not a failure of the store
 	decide.Do(ctx, s.config.Limiter, ops, results)
 	if watcher == nil {
 		return false
@@ -243,8 +239,8 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 	return away || failed
 }
 
-// Undo gives back what a request was charged, also where the caller's context has ended.
-// The call of the store is bounded as a decision is, or by a second.
+// Undo gives back the charge of a request, even if the caller's context has ended. The call to the store is bounded
+// like a decision, or by a second.
 func (s *Service) Undo(ctx context.Context, charged *headgate.Charged) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
@@ -259,8 +255,7 @@ func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
-// cause returns why decisions are made without the store; nil if it is there, and only not
-// believed yet.
+// cause returns the reason why decisions are made without the store, or nil if the store is back but not yet trusted.
 func (s *Service) cause() error {
 	if s.config.Cause == nil {
 		return headgate.ErrStoreUnavailable
@@ -268,14 +263,14 @@ func (s *Service) cause() error {
 	return s.config.Cause()
 }
 
-// storeFailed reports whether the store caused an error, and not an invalid request, a
-// client that closed its connection, or a server that stops.
+// storeFailed reports whether an error comes from the store, not from an invalid request, a client that closed its
+// connection, or a stopping server.
 func storeFailed(err error) bool {
 	return classify(err).Code == Unavailable && !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// fromStore reports whether a result comes from the store itself, and not from the deny
-// cache, from prefetched units, or from a limit without state.
+// fromStore reports whether a result comes from the store itself, not from the deny cache, prefetched units, or a
+// limit without state.
 func fromStore(op *engine.Op, r *headgate.Result) bool {
 	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false

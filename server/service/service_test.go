@@ -41,8 +41,7 @@ func do(s *service.Service, requests ...decide.Request) []decide.Response {
 	return responses
 }
 
-// TestLargeBatchKeepsOrder: a batch that needs several calls of the limiter is decided in
-// order.
+// TestLargeBatchKeepsOrder checks that a batch that needs several limiter calls is decided in order.
 func TestLargeBatchKeepsOrder(t *testing.T) {
 	s, _ := open(t, 10_000, policy.Deny)
 	requests := make([]decide.Request, 2500)
@@ -56,8 +55,8 @@ func TestLargeBatchKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestSeveralInlineLimits: several inline limits are all or nothing, and the response has
-// the answer of each.
+// TestSeveralInlineLimits checks that several inline limits are all or nothing, and that the response has the answer
+// of each.
 func TestSeveralInlineLimits(t *testing.T) {
 	s, _ := open(t, 100, policy.Deny)
 	both := decide.Request{Kind: engine.OpAllow, Key: "k", Limits: []headgate.Limit{one, two}}
@@ -70,8 +69,8 @@ func TestSeveralInlineLimits(t *testing.T) {
 	}
 }
 
-// TestFailureModes: if the decision is not known, deny is an error, and allow is a decision
-// with mode fallback. An invalid request is an error in both.
+// TestFailureModes checks that without a decision, deny is an error, and allow is a decision with mode fallback. An
+// invalid request is an error in both.
 func TestFailureModes(t *testing.T) {
 	for _, failure := range []policy.Failure{policy.Deny, policy.Allow} {
 		s, limiter := open(t, 1, failure)
@@ -100,7 +99,7 @@ func TestFailureModes(t *testing.T) {
 	}
 }
 
-// TestShadowNeverDenies: a shadow beside a limit is counted apart and denies no request.
+// TestShadowNeverDenies checks that a shadow is counted separately from the limit and denies no request.
 func TestShadowNeverDenies(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:

@@ -12,9 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// A shadow that cannot be decided, here because the memory store is full, takes no answer away
-// from the live limit, whatever the verb (known bug 59: it had been charged, and its client
-// got an error).
+// If a shadow cannot be decided, here because the memory store is full, the live limit's answer is still returned,
+// for any verb (known bug 59: the limit had been charged, and its client got an error).
 func TestShadowErrorIsNotTheAnswers(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:

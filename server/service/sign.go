@@ -11,16 +11,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// signer signs reservations that leave the server, so that no client can give back units
-// that it was not charged: the text is the signature, a point and the reservation. It has
-// the secrets of one call.
+// signer signs reservations that leave the server, so that no client can give back units that it was not charged. The
+// text is the signature, a dot and the reservation. It has the secrets of one call.
 type signer struct {
-	shared []byte // by all servers on one store; nil while it is not known
-	own    []byte // of this server: a reservation of its share is settled here alone
-	err    *Error // why shared is not known
+	shared []byte // shared by all servers on one store; nil while unknown
+	own    []byte // of this server: a reservation of its share is settled only here
+	err    *Error // the reason why shared is unknown
 }
 
-// signer returns what signs the reservations of a call.
+// signer returns the signer for the reservations of a call.
 func (s *Service) signer(ctx context.Context) *signer {
 	g := &signer{}
 	shared, err := s.config.Secret(ctx)
@@ -37,8 +36,8 @@ func mac(secret []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// Sign signs with the server's own secret while the shared one is not known: a server that starts in an
-// outage reserves by its share.
+// Sign signs with the server's own secret while the shared one is unknown: a server that starts in an outage reserves
+// from its share.
 func (g *signer) Sign(text string) string {
 	secret := g.shared
 	if secret == nil {
@@ -47,11 +46,11 @@ func (g *signer) Sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac(secret, text)) + "." + text
 }
 
-// errReservation is the cause of Invalid for a reservation that no server on this store
-// has signed, or that was changed.
+// errReservation is the cause of Invalid for a reservation that no server on this store has signed, or that was
+// modified.
 var errReservation = errors.New("reservation is not one of this service; accepted: what reserve answered")
 
-// Open returns the reservation of a signed text.
+// Open returns the reservation in a signed text.
 func (g *signer) Open(text string) (*engine.Reservation, error) {
 	signature, text, _ := strings.Cut(text, ".")
 	signed, err := base64.RawURLEncoding.Strict().DecodeString(signature)

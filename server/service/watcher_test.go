@@ -47,8 +47,8 @@ func (c *counter) Replied(r service.Replies) {
 	c.replies.Local += r.Local
 }
 
-// TestWatcherSeesOutages: only failures of the store count as failed, and only answers of
-// the store itself to calls that began in an outage count as answered.
+// TestWatcherSeesOutages checks that only failures of the store count as failed, and that only the store's own
+// answers to calls that began in an outage count as answered.
 func TestWatcherSeesOutages(t *testing.T) {
 	promised := func(m engine.Mode) engine.Result {
 		return engine.Result{Outcome: engine.Outcome{Allowed: true, Promise: engine.Promise{Mode: m}}}
@@ -80,7 +80,7 @@ func TestWatcherSeesOutages(t *testing.T) {
 	}
 }
 
-// TestContextThatEndedBeforeIsNoOutage, known bug 66: the store was not called.
+// TestContextThatEndedBeforeIsNoOutage (known bug 66): the store was not called.
 func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
@@ -96,8 +96,8 @@ func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestNotReplicatedIsNoOutage: the store has charged and answered, so it neither failed nor is
-// it away, whatever the failure mode answers.
+// TestNotReplicatedIsNoOutage checks that a store that has charged and answered neither failed nor is down, whatever
+// the failure mode answers.
 func TestNotReplicatedIsNoOutage(t *testing.T) {
 	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
@@ -113,8 +113,8 @@ func TestNotReplicatedIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestWatcherSeesFailedShadows: a shadow that the store did not count is a failure,
-// although the request is allowed.
+// TestWatcherSeesFailedShadows checks that a shadow that the store did not count is a failure, although the request
+// is allowed.
 func TestWatcherSeesFailedShadows(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {quiet: {algorithm: gcra, rate: 1/s, shadow: true}}"))
 	if err != nil {
@@ -128,8 +128,8 @@ func TestWatcherSeesFailedShadows(t *testing.T) {
 	}
 }
 
-// TestWatcherSeesReplies: what clients are answered in an outage is counted by failure
-// mode. Answers of a store that is there are not counted.
+// TestWatcherSeesReplies checks that answers to clients in an outage are counted by failure mode. Answers while the
+// store is up are not counted.
 func TestWatcherSeesReplies(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: gcra, rate: 1/s, failure: allow}, closed: 1/s}"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package shadows counts what the shadow limits of policies would change: which requests
-// they would newly deny, and which they would newly allow.
+// Package shadows counts what the shadow limits of policies would change: the requests that they would newly deny,
+// and those that they would newly allow.
 package shadows
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// MaxPolicies is how many policies with a shadow are compared. Those beyond it, by name,
-// are not.
+// MaxPolicies is the number of policies with a shadow that are compared. Further ones, by name, are not.
 const MaxPolicies = 10_000
 
 // row is the counters of one policy.
@@ -21,16 +20,16 @@ type row struct {
 	policy         string
 	limits, shadow []string
 	since          time.Time
-	answers        [2][2]atomic.Uint64 // allowed now, allowed in force
+	answers        [2][2]atomic.Uint64 // allowed now, allowed with the shadow in force
 	unknown        atomic.Uint64
 }
 
-// text is what the counts are about: they begin anew where it changes.
+// text identifies the compared limits: the counts restart when it changes.
 func (r *row) text() string {
 	return strings.Join(r.limits, "\n") + "\n\n" + strings.Join(r.shadow, "\n")
 }
 
-// table is the rows of the policies in force. It is immutable, but for the counts.
+// table has the rows of the active policies. It is immutable except for the counts.
 type table struct {
 	rows   []*row // in the order of names
 	byName map[string]*row
@@ -49,8 +48,8 @@ func New(now func() time.Time) *Tracker {
 	return t
 }
 
-// SetPolicies gives each policy with a shadow its counters. A policy whose limits and
-// shadow stay the same keeps them. Calls must not overlap.
+// SetPolicies gives each policy with a shadow its counters. A policy with the same limits and shadow keeps them.
+// Calls must not overlap.
 func (t *Tracker) SetPolicies(set *policy.Set) {
 	before, next := t.table.Load(), &table{byName: map[string]*row{}}
 	for _, name := range set.Names() {
@@ -67,7 +66,7 @@ func (t *Tracker) SetPolicies(set *policy.Set) {
 	t.table.Store(next)
 }
 
-// newRow returns the counters of a policy; nil if it has no shadow.
+// newRow returns the counters of a policy, or nil if it has no shadow.
 func newRow(p *policy.Policy, now time.Time) *row {
 	switch {
 	case !p.Enabled:

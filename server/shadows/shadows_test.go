@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/shadows"
 )
 
-// store can be away.
+// store can be made unavailable.
 type store struct {
 	engine.Store
 	away bool
@@ -99,8 +99,8 @@ func (w *world) want(name, counts string) {
 	}
 }
 
-// TestCandidateAgainstItsPolicy: which requests a stricter and a looser candidate would
-// answer otherwise. A peek is no request that takes.
+// TestCandidateAgainstItsPolicy checks which requests a stricter and a looser candidate would answer differently. A
+// peek is not compared.
 func TestCandidateAgainstItsPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.load(`
@@ -118,8 +118,8 @@ policies:
 	w.want("plain", "none")
 }
 
-// TestShadowAmongOtherLimits: a shadow in force cannot allow what another limit denies. A
-// policy that is all shadow counts a request once, however many limits it has.
+// TestShadowAmongOtherLimits checks that a looser shadow does not allow requests that another limit denies, and that
+// a policy that consists only of shadows counts a request once, however many limits it has.
 func TestShadowAmongOtherLimits(t *testing.T) {
 	w := newWorld(t)
 	w.load(`
@@ -145,7 +145,7 @@ policies:
 	w.want("quiet", "1 0 2 0 0")
 }
 
-// TestCountsBeginAnew: where the live limit or the candidate changes, and not otherwise.
+// TestCountsBeginAnew checks that counts restart if the live limit or the candidate changes, and not otherwise.
 func TestCountsBeginAnew(t *testing.T) {
 	w := newWorld(t)
 	file := func(limit, candidate int, other string) string {
@@ -169,7 +169,7 @@ func TestCountsBeginAnew(t *testing.T) {
 	w.want("a", "none")
 }
 
-// TestOutageIsNotCompared: neither answer is known.
+// TestOutageIsNotCompared checks that requests in an outage are not compared, because neither answer is known.
 func TestOutageIsNotCompared(t *testing.T) {
 	w := newWorld(t)
 	w.load("policies: {a: {algorithm: fixed-window, limit: 5, window: 1h, failure: allow, shadow: {limit: 2}}}")
@@ -179,7 +179,7 @@ func TestOutageIsNotCompared(t *testing.T) {
 	w.want("a", "1 0 0 0 4")
 }
 
-// TestBound: policies with a shadow beyond the bound are not compared.
+// TestBound checks that policies with a shadow beyond the maximum are not compared.
 func TestBound(t *testing.T) {
 	var file []byte
 	file = append(file, "policies:\n"...)

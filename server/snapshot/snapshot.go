@@ -1,5 +1,4 @@
-// Package snapshot keeps what keys have spent in a memory store through restarts of the
-// server, in a file that is replaced as a whole.
+// Package snapshot preserves the memory store across restarts of the server, in a file that is replaced atomically.
 package snapshot
 
 import (
@@ -17,15 +16,14 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// The bounds of Config.Every.
+// Bounds of Config.Every.
 const (
 	MinEvery = time.Second
 	MaxEvery = 24 * time.Hour
 )
 
-// Open opens a snapshot to restore from; nil if there is no such file yet. A pipe, device or
-// symbolic link is an error: a pipe can keep the server waiting for ever, and the next snapshot would
-// replace it.
+// Open opens a snapshot for restoring, or returns nil if there is no such file yet. A pipe, device or symbolic link
+// is an error: a pipe can block the server forever, and the next snapshot would replace it.
 func Open(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -39,13 +37,13 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path) //nolint:gosec // the operator names the file
 }
 
-// Config sets up a Keeper.
+// Config configures a Keeper.
 type Config struct {
 	// Path is the file, and Every the time between two snapshots.
 	Path  string
 	Every time.Duration
 	Store *memstore.Store
-	// Logger gets a line for each snapshot that failed, and for the first after it.
+	// Logger gets a line for each failed snapshot, and for the first successful one after it.
 	Logger *slog.Logger
 }
 
@@ -57,14 +55,14 @@ type Keeper struct {
 	stats Stats
 }
 
-// Stats is what a keeper has counted.
+// Stats are the counts of a keeper.
 type Stats struct {
-	// At is when the last snapshot was written; zero if none was. Keys are those in it.
+	// At is when the last snapshot was written, or zero. Keys is the number of keys in it.
 	At   time.Time
 	Keys int64
-	// Took is how long the last one took.
+	// Took is how long the last snapshot took.
 	Took time.Duration
-	// Failed is how many could not be written. Failing is true if the last one could not.
+	// Failed is the number of failed snapshots. Failing is true if the last one failed.
 	Failed  int64
 	Failing bool
 }
@@ -72,7 +70,7 @@ type Stats struct {
 // New returns a keeper.
 func New(c Config) *Keeper { return &Keeper{config: c} }
 
-// Run writes a snapshot every Config.Every until ctx ends. It does not write a last one.
+// Run writes a snapshot every Config.Every until ctx ends. It does not write a final one.
 func (k *Keeper) Run(ctx context.Context) {
 	ticker := time.NewTicker(k.config.Every)
 	defer ticker.Stop()
@@ -81,12 +79,12 @@ func (k *Keeper) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			_ = k.Save(ctx) // the log has the error, and the next one is tried in its time
+			_ = k.Save(ctx) // Save logs the error; the next tick retries
 		}
 	}
 }
 
-// Save writes a snapshot now. After an error the last one stays.
+// Save writes a snapshot now. On error the previous one stays.
 func (k *Keeper) Save(ctx context.Context) error {
 	began, keys := time.Now(), int64(0)
 	err := files.Replace(k.config.Path, func(w io.Writer) (err error) {

@@ -24,7 +24,7 @@ import (
 
 const keys = 500
 
-// writing is the environment variable with the file that a child process writes.
+// writing is the environment variable that tells a child process which file to write.
 const writing = "HEADGATE_TEST_SNAPSHOT"
 
 func TestMain(m *testing.M) {
@@ -50,7 +50,7 @@ func spend(store *memstore.Store) {
 	}
 }
 
-// writeForEver writes one snapshot after another, and says so, until it is killed.
+// writeForEver writes one snapshot after another, and reports each, until it is killed.
 func writeForEver(path string) {
 	store := newStore()
 	k := snapshot.New(snapshot.Config{Path: path, Every: time.Second, Store: store, Logger: slog.New(slog.DiscardHandler)})
@@ -79,7 +79,7 @@ func restore(t *testing.T, path string) *memstore.Store {
 	return store
 }
 
-// TestKilledWhileWriting: whenever a process is killed, the file is a whole snapshot.
+// TestKilledWhileWriting checks that whenever a process is killed, the file is a complete snapshot.
 func TestKilledWhileWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "snapshot")
 	random := rand.New(rand.NewPCG(1, 2))
@@ -106,7 +106,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// TestRunWritesInTime: once each Every, and no more after the end.
+// TestRunWritesInTime checks for one snapshot each Every, and none after the end.
 func TestRunWritesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "snapshot")
@@ -135,8 +135,8 @@ func TestRunWritesInTime(t *testing.T) {
 	})
 }
 
-// TestFailureIsLogged: what cannot be written is counted and in the log, and so is that it
-// works again. The last snapshot stays.
+// TestFailureIsLogged checks that a failed write is counted and logged, as is the first success after it. The last
+// snapshot stays.
 func TestFailureIsLogged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	path := filepath.Join(dir, "snapshot")

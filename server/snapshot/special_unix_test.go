@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/snapshot"
 )
 
-// TestOpenTakesFilesAlone: a link, also to nothing, and a pipe are errors at once.
+// TestOpenTakesFilesAlone checks that a link, even a dangling one, and a pipe are errors at once.
 func TestOpenTakesFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	for name, place := range map[string]func(path string) error{

@@ -1,5 +1,5 @@
-// Package tlsfiles serves TLS with certificates from files, which can be read again: a certificate is
-// renewed without a restart.
+// Package tlsfiles serves TLS with certificates from files that can be reloaded, so that a certificate is renewed
+// without a restart.
 package tlsfiles
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// maxFile is the size of the largest certificate with its chain, or key.
+// maxFile is the largest size of a certificate chain or key.
 const maxFile = 4 << 20
 
 // Files are the files of a listener. It is safe for concurrent use.
@@ -23,13 +23,13 @@ type Files struct {
 	current   atomic.Pointer[read]
 }
 
-// read is what the files had.
+// read is the content of the files.
 type read struct {
 	config *tls.Config
 	text   [sha256.Size]byte
 }
 
-// Open reads files. protocols are those of ALPN that the server speaks, such as h2.
+// Open reads files. protocols are the server's ALPN protocols, such as h2.
 func Open(names policy.TLSFiles, protocols []string) (*Files, error) {
 	if err := names.Check(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (f *Files) Paths() []string {
 	return paths
 }
 
-// Listen returns a listener with TLS 1.2 or newer over another one. New connections get what was read last.
+// Listen wraps a listener with TLS 1.2 or newer. New connections use the content read last.
 func (f *Files) Listen(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -56,8 +56,7 @@ func (f *Files) Listen(l net.Listener) net.Listener {
 	})
 }
 
-// Reload reads the files again, and reports whether they have changed. If there is an error, what was read
-// last stays.
+// Reload reads the files again, and reports whether they have changed. On error the previous content stays.
 func (f *Files) Reload() (changed bool, err error) {
 	now, err := f.read()
 	if err != nil {
@@ -75,7 +74,7 @@ func (f *Files) read() (*read, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, _ = hash.Write(text) // a hash takes all
+		_, _ = hash.Write(text) // a hash never fails
 		texts = append(texts, text)
 	}
 	pair, err := tls.X509KeyPair(texts[0], texts[1])

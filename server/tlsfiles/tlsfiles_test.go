@@ -15,8 +15,7 @@ import (
 	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
-// handshake connects a client, and returns the serial number of the certificate that the
-// server shows.
+// handshake connects a client, and returns the serial number of the server's certificate.
 func handshake(t *testing.T, l net.Listener, client *tls.Config) (serial string, err error) {
 	t.Helper()
 	served := make(chan error, 1)
@@ -39,7 +38,7 @@ func handshake(t *testing.T, l net.Listener, client *tls.Config) (serial string,
 	return c.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
 }
 
-// copyOf puts the files of an authority under names that a server reads.
+// copyOf copies an authority's files to the names that a server reads.
 func copyOf(t *testing.T, files *tlstest.Files, to policy.TLSFiles) {
 	t.Helper()
 	for from, to := range map[string]string{files.Cert: to.Cert, files.Key: to.Key, files.CA: to.ClientCA} {
@@ -53,9 +52,8 @@ func copyOf(t *testing.T, files *tlstest.Files, to policy.TLSFiles) {
 	}
 }
 
-// TestRenewal: a certificate that is renewed is shown once the files are read again; a broken file is an
-// error, and the last certificate stays. Clients need a certificate of the
-// authority, also of the new one.
+// TestRenewal checks that a renewed certificate is used once the files are read again, and that after an error in a
+// file the last certificate stays. Clients need a certificate of the authority, or of the new one.
 func TestRenewal(t *testing.T) {
 	old, renewed := tlstest.New(t), tlstest.New(t)
 	dir := t.TempDir()
@@ -104,7 +102,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestMistakes: each error names its file.
+// TestMistakes checks that each error names its file.
 func TestMistakes(t *testing.T) {
 	files := tlstest.New(t)
 	for _, c := range []struct {

@@ -8,14 +8,14 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// part is what one key has of a request: all of it, or one of several charges.
+// part is the part of a request for one key: the whole request, or one of several charges.
 type part struct {
 	request int
 	limit   *decide.LimitAnswer // of the charge; nil for all
 }
 
-// partsOf returns the keys of the requests of a call, several of a request with several charges. It is nil
-// if each request has one.
+// partsOf returns the keys of a call's requests; a request with several charges has several. It is nil if every
+// request has one.
 func partsOf(o *service.Observed) []part {
 	charges := func(r *decide.Response) bool { return len(r.Limits) > 0 && r.Limits[0].Items != nil }
 	several := false
@@ -53,5 +53,5 @@ func (p part) subject(o *service.Observed) (policy, key string) {
 	return cmp.Or(p.limit.Policy, service.InlinePolicy), p.limit.Key
 }
 
-// denies reports whether the key is why its request was denied, if it was.
+// denies reports whether the key caused the denial of its request, if it was denied.
 func (p part) denies() bool { return p.limit == nil || p.limit.Decision.RetryAfter > 0 }

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/topkeys"
 )
 
-// TestTimelineKeepsTheLastDecisions: the latest first, at most 32, of each key and policy
-// apart, allowed and denied in their order.
+// TestTimelineKeepsTheLastDecisions checks that it has the latest first, at most 32, separately for each key and
+// policy, with allowed and denied ones in their order.
 func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	tracker := topkeys.New()
 	if got := tracker.Timeline("api", "a"); len(got) != 0 {
@@ -43,8 +43,8 @@ func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	}
 }
 
-// TestTimelineIsBounded: keys that were not seen for the longest time make room, the memory
-// stays below 8 MiB whatever the keys are, and no key's memory is that of a call.
+// TestTimelineIsBounded checks that the least recently seen keys make room, that the memory stays below 8 MiB
+// whatever the keys are, and that no key shares memory with a call.
 func TestTimelineIsBounded(t *testing.T) {
 	tracker := topkeys.New()
 	var before, after runtime.MemStats
@@ -54,7 +54,7 @@ func TestTimelineIsBounded(t *testing.T) {
 	at := start
 	for round := range 3 {
 		for i := range 3000 {
-			// Slow enough that each event is counted one by one.
+			// Slow enough that each event is counted.
 			at = at.Add(300 * time.Microsecond)
 			buffer := []byte(fmt.Sprintf("%04d%s", i, long))
 			tracker.Observe(call(at, api, string(buffer)))
@@ -82,12 +82,12 @@ func TestTimelineIsBounded(t *testing.T) {
 	runtime.KeepAlive(tracker)
 }
 
-// TestTimelineSamplesHotKeys: of many requests a second a share is kept, and says for how
-// many it stands; denied requests are still there among many allowed ones.
+// TestTimelineSamplesHotKeys checks that at a high rate a share of the requests is kept, with the number of requests
+// that each represents, and that denied requests still appear among many allowed ones.
 func TestTimelineSamplesHotKeys(t *testing.T) {
 	tracker := topkeys.New()
 	at := start
-	for range 20_000 { // 100 000 a second, and 100 denied ones
+	for range 20_000 { // 100 000 per second, with 100 denied ones
 		at = at.Add(time.Millisecond)
 		keys := make([]string, 100)
 		for i := range keys {

@@ -1,4 +1,4 @@
-// Package topkeys shows the calls of the service to a [topkeys.Tracker].
+// Package topkeys feeds the calls of the service to a [topkeys.Tracker].
 package topkeys
 
 import (
@@ -8,14 +8,13 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Tracker is shown the calls of the service. It is safe for concurrent use.
+// Tracker observes the calls of the service. It is safe for concurrent use.
 type Tracker struct{ *topkeys.Tracker }
 
-// New returns a tracker that has counted nothing.
+// New returns an empty tracker.
 func New() *Tracker { return &Tracker{topkeys.New()} }
 
-// Observe counts one call: its takes, and those that were denied. It implements
-// [service.Observer].
+// Observe counts the takes of one call, and the denied ones. It implements [service.Observer].
 func (t *Tracker) Observe(o *service.Observed) {
 	parts := partsOf(o)
 	at := func(i int) part {
@@ -63,15 +62,15 @@ func (t *Tracker) shadows(o *service.Observed, events topkeys.Events) {
 	}
 }
 
-// requests says of each request of a call what it is counted under, whether it was refused,
-// and what a timeline keeps of it.
+// requests describes each request of a call: the key it is counted under, whether it was denied, and its timeline
+// event.
 type requests struct {
 	of      func(i int) (topkeys.Subject, bool)
 	refused func(i int) bool
 	event   func(i int, counts int64) *topkeys.Event
 }
 
-// count counts n requests of a call, and those that were refused. Each is in a timeline once.
+// count counts n requests of a call, and the denied ones. Each is in a timeline once.
 func (t *Tracker) count(at time.Time, n int, r requests) {
 	t.Add(topkeys.Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
 		s, ok := r.of(i)
@@ -99,7 +98,7 @@ func (t *Tracker) count(at time.Time, n int, r requests) {
 	})
 }
 
-// position returns the index of the nth element that matches. There is one.
+// position returns the index of the nth matching element, which must exist.
 func position(nth int, matches func(i int) bool) int {
 	for i := 0; ; i++ {
 		if matches(i) {
@@ -111,7 +110,7 @@ func position(nth int, matches func(i int) bool) int {
 	}
 }
 
-// answered returns what a timeline keeps of the answer to a request.
+// answered returns the timeline event for the answer to a request.
 func answered(o *service.Observed, p part, counts int64) *topkeys.Event {
 	answer := &o.Responses[p.request]
 	e := topkeys.Event{At: o.Ended, Failed: answer.Err != nil, Cost: answer.Cost, From: o.FrontEnd.String(), Counts: counts}

@@ -38,12 +38,13 @@ func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	return o
 }
 
-// changed is the decision of a shadow that would change the answer of the first request.
+// changed is a shadow's decision that would change the answer to the first request.
 func changed(live bool) decide.Shadow {
 	return decide.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
 }
 
-// TestKeysOfChangedAnswers: those that a shadow would newly deny, and newly allow, apart.
+// TestKeysOfChangedAnswers checks the keys that a shadow would newly deny, and separately those that it would newly
+// allow.
 func TestKeysOfChangedAnswers(t *testing.T) {
 	tracker := topkeys.New()
 	for _, c := range []struct {
@@ -103,8 +104,8 @@ func TestRequestsAndRefusalsByPolicyAndWindow(t *testing.T) {
 	}
 }
 
-// TestCountsOnlyTakes: peeks and requests for unknown policies are not counted. Keys are
-// cloned, because the connection reuses its buffer.
+// TestCountsOnlyTakes checks that peeks and requests for unknown policies are not counted, and that keys are cloned,
+// because the connection reuses its buffer.
 func TestCountsOnlyTakes(t *testing.T) {
 	tracker := topkeys.New()
 	buffer := []byte("key")
@@ -122,7 +123,8 @@ func TestCountsOnlyTakes(t *testing.T) {
 	}
 }
 
-// TestCountsEachCharge: a request with several keys counts once for each, and its denial for the keys that denied.
+// TestCountsEachCharge checks that a request with several keys counts once for each, and its denial for the keys that
+// denied.
 func TestCountsEachCharge(t *testing.T) {
 	tracker := topkeys.New()
 	limit := func(policy, key string, cost int64, retry time.Duration) decide.LimitAnswer {
@@ -149,8 +151,8 @@ func TestCountsEachCharge(t *testing.T) {
 	}
 }
 
-// TestLongKeysAreCountedApart: keys with the same first 512 bytes are several. A key that is too long for
-// every limit is not counted.
+// TestLongKeysAreCountedApart checks that keys that share their first 512 bytes are counted separately. A key that is
+// too long for any limit is not counted.
 func TestLongKeysAreCountedApart(t *testing.T) {
 	tracker := topkeys.New()
 	long := strings.Repeat("k", engine.MaxKeyBytes-1)
@@ -194,7 +196,7 @@ func (e exact) check(t *testing.T, r core.Report, first int) {
 	}
 }
 
-// TestMillionKeysInAMinute: a million requests of about as many keys and a few noisy ones.
+// TestMillionKeysInAMinute sends a million requests for about as many keys and a few noisy ones.
 func TestMillionKeysInAMinute(t *testing.T) {
 	before := heap()
 	tracker, want := topkeys.New(), exact{}
@@ -215,8 +217,8 @@ func TestMillionKeysInAMinute(t *testing.T) {
 	runtime.KeepAlive(tracker)
 }
 
-// TestEachIsCounted: at 4000 requests a second nothing is sampled, and the bounds of many
-// more keys than there is room for hold without exception.
+// TestEachIsCounted checks that at 4000 requests per second nothing is sampled, and that with many more keys than
+// slots the bounds hold without exception.
 func TestEachIsCounted(t *testing.T) {
 	tracker, want := topkeys.New(), exact{}
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(3, 4)), 1.1, 1, 1_000_000)
@@ -233,13 +235,13 @@ func TestEachIsCounted(t *testing.T) {
 	t.Logf("%d keys; %s", len(want), counts(report)[:120])
 }
 
-// TestMemory: with the longest keys, all different, in all windows.
+// TestMemory uses the longest keys, all different, in all windows.
 func TestMemory(t *testing.T) {
 	before := heap()
 	tracker := topkeys.New()
 	long := strings.Repeat("k", engine.MaxKeyBytes-20)
 	at := start
-	for _, span := range []time.Duration{10 * time.Minute, 10 * time.Second} { // of the hour, and then of the minute
+	for _, span := range []time.Duration{10 * time.Minute, 10 * time.Second} { // the hour's, then the minute's
 		for i := range 6 * 2000 {
 			at = at.Add(span / 2000)
 			o := call(at, api, fmt.Sprintf("!%d%s%s", i, span, long))
@@ -263,7 +265,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestSampled: at 640 000 requests a second a share is counted, and the bounds still hold.
+// TestSampled checks that at 640 000 requests per second a share is counted, and that the bounds still hold.
 func TestSampled(t *testing.T) {
 	tracker, want := topkeys.New(), exact{}
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.2, 1, 100_000)

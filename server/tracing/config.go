@@ -16,26 +16,25 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// The bounds of the headers file.
+// Bounds of the headers file.
 const (
 	maxHeaders     = 16
 	maxHeadersFile = 16 << 10
 )
 
-// Accepted says which addresses a collector can have.
+// Accepted describes the accepted addresses of a collector.
 const Accepted = "http:// or https:// for OTLP over HTTP, grpc:// or grpcs:// for OTLP over gRPC, with a host and no user"
 
-// Config sets up a tracer.
+// Config configures a tracer.
 type Config struct {
-	// Endpoint is the URL of the collector; see [Accepted]. Over HTTP the path is
-	// /v1/traces unless it names one.
+	// Endpoint is the URL of the collector; see [Accepted]. Over HTTP the default path is /v1/traces.
 	Endpoint string
-	// HeadersFile has headers for the collector, such as a token, each a line "name:
-	// value"; "" is none. It is read once.
+	// HeadersFile has headers for the collector, such as a token, one "name: value" per line, or is "". It is read
+	// once.
 	HeadersFile string
-	// Ratio is the share of the requests without a client's span that have one: 0 to 1.
+	// Ratio is the share of requests without a client's span that are traced: 0 to 1.
 	Ratio float64
-	// Key returns what spans show of a key; nil shows nothing.
+	// Key returns the form of a key for spans. If it is nil, spans have no keys.
 	Key func(key string) string
 	// Version is the version of the server.
 	Version string
@@ -67,7 +66,7 @@ func (c *Config) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	}
 }
 
-// endpoint reads the URL of a collector.
+// endpoint parses the URL of a collector.
 func endpoint(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -93,7 +92,7 @@ func endpoint(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// readHeaders reads the headers file. Errors do not show its content.
+// readHeaders reads the headers file. Its errors do not contain the content.
 func readHeaders(path string) (map[string]string, error) {
 	headers := map[string]string{}
 	if path == "" {
@@ -123,7 +122,7 @@ func readHeaders(path string) (map[string]string, error) {
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
-// validName reports whether a name is one for HTTP and for gRPC.
+// validName reports whether a name is valid for HTTP and for gRPC.
 func validName(name string) bool {
 	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }

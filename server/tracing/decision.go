@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// The attributes. Those of adapter/otel have the same names and values.
+// Attribute keys. The attributes of adapter/otel have the same names and values.
 const (
 	policyKey    = attribute.Key("headgate.policy")
 	outcomeKey   = attribute.Key("headgate.outcome")
@@ -27,9 +27,8 @@ const (
 	upstreamKey  = attribute.Key("headgate.upstream")
 )
 
-// Observe describes the decisions of a call in the span of its HTTP or gRPC request. The
-// requests of a RESP connection have spans of their own: they have no trace of a client.
-// It implements [service.Observer].
+// Observe describes the decisions of a call in the span of its HTTP or gRPC request. Requests on a RESP connection
+// get their own spans, because RESP carries no client trace. It implements [service.Observer].
 func (t *Tracer) Observe(o *service.Observed) {
 	if o.FrontEnd == service.RESP {
 		t.spans(o)
@@ -44,7 +43,7 @@ func (t *Tracer) Observe(o *service.Observed) {
 	}
 }
 
-// spans makes a span for each sampled request of a connection.
+// spans creates a span for each sampled request of a connection.
 func (t *Tracer) spans(o *service.Observed) {
 	for i := range o.Requests {
 		if !t.draw() {
@@ -62,8 +61,8 @@ func (t *Tracer) spans(o *service.Observed) {
 	}
 }
 
-// describe sets the attributes of a span. Of several requests, as a batch has, the outcome
-// is the worst one, and policy and mode are set if they are the same for all.
+// describe sets the attributes of a span. For several requests, as in a batch, the outcome is the worst one, and
+// policy and mode are set if they are the same for all.
 func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	var s summary
 	for i := range o.Requests {
@@ -95,16 +94,16 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	}
 }
 
-// text returns a copy of what a client or a store wrote, in valid UTF-8: the memory of a key
-// is reused, and other bytes would keep the whole message from being sent.
+// text returns a copy of a text from a client or store, in valid UTF-8: the memory of a key is reused, and invalid
+// bytes would keep the whole message from being sent.
 func text(from string) string { return strings.Clone(strings.ToValidUTF8(from, "\uFFFD")) }
 
-// summary is what a span says about its requests.
+// summary collects a span's attributes over its requests.
 type summary struct {
 	requests, denied int
 	worst            outcomes.Outcome
 	policy, mode     string // "" if they differ, and the mode of errors
-	err              error  // of the first request that was not known
+	err              error  // of the first undecided request
 }
 
 func (s *summary) add(policy string, allowed bool, mode engine.Mode, err error) {

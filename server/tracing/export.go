@@ -11,15 +11,15 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// retry is how a message is tried again while the collector does not accept it.
+// retry configures how a message is retried while the collector does not accept it.
 var retry = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: callTimeout}
 
-// recoveryTime is how long messages must arrive without a failure until the collector is
-// back. So there are at most two lines in that time.
+// recoveryTime is how long messages must succeed until the collector counts as back, so that at most two lines are
+// logged in that time.
 const recoveryTime = 10 * time.Second
 
-// exporter logs a line when the collector does not accept spans and a line when it does
-// again. Its methods are called one at a time.
+// exporter logs a line when the collector rejects spans and a line when it accepts them again. Its methods are called
+// one at a time.
 type exporter struct {
 	sdktrace.SpanExporter
 
@@ -35,7 +35,7 @@ type exporter struct {
 	lost int       // spans in this outage
 }
 
-// ExportSpans sends one message. It returns no error: the line in the log is in its place.
+// ExportSpans sends one message. Failures are logged, not returned.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -45,7 +45,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	defer e.mu.Unlock()
 	now := time.Now()
 	switch {
-	case e.closed.Err() != nil: // the end of the server says so
+	case e.closed.Err() != nil: // the end of the server is not a failure
 	case err != nil:
 		if e.last = now; !e.away {
 			e.away, e.lost = true, 0
@@ -68,8 +68,8 @@ func (e *exporter) back(now time.Time) {
 	}
 }
 
-// Stats is what became of the spans since the start. Those that have ended and are in no
-// other count wait, or were dropped because too many waited.
+// Stats counts spans since the start. Those that have ended but are in no other count are waiting, or were dropped
+// because too many waited.
 type Stats struct{ Ended, Sent, Lost int64 }
 
 // Stats returns the counts.
@@ -77,7 +77,7 @@ func (t *Tracer) Stats() Stats {
 	return Stats{Ended: t.counts.ended.Load(), Sent: t.counts.sent.Load(), Lost: t.counts.lost.Load()}
 }
 
-// counts is a processor that counts the spans that end, and what the exporter counts.
+// counts is a processor that counts ended spans; the exporter adds its counts.
 type counts struct{ ended, sent, lost atomic.Int64 }
 
 // OnStart does nothing.

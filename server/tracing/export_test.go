@@ -9,15 +9,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// collector takes spans, or does not.
+// collector accepts spans, or rejects them.
 type collector struct{ err error }
 
 func (c *collector) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return c.err }
 
 func (*collector) Shutdown(context.Context) error { return nil }
 
-// TestStats: spans that end are counted, those that the collector took, and those that it
-// did not take.
+// TestStats checks that ended spans are counted, both those that the collector accepted and those that it rejected.
 func TestStats(t *testing.T) {
 	to, c := new(collector), new(counts)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(c), sdktrace.WithSyncer(&exporter{

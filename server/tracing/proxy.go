@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// Proxy makes the spans of requests that are passed on, but not of those for readyPath. The
-// upstream's span is below that of the request. The name is the method alone, and paths are
-// left out: clients choose them, and they can have a key in them.
+// Proxy creates the spans of forwarded requests, except those for readyPath. The upstream's span is a child of the
+// request's. The name is only the method, and paths are omitted, because clients choose them and they can contain a
+// key.
 func (t *Tracer) Proxy(readyPath string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, sampled := t.ofClient(r)
@@ -36,7 +36,7 @@ func (t *Tracer) Proxy(readyPath string, next http.Handler) http.Handler {
 	})
 }
 
-// upstreamOf returns the name of the upstream of a request that the gateway decided.
+// upstreamOf returns the name of the upstream of a request decided by the gateway.
 func upstreamOf(r *decide.Request) string {
 	if u := r.Route.Route.Upstream; u != nil {
 		return u.Name

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// traced are the paths whose requests have spans. Those of load balancers have none.
+// traced are the paths whose requests have spans. Health checks have none.
 var traced = map[string]bool{
 	"/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true,
 	"/v1/reserve": true, "/v1/commit": true, "/v1/report": true, "/v1/cancel": true, "/v1/acquire": true, "/v1/renew": true, "/v1/release": true,
@@ -31,14 +31,14 @@ type requestSpan struct {
 	decided bool // Observe has been called
 }
 
-// begin starts the span of a request in the trace of the client.
+// begin starts the span of a request in the client's trace.
 func (t *Tracer) begin(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, *requestSpan) {
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...))
 	s := &requestSpan{Span: span}
 	return context.WithValue(ctx, spanKey{}, s), s
 }
 
-// end ends the span. A request that was not decided had an error before, or no limit.
+// end ends the span. A request without a decision had an earlier error, or no limit.
 func (s *requestSpan) end(failed bool) {
 	switch {
 	case s.decided:
@@ -50,7 +50,7 @@ func (s *requestSpan) end(failed bool) {
 	s.End()
 }
 
-// Handler makes the spans of HTTP requests.
+// Handler creates the spans of HTTP requests.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !traced[r.URL.Path] {
@@ -74,15 +74,14 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// ofClient returns the context of a request with the client's span, and whether the request
-// has a span of its own.
+// ofClient returns the context of a request with the client's span, and reports whether the request gets its own
+// span.
 func (t *Tracer) ofClient(r *http.Request) (context.Context, bool) {
 	ctx := propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	return ctx, t.sampled(trace.SpanContextFromContext(ctx))
 }
 
-// methodOf returns the method of a request, or _OTHER, so that clients cannot choose the
-// names of spans.
+// methodOf returns the method of a request, or _OTHER, so that clients cannot choose span names.
 func methodOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -92,15 +91,15 @@ func methodOf(r *http.Request) string {
 	}
 }
 
-// statusWriter keeps the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 
 	status int
 }
 
-// WriteHeader notes the status. After a body that is too large the connection ends, as it
-// does without this writer: the server would otherwise read the rest.
+// WriteHeader records the status. If the body was too large, it closes the connection, as net/http would do with its
+// own writer: otherwise the server would read the rest.
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	if status == http.StatusRequestEntityTooLarge {
@@ -109,10 +108,10 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap returns the writer behind, for [http.ResponseController].
+// Unwrap returns the wrapped writer, for [http.ResponseController].
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Unary makes the span of a gRPC call. It is a [grpc.UnaryServerInterceptor].
+// Unary creates the span of a gRPC call. It is a [grpc.UnaryServerInterceptor].
 func (t *Tracer) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if info.FullMethod != shouldRateLimit && info.FullMethod != check {
 		return next(ctx, request)
@@ -135,7 +134,7 @@ const (
 	check           = "/envoy.service.auth.v3.Authorization/Check"
 )
 
-// carrier reads the metadata of a call, without a copy of all of it.
+// carrier reads the metadata of a call without copying all of it.
 type carrier struct{ ctx context.Context } //nolint:containedctx // used within one call
 
 // Get returns the first value of a key.
@@ -146,7 +145,7 @@ func (c carrier) Get(key string) string {
 	return ""
 }
 
-// Set and Keys are not called: spans of the client are only read.
+// Set and Keys are not called, because the client's span is only read.
 func (c carrier) Set(string, string) {}
 
 // Keys implements [propagation.TextMapCarrier].

@@ -1,15 +1,14 @@
-// Package tracing makes a span of each sampled request and sends the spans to a collector
-// of OpenTelemetry, by OTLP.
+// Package tracing creates a span for each sampled request and sends the spans to an OpenTelemetry collector over
+// OTLP.
 //
-//	tracing.go   the tracer, and which requests are sampled
+//	tracing.go   the tracer, and sampling
 //	request.go   spans of HTTP and gRPC requests, in the trace of the client
 //	proxy.go     spans of requests that the gateway passes on
-//	decision.go  what spans say about decisions; spans of RESP requests
+//	decision.go  decisions in spans; spans of RESP requests
 //	export.go    the exporter, and the log of its outages
 //	config.go    the collector's address and headers
 //
-// No request waits for the collector: spans wait in a bounded queue, and are dropped while
-// it is full.
+// No request waits for the collector: spans are queued in a bounded queue, and dropped while it is full.
 package tracing
 
 import (
@@ -27,18 +26,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The bounds of what waits and of what is sent.
+// Bounds on waiting spans and on messages.
 const (
-	// MaxQueue is how many spans wait for the collector. More are dropped.
+	// MaxQueue is the number of spans that can wait for the collector. Further ones are dropped.
 	MaxQueue = 2048
-	// maxBatch is how many spans one message has.
+	// maxBatch is the number of spans in one message.
 	maxBatch = 512
 	// batchDelay is how long the first span of a message waits for others.
 	batchDelay = 2 * time.Second
-	// exportTimeout bounds one message with its retries, and callTimeout one try.
+	// exportTimeout bounds one message with its retries, and callTimeout one attempt.
 	exportTimeout = 5 * time.Second
 	callTimeout   = 3 * time.Second
-	// maxValue is how many bytes of a text attribute are sent.
+	// maxValue is the largest size of a text attribute.
 	maxValue = 256
 )
 
@@ -56,8 +55,8 @@ type Tracer struct {
 	key      func(string) string // nil if spans have no keys
 }
 
-// New returns a tracer that sends to a collector. It does not wait for the collector. The
-// error is an invalid address, or a headers file that cannot be read.
+// New returns a tracer that sends to a collector. It does not wait for the collector. It returns an error for an
+// invalid address, or an unreadable headers file.
 func New(ctx context.Context, c Config) (*Tracer, error) {
 	to, err := c.exporter(ctx)
 	if err != nil {
@@ -69,7 +68,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("otlp-traces: %w", err)
 	}
-	// What the library reports by itself, such as spans that a collector did not accept.
+	// Errors reported by the library itself, such as spans rejected by the collector.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Logger.Debug("traces", "error", err) }))
 	otel.SetLogger(logr.FromSlogHandler(c.Logger.Handler()))
 	limits := sdktrace.NewSpanLimits()
@@ -78,7 +77,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	counted := new(counts)
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits),
-		sdktrace.WithSampler(sdktrace.AlwaysSample()), // of the spans that sampled lets through
+		sdktrace.WithSampler(sdktrace.AlwaysSample()), // sampled has already chosen the requests
 		sdktrace.WithSpanProcessor(counted),
 		sdktrace.WithBatcher(&exporter{SpanExporter: to, logger: c.Logger, endpoint: c.Endpoint, closed: closed, counts: counted},
 			sdktrace.WithMaxQueueSize(MaxQueue), sdktrace.WithMaxExportBatchSize(maxBatch),
@@ -89,7 +88,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	}, nil
 }
 
-// Close sends the spans that wait until ctx ends, and drops the others.
+// Close sends the waiting spans until ctx ends, and drops the rest.
 func (t *Tracer) Close(ctx context.Context) error {
 	defer t.abort()
 	if err := t.provider.Shutdown(ctx); err != nil {
@@ -98,9 +97,8 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// sampled reports whether a request has a span: if the client's span is sampled, and
-// without one for a share of the requests. This is decided before the span is made, so
-// that a request without one costs almost nothing.
+// sampled reports whether a request gets a span: if the client's span is sampled or, without one, for a share of the
+// requests. This is decided before the span is created, so that a request without one costs almost nothing.
 func (t *Tracer) sampled(client trace.SpanContext) bool {
 	if client.IsValid() {
 		return client.IsSampled()
@@ -108,5 +106,5 @@ func (t *Tracer) sampled(client trace.SpanContext) bool {
 	return t.draw()
 }
 
-// draw is true for a share of its calls.
+// draw returns true for a share of its calls.
 func (t *Tracer) draw() bool { return t.ratio > 0 && rand.Float64() < t.ratio }

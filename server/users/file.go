@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// The bounds of a file. A file beyond them is an error.
+// Bounds of a file. A file beyond them is an error.
 const (
 	maxUsers     = 1000
 	maxSecrets   = 2
@@ -37,8 +37,7 @@ func Open(name string) (*File, error) {
 	return f, err
 }
 
-// Reload reads the file again, and reports whether it has changed. If it has an error, the
-// users before stay.
+// Reload reads the file again, and reports whether it has changed. If it is invalid, the previous users stay.
 func (f *File) Reload() (changed bool, err error) {
 	users, err := load(f.path)
 	if err != nil {
@@ -48,21 +47,20 @@ func (f *File) Reload() (changed bool, err error) {
 	return before != nil && before.text != users.text, nil
 }
 
-// Unknown returns the user of a client without a secret; nil if such clients are refused.
+// Unknown returns the user for clients without a secret, or nil if such clients are refused.
 func (f *File) Unknown() *User { return f.current.Load().unknown }
 
-// Of returns the user with the secret; nil if there is none.
+// Of returns the user with the secret, or nil.
 func (f *File) Of(secret string) *User { return f.current.Load().of(secret) }
 
-// Named returns the user with the name, if the secret is one of its own; nil otherwise.
+// Named returns the user with the name if the secret belongs to it, or nil.
 func (f *File) Named(name, secret string) *User { return f.current.Load().named(name, secret) }
 
-// Again returns a user as the file has it now; nil if it is gone, or its secret is. For nil
-// it is the user of a client without a secret.
+// Again returns the current entry of a user, or nil if it or its secret was removed. For nil it returns the user for
+// clients without a secret.
 func (f *File) Again(u *User) *User { return f.current.Load().again(u) }
 
-// fields are a user as written. The errors of lists do not show what stands there: it can be
-// a secret.
+// fields are a user as written. Errors about lists do not contain their values, which can be secrets.
 type fields struct {
 	SHA256   *yamlfile.Node `yaml:"sha256"`
 	May      *yamlfile.Node `yaml:"may"`
@@ -70,8 +68,8 @@ type fields struct {
 	Inline   *bool          `yaml:"inline"`
 }
 
-// list returns a field that is a list of texts; nil if it is not set. One that was left empty is
-// an error: it can be meant as none or as all.
+// list returns a field that is a list of texts, or nil if it is not set. An empty one is an error, because it could
+// mean none or all.
 func list(name string, n *yamlfile.Node, accepted string) (texts []string, err error) {
 	switch {
 	case n == nil:
@@ -151,7 +149,7 @@ func parseUsers(name string, data []byte) (*all, error) {
 	return a, errs.Sorted(nil)
 }
 
-// add adds a user: one for each of its secrets.
+// add adds a user, once for each of its secrets.
 func (a *all) add(name string, f *fields) error {
 	if f == nil {
 		f = &fields{}
@@ -181,7 +179,7 @@ func (a *all) add(name string, f *fields) error {
 	return a.addSecrets(&u, digests)
 }
 
-// allow reads what a user may, and with which policies.
+// allow reads a user's rights and policies.
 func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
 		if rights[right] == 0 {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// The bounds of a file with tokens.
+// Bounds of a file with tokens.
 const (
-	maxTokens     = 2 // of each kind, so that clients can go from one to the next
+	maxTokens     = 2 // of each kind, so that tokens can be rotated
 	minTokenBytes = 16
 	maxTokenBytes = 256
 )
 
-// readOnly begins the line of a token that may read, and change nothing.
+// readOnly starts the line of a token that may only read.
 const readOnly = "read "
 
-// hasTokens reports whether a file has tokens of operators, one a line, and no users: no line of it is one of
-// YAML with a name.
+// hasTokens reports whether a file has operators' tokens, one a line, instead of users: none of its lines is a YAML
+// line with a name.
 func hasTokens(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); strings.HasSuffix(line, ":") || strings.Contains(line, ": ") {

@@ -1,18 +1,16 @@
-// Package users knows which clients may ask the server, and which operators may see and change
-// it: by a file that is read again when it changes.
+// Package users authenticates and authorizes clients and operators, using a file that is read again when it changes.
 //
 //	users:
 //	  default: {may: [take], policies: [public-*], inline: false}
 //	  shop:    {sha256: [5e88…], may: [take]}
 //	  ops:     {sha256: [2c26…, fcde…], may: [take, operate]}
 //
-// The secret of a user is a password of RESP (AUTH) and a bearer token of HTTP and gRPC. The
-// file has its SHA-256, so that a reader of the file cannot use it; a secret must be random,
-// because a guess can be checked against its hash. Two hashes let clients go from one secret
-// to the next. The user default is a client without a secret; if the file has none, such
-// clients are refused.
+// The secret of a user is its RESP password (AUTH) and its HTTP and gRPC bearer token. The file has its SHA-256, so
+// that a reader of the file cannot use it. A secret must be random, because a guess can be checked against its hash.
+// Two hashes allow a secret to be rotated. The user default is for clients without a secret; if the file has none,
+// such clients are refused.
 //
-//	users.go   users and what they may do
+//	users.go   users and their rights
 //	file.go    the file
 //	tokens.go  files with the tokens of operators
 package users
@@ -31,11 +29,11 @@ import (
 // Default is the name of the user without a secret.
 const Default = "default"
 
-// slash stands for a slash where patterns are matched: those of package path end there, and
-// the domain of an Envoy can have one.
+// slash replaces slashes when patterns are matched: patterns of package path end at slashes, and an Envoy domain can
+// contain one.
 const slash = "\x00"
 
-// User is a user of the file. A nil *User may do nothing.
+// User is a user of the file. A nil *User has no rights.
 type User struct {
 	// Name is its name in the file.
 	Name string
@@ -43,7 +41,7 @@ type User struct {
 	may      right
 	inline   bool
 	policies []string
-	digest   [sha256.Size]byte // of the secret that it has shown
+	digest   [sha256.Size]byte // of the secret that it authenticated with
 }
 
 // right is a set of rights.
@@ -56,15 +54,15 @@ const (
 	mayOperate
 )
 
-// rights are the words for them. Who changes the server sees it too, and its keys. administer was the name
-// of write.
+// rights maps the words in files to rights. A user that may operate can also read and write. administer is an old
+// name for write.
 var rights = map[string]right{"take": mayTake, "write": mayWrite, "administer": mayWrite, "read": mayRead, "operate": mayRead | mayWrite | mayOperate}
 
 const rightsAccepted = "take, write, read, operate"
 
 func (u *User) has(r right) bool { return u != nil && u.may&r != 0 }
 
-// MayTake reports whether the user may ask for decisions.
+// MayTake reports whether the user may request decisions.
 func (u *User) MayTake() bool { return u.has(mayTake) }
 
 // MayWrite reports whether the user may give units back and reset keys.
@@ -73,10 +71,10 @@ func (u *User) MayWrite() bool { return u.has(mayWrite) }
 // MayRead reports whether the user may see what the admin listener shows.
 func (u *User) MayRead() bool { return u.has(mayRead) }
 
-// MayOperate reports whether the user may change the server by the admin listener.
+// MayOperate reports whether the user may change the server through the admin listener.
 func (u *User) MayOperate() bool { return u.has(mayOperate) }
 
-// MayBringLimits reports whether requests of the user may have limits of their own.
+// MayBringLimits reports whether the user's requests may have inline limits.
 func (u *User) MayBringLimits() bool { return u != nil && u.inline }
 
 // MayUse reports whether the user may name a policy.
@@ -88,16 +86,16 @@ func (u *User) MayUse(policy string) bool {
 	})
 }
 
-// all is the users of a file by the digests of their secrets.
+// all has the users of a file by the digests of their secrets.
 type all struct {
 	byDigest map[[sha256.Size]byte]*User
 	byName   map[string][]*User
-	unknown  *User             // the user default; nil if there is none
+	unknown  *User             // the user default, or nil
 	text     [sha256.Size]byte // the hash of the file
 }
 
-// of returns the user with the secret. The digest is compared in constant time; what the
-// map's own time shows is a digest, of which no secret follows.
+// of returns the user with the secret. The digest is compared in constant time. Timing of the map lookup reveals only
+// digests, from which secrets cannot be derived.
 func (a *all) of(secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
 	u := a.byDigest[digest]
@@ -107,7 +105,7 @@ func (a *all) of(secret string) *User {
 	return u
 }
 
-// named returns the user with the name, if the secret is one of its own.
+// named returns the user with the name if the secret belongs to it.
 func (a *all) named(name, secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
 	var found *User
@@ -119,7 +117,7 @@ func (a *all) named(name, secret string) *User {
 	return found
 }
 
-// again returns the user as the file has it now; nil if it is gone, or its secret is.
+// again returns the current entry of a user, or nil if it or its secret was removed.
 func (a *all) again(u *User) *User {
 	if u == nil || u.digest == ([sha256.Size]byte{}) {
 		return a.unknown
@@ -132,7 +130,7 @@ func (a *all) again(u *User) *User {
 
 const bearer = "accepted: Authorization: Bearer and the secret of a user"
 
-// The errors of a client without rights.
+// Errors for clients without a right.
 var (
 	ErrMayNotTake    = errors.New("this user may not take; accepted: a user that may: [take]")
 	ErrMayNotWrite   = errors.New("this user may not give units back or reset keys; accepted: a user that may: [write]")
@@ -168,13 +166,12 @@ func (u *User) CheckPolicy(name string) error {
 
 type contextKey struct{}
 
-// With returns a context whose calls are the user's; nil is one that may do nothing.
+// With returns a context for calls of the user; a nil user has no rights.
 func With(ctx context.Context, u *User) context.Context {
 	return context.WithValue(ctx, contextKey{}, u)
 }
 
-// From returns the user of a context. guarded is false if the calls come by a listener
-// without users.
+// From returns the user of a context. guarded is false if the calls come through a listener without users.
 func From(ctx context.Context) (u *User, guarded bool) {
 	u, guarded = ctx.Value(contextKey{}).(*User)
 	return u, guarded

@@ -63,7 +63,7 @@ users:
 	}
 }
 
-// Without policies a user may use all, and with an empty list none.
+// Without policies a user may use all of them, and with an empty list none.
 func TestPolicies(t *testing.T) {
 	for text, want := range map[string]bool{"": true, ", policies: []": false, ", policies: [login]": true, ", policies: [other]": false} {
 		f, _ := open(t, "users: {a: {may: &may [take], sha256: ["+hashed("a")+"]}, default: {may: *may"+text+"}}")
@@ -73,8 +73,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// A file that changes is read again: a user that is gone loses its rights, and one that has
-// another right has it at once. A file with an error leaves the users as they were.
+// A changed file is read again: a removed user loses its rights, and a changed right applies at once. If the file has
+// an error, the users stay as they were.
 func TestFileChanges(t *testing.T) {
 	f, path := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [take]}, b: {sha256: [%s], may: [take]}}", hashed("a"), hashed("b")))
 	a, b := f.Of("a"), f.Of("b")
@@ -148,7 +148,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestTokens: a file of lines has the secrets of operators. A file of users with a mistake is not read as one.
+// TestTokens checks that a file of lines has the operators' secrets. A users file with a mistake is not taken for
+// one.
 func TestTokens(t *testing.T) {
 	const acts, looks = "a-token-that-acts", "a-token-that-looks"
 	f, path := open(t, acts+"\n\n read "+looks+" \n")

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// identity tells a file from another one of the same size and time: its number, and when its
-// content or number was last changed, which no program can set.
+// identity distinguishes a file from another one of the same size and time: its inode number and its ctime, which no
+// program can set.
 func identity(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

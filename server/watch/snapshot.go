@@ -21,20 +21,20 @@ const (
 
 var errTooMany = errors.New("more than 20000 files, or directories nested more than 8 deep")
 
-// snapshot is what the paths were like at one instant.
+// snapshot is the state of the paths at one instant.
 type snapshot struct {
 	// files is a hash over the name, size, time and identity of each file.
 	files [sha256.Size]byte
-	// directories are those in which a change of the files shows up as an event.
+	// directories are the directories whose events reveal a change of the files.
 	directories []string
 }
 
-// take looks at paths.
+// take takes a snapshot of paths.
 func take(paths []string) (snapshot, error) {
 	t := taker{sum: sha256.New(), seen: map[string]bool{}}
 	for _, path := range paths {
-		// The parent is watched because path itself can be replaced: by an editor that
-		// renames a new file, or as a link.
+		// The parent is watched because path itself can be replaced: by an editor that renames a new file, or as a
+		// link.
 		t.watch(filepath.Dir(path))
 		if err := t.visit(path, 0); err != nil {
 			return snapshot{}, err
@@ -59,8 +59,8 @@ func (t *taker) watch(directory string) {
 	}
 }
 
-// visit adds a file, or a directory with what is in it. Names that begin with a dot are
-// left out below the path itself: editors and ConfigMaps keep their own files there.
+// visit adds a file, or a directory with its content. Below the path itself, names that begin with a dot are skipped:
+// editors and ConfigMaps keep their own files there.
 func (t *taker) visit(path string, depth int) error {
 	if t.entries++; t.entries > maxEntries || depth > maxDepth {
 		return errTooMany

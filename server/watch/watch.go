@@ -1,8 +1,7 @@
-// Package watch reports that files or directories have changed, so that a server reads
-// its configuration again.
+// Package watch reports changes of files or directories, so that a server can reload its configuration.
 //
-// It follows symbolic links, also when a link is replaced: Kubernetes updates the files
-// of a ConfigMap by renaming the link ..data.
+// It follows symbolic links, including replaced ones: Kubernetes updates the files of a ConfigMap by renaming the
+// link ..data.
 //
 //	watcher, err := watch.Path("/etc/headgate/policies.yaml")
 //	load()                       // a change from here on is not missed
@@ -20,13 +19,13 @@ import (
 )
 
 const (
-	// quiet is how long nothing must change before a change is reported: an editor, or a
-	// copy of many files, changes a directory in several steps.
+	// quiet is how long nothing must change before a change is reported: an editor, or a copy of many files, changes
+	// a directory in several steps.
 	quiet = 100 * time.Millisecond
 	// longest is how long a report can wait for quiet.
 	longest = time.Second
-	// pollEvery is how often the files are compared without an event. Network file
-	// systems send no events for changes by other machines.
+	// pollEvery is how often the files are compared without an event. Network file systems send no events for changes
+	// by other machines.
 	pollEvery = 5 * time.Second
 )
 
@@ -37,8 +36,8 @@ type Watcher struct {
 	last   snapshot
 }
 
-// Path starts to watch files or directories, which must exist. Run must be called
-// afterwards, which reports the changes since Path and frees the watcher; or Close.
+// Path starts to watch files or directories, which must exist. Afterwards call Run, which reports the changes since
+// Path and frees the watcher, or Close.
 func Path(names ...string) (*Watcher, error) {
 	var paths []string
 	for _, name := range names {
@@ -53,8 +52,8 @@ func Path(names ...string) (*Watcher, error) {
 		return nil, fmt.Errorf("watch %s: %w", strings.Join(names, ", "), err)
 	}
 	w := &Watcher{paths: paths, events: events}
-	// The directories are watched before the files are read: a change in between is an
-	// event, and the next snapshot has it.
+	// The directories are watched before the files are read: a change in between causes an event, and the next
+	// snapshot has it.
 	first, err := take(paths)
 	if err == nil {
 		err = w.follow(first.directories)
@@ -69,9 +68,8 @@ func Path(names ...string) (*Watcher, error) {
 	return w, nil
 }
 
-// Run calls changed after each change, until ctx ends. Changes in quick succession are
-// one: the report comes after 100 ms without a change, and at most 1 s after the first.
-// Run waits for changed to return before it calls it again.
+// Run calls changed after each change, until ctx ends. Changes in quick succession are reported once: after 100 ms
+// without a change, and at most 1 s after the first. Run waits for changed to return before it calls it again.
 //
 // If a path disappears, Run calls changed once, and again when all are back.
 func (w *Watcher) Run(ctx context.Context, changed func()) {
@@ -98,7 +96,7 @@ func (w *Watcher) Run(ctx context.Context, changed func()) {
 	}
 }
 
-// Close frees a watcher that does not run.
+// Close frees a watcher that is not running.
 func (w *Watcher) Close() { _ = w.events.Close() }
 
 // settle waits until events have stopped. It returns false when ctx ends.
@@ -122,26 +120,25 @@ func (w *Watcher) settle(ctx context.Context) bool {
 	}
 }
 
-// changed compares the files with the last snapshot, and watches the directories that
-// are there now.
+// changed compares the files with the last snapshot, and watches the directories that now exist.
 func (w *Watcher) changed() bool {
 	now, err := take(w.paths)
 	if err != nil {
 		now = snapshot{directories: w.last.directories}
 	}
-	// A directory that cannot be watched is compared by every poll.
+	// Polls cover a directory that cannot be watched.
 	_ = w.follow(now.directories)
 	same := now.files == w.last.files
 	w.last = now
 	return !same
 }
 
-// follow watches these directories and no others.
+// follow watches exactly these directories.
 func (w *Watcher) follow(directories []string) error {
 	wanted := map[string]bool{}
 	for _, d := range directories {
 		wanted[d] = true
-		// Adding a directory again costs little, and is needed if it was replaced.
+		// Adding a directory again is cheap, and necessary if it was replaced.
 		if err := w.events.Add(d); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is the longest time to wait for a report. Events need a tenth of a second.
+// patience is the maximum wait for a report. Events need a tenth of a second.
 const patience = 10 * time.Second
 
 // watched runs a watcher on a path until the test ends, and returns its reports.
@@ -57,7 +57,7 @@ func wantReport(t *testing.T, reports <-chan struct{}, after string) {
 	}
 }
 
-// wantSilence fails if a report comes within three times the time of one.
+// wantSilence fails if there is a report within three times the time of one.
 func wantSilence(t *testing.T, reports <-chan struct{}, after string) {
 	t.Helper()
 	select {
@@ -67,8 +67,8 @@ func wantSilence(t *testing.T, reports <-chan struct{}, after string) {
 	}
 }
 
-// TestFile: a file that is written, replaced by a rename, deleted or made again is a
-// change. Its neighbours are not.
+// TestFile checks that writing, replacing, deleting or creating a file is a change, and that changes of its
+// neighbours are not.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policies.yaml")
@@ -87,8 +87,7 @@ func TestFile(t *testing.T) {
 	wantReport(t, reports, "a new file of that name")
 }
 
-// A file that has the size and the time of the one before is a change, whether it takes its
-// place or is written over it.
+// A file with the same size and time as before is a change, whether it was replaced or overwritten.
 func TestSameSizeAndTime(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a file has no other identity here")
@@ -109,7 +108,7 @@ func TestSameSizeAndTime(t *testing.T) {
 	wantReport(t, reports, "other content, and the time set back")
 }
 
-// TestManyWritesAreOneReport: a file written in many steps is reported once.
+// TestManyWritesAreOneReport checks that a file written in many steps is reported once.
 func TestManyWritesAreOneReport(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "")
@@ -119,7 +118,7 @@ func TestManyWritesAreOneReport(t *testing.T) {
 		write(t, filepath.Join(dir, "b"), strings.Repeat("y", 100))
 	}
 	wantReport(t, reports, "100 writes")
-	// A busy machine can rest in the middle of the writes, for longer than what is quiet.
+	// A busy machine can pause between the writes for longer than the quiet period.
 	for more := 1; ; more++ {
 		select {
 		case <-reports:
@@ -133,7 +132,7 @@ func TestManyWritesAreOneReport(t *testing.T) {
 	}
 }
 
-// TestConfigMap: Kubernetes writes the new files into a new directory and renames the link
+// TestConfigMap updates a file like Kubernetes, which writes new files into a new directory and renames the link
 // ..data, through which each file is linked.
 func TestConfigMap(t *testing.T) {
 	dir := t.TempDir()
@@ -157,8 +156,8 @@ func TestConfigMap(t *testing.T) {
 	}
 }
 
-// TestDirectory: new files, files in new subdirectories and a replaced link to the
-// directory itself are changes.
+// TestDirectory checks that new files, files in new subdirectories and a replaced link to the directory itself are
+// changes.
 func TestDirectory(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(root, "v1"), 0o700))
@@ -180,7 +179,7 @@ func TestDirectory(t *testing.T) {
 	wantReport(t, reports, "a file in the directory that the link names now")
 }
 
-// TestPathErrors: a path that is not there, or nests too deeply, is an error that names it.
+// TestPathErrors checks that a path that does not exist, or nests too deeply, is an error that names it.
 func TestPathErrors(t *testing.T) {
 	deep := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(deep, "1/2/3/4/5/6/7/8/9"), 0o700))

@@ -1,6 +1,5 @@
-// Package vectors replays files of exact answers against a store, in the files' own time,
-// and so shows that the store decides exactly. testdata/vectors/README.md describes the
-// format.
+// Package vectors replays files of exact answers against a store, in the files' own time, to verify that the store
+// decides exactly. testdata/vectors/README.md describes the format.
 package vectors
 
 import (
@@ -10,12 +9,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Limit is a limit as the files write it. A zero or nil field is not set. A limit with
-// count and period_us has that rate; any other has limit and window_us, or windows.
+// Limit is a limit in the form of the files. A zero or nil field is not set. A limit with count and period_us has
+// that rate; any other has limit and window_us, or windows.
 type Limit struct {
 	Algorithm string   `json:"algorithm"`
 	Name      string   `json:"name"`
-	Key       string   `json:"key"` // where set, behind the case's own
+	Key       string   `json:"key"` // if set, appended to the case's key
 	Choice    uint8    `json:"choice"`
 	Count     int64    `json:"count"`
 	Period    int64    `json:"period_us"`
@@ -47,8 +46,7 @@ type Window struct {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// Build returns the limit. The error names the algorithm that is not known, or is the
-// limit's [*engine.InputError].
+// Build returns the limit. The error names an unknown algorithm, or is the limit's [*engine.InputError].
 func (l *Limit) Build() (engine.Limit, error) {
 	a, ok := engine.ParseAlgorithm(l.Algorithm)
 	if !ok {

@@ -32,14 +32,13 @@ type Step struct {
 	Set int    `json:"set"`
 	Op  string `json:"op"`
 	N   int64  `json:"n"`
-	// Costs are the costs of the limits, if they have costs of their own; N is then not read.
+	// Costs are the costs of the limits, if they differ; N is then ignored.
 	Costs []int64 `json:"costs"`
-	// Ahead is the longest delay of a reserve in µs, and Of is the step, from 1, whose
-	// reservation is settled.
+	// Ahead is the longest delay of a reserve in µs, and Of is the step, from 1, whose reservation is settled.
 	Ahead int64 `json:"ahead_us"`
 	Of    int   `json:"of"`
-	// Term is how long a reservation is open in µs, 0 without a term. Stage is of the settlement of such a
-	// one: final, report or overdue.
+	// Term is how long a reservation is open in µs, or 0 for no term. Stage is the stage of its settlement: final,
+	// report or overdue.
 	Term  int64  `json:"term_us"`
 	Stage string `json:"stage"`
 	Want  Answer `json:"want"`
@@ -58,7 +57,7 @@ type Answer struct {
 	Granted   int64  `json:"granted,omitempty"`
 }
 
-// String writes the answer in one line.
+// String formats the answer on one line.
 func (a Answer) String() string {
 	retry := "never"
 	if a.Retry != nil {
@@ -75,13 +74,12 @@ type Difference struct {
 	Got, Want  string
 }
 
-// String writes the difference in one line.
+// String formats the difference on one line.
 func (d Difference) String() string {
 	return fmt.Sprintf("case %d step %d %s: got %s; want %s", d.Case, d.Step, d.Op, d.Got, d.Want)
 }
 
-// Parse reads a file. An unknown field, a second JSON value or a file without cases is an
-// error.
+// Parse parses a file. An unknown field, a second JSON value or a file without cases is an error.
 func Parse(data []byte) (File, error) {
 	var f File
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -105,9 +103,9 @@ var kinds = map[string]engine.Kind{
 
 var stages = map[string]engine.Stage{"final": engine.Final, "report": engine.Report, "overdue": engine.Overdue}
 
-// Replay runs the file's cases against the store, each on its own key in the given name
-// space. It sets the store's clock with set before each step. It returns the steps whose
-// answers differ; an error means that the file cannot be replayed.
+// Replay runs the file's cases against the store, each on its own key in the given name space. It sets the store's
+// clock with set before each step, and returns the steps whose answers differ. An error means that the file cannot be
+// replayed.
 func (f *File) Replay(ctx context.Context, store engine.Store, space string, set func(time.Time)) (different []Difference, err error) {
 	for i := range f.Cases {
 		found, err := f.Cases[i].replay(ctx, store, space, fmt.Sprintf("case-%d", i), set)
@@ -208,7 +206,7 @@ func (c *Case) op(i int, sets [][]headgate.Limit) (engine.Op, error) {
 	return op, nil
 }
 
-// cost returns the cost of the limit at a place.
+// cost returns the cost of the limit at an index.
 func (s *Step) cost(i int) int64 {
 	if i < len(s.Costs) {
 		return s.Costs[i]

@@ -1,5 +1,5 @@
-// Command house draws docs/design/house.md: the rooms of the project and which needs which, made from the
-// imports. Its test guards that every import leads down.
+// Command house draws docs/design/house.md: the layers of the project and their dependencies, from the imports. Its
+// test checks that every import points down.
 //
 //	cd tools && GOWORK=off go run ./house
 package main
@@ -15,13 +15,13 @@ import (
 
 const module = "github.com/headgate/headgate"
 
-// room is packages that stand together.
+// room is a group of packages.
 type room struct {
 	name, holds string
-	packages    []string // folders; one that ends with /* has those below it too
+	packages    []string // directories; one that ends with /* includes those below it
 }
 
-// floors are the rooms from the top down. A room needs rooms of lower floors only.
+// floors are the rooms from the top down. A room may need only rooms on lower floors.
 var floors = [][]room{
 	{
 		{"program", "flags, listeners, start and stop", []string{"server/cmd/*", "server/daemon"}},
@@ -76,13 +76,13 @@ var floors = [][]room{
 	},
 }
 
-// place is where a package stands.
+// place is the position of a package.
 type place struct {
 	floor int
 	room  *room
 }
 
-// places finds rooms by folder. The longest name that fits counts.
+// placeOf finds the room of a directory. The longest matching name counts.
 func placeOf(folder string) (best place, ok bool) {
 	length := -1
 	for f := range floors {
@@ -98,14 +98,13 @@ func placeOf(folder string) (best place, ok bool) {
 	return best, ok
 }
 
-// house is which rooms need which, and what is wrong with it.
+// house has the dependencies between rooms, and the violations.
 type house struct {
 	needs  map[string]map[string]bool // by the names of rooms
 	faults []string
 }
 
-// inspect reads the imports of the packages that users run. Tests, benchmarks and examples are no part
-// of the house.
+// inspect reads the imports of the packages that users run, without tests, benchmarks and examples.
 func inspect(root string) (*house, error) {
 	list := exec.Command("go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "work")
 	list.Dir, list.Env = root, append(os.Environ(), "GOWORK=")
@@ -158,7 +157,7 @@ func folderOf(path string) string {
 	return strings.TrimPrefix(path, module+"/")
 }
 
-// reduced leaves out an arrow where others lead to the same room.
+// reduced omits an arrow if others lead to the same room.
 func (h *house) reduced() map[string][]string {
 	var leads func(from, to string) bool
 	leads = func(from, to string) bool {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHouse: every import leads down, and the page shows the house as it is.
+// TestHouse checks that every import points downwards, and that the page matches the code.
 func TestHouse(t *testing.T) {
 	h, err := inspect("../..")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestImportThatLeadsUp: it is found, and so is a package without a room.
+// TestImportThatLeadsUp checks that such an import is found, and also a package without a room.
 func TestImportThatLeadsUp(t *testing.T) {
 	h := &house{needs: map[string]map[string]bool{}}
 	h.look("engine", []string{module + "/memstore", module + "/engine/algo", "fmt"})

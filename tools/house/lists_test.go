@@ -10,7 +10,7 @@ import (
 
 var listed = regexp.MustCompile(`(?m)^//\t((?:[a-z0-9_]+\.go(?:, )?)+)`)
 
-// TestListsOfFiles: where a package's comment lists its files, those are there.
+// TestListsOfFiles checks that the files listed in a package comment exist.
 func TestListsOfFiles(t *testing.T) {
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
 		if err != nil {

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// catches has, by the place of a mutant, the test that caught it last. That test is tried
-// first, so that most mutants need one test and not a suite.
+// catches has, by mutant, the test that caught it last. That test is tried first, so that most mutants need one test
+// instead of a suite.
 type catches map[string]suite
 
-// readCatches reads catches.txt. Each line has a package, a test and a mutant's place
-// between tabs.
+// readCatches reads catches.txt. Each line has a package, a test and a mutant's key, separated by tabs.
 func readCatches(path string) (catches, error) {
 	c := catches{}
 	data, err := os.ReadFile(path)
@@ -33,8 +32,7 @@ func readCatches(path string) (catches, error) {
 	return c, nil
 }
 
-// write writes the catches in the order of the list, without those of mutants that are
-// gone.
+// write writes the catches in the order of the list, without removed mutants.
 func (c catches) write(path string, mutants []mutant) error {
 	var out strings.Builder
 	for i := range mutants {

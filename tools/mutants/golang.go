@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// goWords cuts Go source, or a part of it, into words. The end of a line that ends
-// a statement is a semicolon. What a change of layout adds or takes away is no word:
-// the comma and the semicolon before a closing bracket.
+// goWords splits Go source, or a part of it, into words. The end of a line that ends a statement is a semicolon.
+// Commas and semicolons before a closing bracket, which depend on the layout, are not words.
 func goWords(source string) []word {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(source))
@@ -24,7 +23,7 @@ func goWords(source string) []word {
 		last := len(words) - 1
 		if kind == token.EOF {
 			if last >= 0 && words[last].text == ";" && words[last].end == words[last].at {
-				words = words[:last] // the end of the text is no end of a statement
+				words = words[:last] // the end of the text does not end a statement
 			}
 			return joined(words)
 		}
@@ -45,7 +44,7 @@ func goWords(source string) []word {
 
 var closing = []string{")", "]", "}"}
 
-// goScopes returns the bodies of a package's functions by name, its tests' apart.
+// goScopes returns the bodies of a package's functions by name, without its tests.
 func goScopes(dir string) (scopes []scope, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -78,7 +77,7 @@ func goScopes(dir string) (scopes []scope, err error) {
 	return scopes, nil
 }
 
-// goName is the function's name, behind that of its receiver's type: Store.Do.
+// goName returns the function's name with its receiver's type: Store.Do.
 func goName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name

@@ -12,26 +12,26 @@ import (
 // mutant is one planted mistake.
 type mutant struct {
 	line        int    // in mutants.txt
-	dir         string // that it is planted in
-	kind        string // the suites that should catch it
-	function    string // that it is planted in
-	which       int    // of the places in the function, from 1; 0: there is one
-	pattern     string // what stands there
-	replacement string // what takes its place
-	breaks      string // what it breaks
+	dir         string // the directory with the mistake
+	kind        string // selects the suites that should catch it
+	function    string // the function with the mistake
+	which       int    // which match in the function, from 1; 0 if there is only one
+	pattern     string // the original code
+	replacement string // the code that replaces it
+	breaks      string // a description of the broken behaviour
 }
 
 func (m *mutant) place() string {
 	return fmt.Sprintf("%s %s %q → %q", m.dir, m.function, m.pattern, m.replacement)
 }
 
-// key identifies a mutant in catches.txt: it survives a change of the list around it.
+// key identifies a mutant in catches.txt, independent of changes in the list around it.
 func (m *mutant) key() string {
 	return fmt.Sprintf("%s %s %s #%d ¦ %s ¦ %s", m.dir, m.kind, m.function, m.which, m.pattern, m.replacement)
 }
 
-// id is the mutant's number in the compiled code. It depends on the mutant alone, so that
-// the compiler's cache serves files with the same mistakes again.
+// id is the mutant's number in the compiled code. It depends only on the mutant, so that the compiler can reuse
+// cached files with the same mistakes.
 func (m *mutant) id() int { return int(crc32.ChecksumIEEE([]byte(m.key()))) }
 
 // ids returns the number of each mutant.
@@ -43,8 +43,7 @@ func ids(mutants []mutant) []int {
 	return all
 }
 
-// A heading is a line "[directory] kind of suites", a function may be followed by
-// the number of the place in it.
+// A heading is a line "[directory] kind of suites". A function may be followed by the number of the match in it.
 var (
 	heading = regexp.MustCompile(`^\[(\S+)\] (\w+)$`)
 	address = regexp.MustCompile(`^(.*\S) #(\d+)$`)
@@ -58,7 +57,7 @@ func read(path string) ([]mutant, error) {
 	return list(string(data))
 }
 
-// list reads the list: mutants.txt says how it is written.
+// list parses the list; mutants.txt describes the format.
 func list(text string) (mutants []mutant, err error) {
 	dir, kind, headed := "", "", map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
@@ -80,7 +79,7 @@ func list(text string) (mutants []mutant, err error) {
 	return mutants, nil
 }
 
-// section reads a heading. A directory has one, so that it moves by one line.
+// section parses a heading. Each directory has only one, so that moving it changes one line.
 func section(line string, headed map[string]bool) (dir, kind string, err error) {
 	fields := heading.FindStringSubmatch(line)
 	if fields == nil {
@@ -97,7 +96,7 @@ func section(line string, headed map[string]bool) (dir, kind string, err error) 
 	return dir, kind, nil
 }
 
-// parse reads a line of four fields between bars.
+// parse parses a line of four fields separated by bars.
 func (m *mutant) parse(line string) error {
 	fields := strings.Split(line, "¦")
 	if len(fields) != 4 {
@@ -118,7 +117,7 @@ func (m *mutant) parse(line string) error {
 	if m.function == "" || m.pattern == "" {
 		return fmt.Errorf("there is nothing to look for")
 	}
-	// (*Store).Do is Store.Do: a type has one method of a name.
+	// (*Store).Do is written Store.Do, because a type has only one method with a name.
 	m.function = strings.NewReplacer("(*", "", ")", "").Replace(m.function)
 	return nil
 }

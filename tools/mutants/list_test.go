@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Every mutant must be plantable: who moves or renames what one stands on learns it
-// here, before any suite has run.
+// Every mutant must be plantable, so that a change that breaks one fails here, before any suite has run.
 func TestEveryMutantIsPlantable(t *testing.T) {
 	mutants, err := read("mutants.txt")
 	if err != nil {

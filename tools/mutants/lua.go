@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// luaWord is a word of Lua, or a comment. A line "--@name", where a part is put in
-// place, counts as a word: no pattern reaches across it.
+// luaWord is a word of Lua, or a comment. A line "--@name", where a part is inserted, counts as a word, so that no
+// pattern spans it.
 var luaWord = regexp.MustCompile(`--@\w+|--[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|` +
 	`[A-Za-z_]\w*|\d[\w.]*|[=~<>]=|\.\.\.?|\S`)
 
-// luaPart is the line at which a part of a fragment begins.
+// luaPart is the first line of a part of a fragment.
 var luaPart = regexp.MustCompile(`(?m)^--- (\w+)\s*$`)
 
-// luaKeyword is what is no name, though it looks like one.
+// luaKeyword matches words that look like names but are keywords.
 var luaKeyword = regexp.MustCompile(`^(and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|` +
 	`repeat|return|then|true|until|while)$`)
 
@@ -32,9 +32,8 @@ func luaWords(source string) []word {
 	return joined(words)
 }
 
-// luaScopes returns what the fragments of a folder consist of: the functions and
-// the parts of each, and what stands outside of both. Their names begin with the
-// file's: "bucket.lua span".
+// luaScopes returns the functions and the parts of the fragments in a directory, and the code outside of both. Their
+// names begin with the file's: "bucket.lua span".
 func luaScopes(dir string) (scopes []scope, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.lua"))
 	if err != nil {
@@ -70,7 +69,7 @@ func luaFile(path, source string) (scopes []scope) {
 	return append(scopes, scope{name: name, file: path, source: source, words: between(rest, from, len(source))})
 }
 
-// luaEnd returns the place of the end of the function that begins at a place.
+// luaEnd returns the index of the end of the function that begins at an index.
 func luaEnd(words []word, i int) int {
 	for depth := 0; i < len(words); i++ {
 		switch words[i].text {

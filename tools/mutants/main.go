@@ -1,10 +1,9 @@
-// Command mutants plants mistakes in the code that decides and runs the tests: some test
-// must fail for each. A mistake that no test catches survives, and fails the run.
+// Command mutants plants mistakes in the code that decides and runs the tests: some test must fail for each. A
+// mistake that survives all tests fails the run.
 //
-// The mistakes are in mutants.txt, each by its function and the code to replace, so that
-// neither layout nor a file's name matters. All are compiled in at once, behind a switch
-// that the environment sets, so one build serves them all. catches.txt has the test that
-// caught each mistake last, which is tried first.
+// The mistakes are in mutants.txt, each with its function and the code to replace, so that neither layout nor file
+// names matter. All are compiled in at once, selected by an environment variable, so one build serves them all.
+// catches.txt has the test that last caught each mistake, which is tried first.
 package main
 
 import (
@@ -94,7 +93,7 @@ type runner struct {
 	field
 	mutants []mutant
 	known   catches
-	queue   []int // the mutants to try, by their place in the list
+	queue   []int // the mutants to try, by index in the list
 	always  int   // how many of them do not depend on the time
 
 	mu       sync.Mutex
@@ -102,7 +101,7 @@ type runner struct {
 	survived []string
 }
 
-// packages returns the packages whose tests may be needed, each once.
+// packages returns the packages whose tests may be needed, without duplicates.
 func (r *runner) packages() (pkgs []string) {
 	for _, i := range r.queue {
 		suites := suitesOf(r.root, &r.mutants[i])
@@ -149,8 +148,8 @@ func (r *runner) tryOne(m *mutant) {
 	fmt.Printf("%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
 }
 
-// summary checks that the tests that caught mutants pass without one, and counts. In a given time it only
-// counts: those tests have passed just now, without mistakes compiled in.
+// summary checks that the tests that caught mutants pass without one, and counts. With a time limit it only counts,
+// because those tests have just passed without mistakes.
 func (r *runner) summary() error {
 	byPackage := map[string][]string{}
 	for _, s := range r.caught {

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// The environment of a test process says which mistake is on: a mistake in Go by its
-// number, one in Lua by a folder that replaces the embedded fragments.
+// The environment of a test process selects the mistake: a mistake in Go by its number, one in Lua by a directory
+// that replaces the embedded fragments.
 const (
 	switchOn  = "HEADGATE_MUTANT"
 	fragments = "HEADGATE_MUTANT_LUA"
 )
 
-// switchFile is added to each package with mistakes in Go, and fragmentsFile to each with
-// mistakes in the Lua that it embeds.
+// switchFile is added to each package with mistakes in Go, and fragmentsFile to each with mistakes in its embedded
+// Lua.
 const (
 	switchFile = `package %s
 
@@ -47,18 +47,18 @@ var embedded = func() fs.FS {
 `
 )
 
-// plantation writes the overlay that compiles all mistakes in at once. One build then
-// serves every mutant, and nothing is written to the tree.
+// plantation is the overlay that compiles all mistakes in at once. One build then serves every mutant, and the tree
+// is not modified.
 type plantation struct {
 	dir   string
 	files map[string]string // by the path that each replaces
-	lua   map[int]string    // folders of fragments, by mutant
+	lua   map[int]string    // directories of fragments, by mutant
 }
 
 // plant plants all edits; ids are the mutants' numbers.
 func plant(dir string, edits []edit, ids []int) (*plantation, error) {
 	p := &plantation{dir: dir, files: map[string]string{}, lua: map[int]string{}}
-	functions := map[string]map[int]string{} // by file and the byte where the body begins
+	functions := map[string]map[int]string{} // by file and the byte where the body starts
 	for i := range edits {
 		e := &edits[i]
 		if filepath.Ext(e.file) == ".lua" {
@@ -89,8 +89,8 @@ func plant(dir string, edits []edit, ids []int) (*plantation, error) {
 	return p, p.write()
 }
 
-// alternative is the function's body with the mistake, run in place of the original while
-// the mistake is on.
+// alternative is the function's body with the mistake, which runs instead of the original while the mistake is
+// selected.
 func (e *edit) alternative(id int) string {
 	end := ""
 	if !e.returns {
@@ -99,8 +99,7 @@ func (e *edit) alternative(id int) string {
 	return fmt.Sprintf(" if mutantOn == %d {%s\n%s}\n", id, e.body(), end)
 }
 
-// plantLua writes a folder of fragments with the mistake, and lets the package that embeds
-// the fragments read that folder.
+// plantLua writes a directory of fragments with the mistake, and lets the package that embeds the fragments read it.
 func (p *plantation) plantLua(e *edit, id int) error {
 	root := filepath.Join(p.dir, fmt.Sprint("lua-", id))
 	folder := filepath.Join(root, filepath.Base(filepath.Dir(e.file)))
@@ -127,7 +126,7 @@ func (p *plantation) plantLua(e *edit, id int) error {
 
 const embeds = "\nvar embedded embed.FS\n"
 
-// openFragments lets each package that embeds planted fragments read them at run time.
+// openFragments lets each package with mistakes in its fragments read them at run time.
 func (p *plantation) openFragments(edits []edit) error {
 	for _, e := range edits {
 		if filepath.Ext(e.file) != ".lua" {
@@ -158,7 +157,7 @@ func (p *plantation) openFragments(edits []edit) error {
 	return nil
 }
 
-// add puts a new file beside another one of its package.
+// add adds a new file to the package of another file.
 func (p *plantation) add(beside, name, format string) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), beside, nil, parser.PackageClauseOnly)
 	if err != nil {
@@ -168,7 +167,7 @@ func (p *plantation) add(beside, name, format string) error {
 	return nil
 }
 
-// overlay is the file that the compiler is given.
+// overlay is the overlay file for the compiler.
 func (p *plantation) overlay() string { return filepath.Join(p.dir, "overlay.json") }
 
 func (p *plantation) write() error {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// due fills the queue. Without a time it has all mutants. With a time those of changed files
-// come first, and the others follow in an order drawn by the tree, so that each tree tries
-// others, and the same files try the same wherever they are built.
+// due fills the queue. Without a time limit it has all mutants. With one, mutants of changed files come first, and
+// the others follow in an order seeded by the tree, so that each tree tries different ones, and the same tree the
+// same ones on every machine.
 func (r *runner) due(edits []edit) error {
 	var part, parts int
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
@@ -35,7 +35,7 @@ func (r *runner) due(edits []edit) error {
 	drawn, _ := strconv.ParseUint(strings.TrimSpace(r.script("drawn")), 10, 64)
 	random := rand.New(rand.NewPCG(drawn, 0)) //nolint:gosec // no secret
 	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	// Those that take longest begin first.
+	// Slow ones begin first.
 	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
 	r.queue, r.always = append(first, rest...), len(first)
 	return nil
@@ -54,7 +54,7 @@ func (r *runner) weight(i int) int {
 	return weight
 }
 
-// script returns what a script of the repository prints, "" where there is none.
+// script returns the output of a script of the repository, or "" if it fails.
 func (r *runner) script(name string) string {
 	out, err := exec.Command(filepath.Join(r.root, "scripts", name)).Output() //nolint:gosec // the program's own
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *runner) script(name string) string {
 	return string(out)
 }
 
-// together returns one pattern for tests, each given by its name with those of its
-// subtests. It may match more than these.
+// together returns one pattern for tests, each given by its name and those of its subtests. It may match more than
+// these.
 func together(names []string) string {
 	var levels [][]string
 	for _, name := range names {

@@ -12,23 +12,22 @@ type scope struct {
 	file   string
 	source string // of the whole file
 	words  []word // of the function's body
-	// The body of a Go function: its bytes between the braces, and whether the function
-	// has results.
+	// The bytes between the braces of a Go function's body, and whether the function has results.
 	from, to int
 	returns  bool
 }
 
-// between returns the words that lie between two bytes of the source.
+// between returns the words between two bytes of the source.
 func between(words []word, from, to int) []word {
 	low, _ := slices.BinarySearchFunc(words, from, func(w word, at int) int { return w.at - at })
 	high, _ := slices.BinarySearchFunc(words, to, func(w word, at int) int { return w.at - at })
 	return words[low:high]
 }
 
-// line is the line of a byte.
+// line returns the line of a byte.
 func (s scope) line(at int) int { return 1 + strings.Count(s.source[:at], "\n") }
 
-// room is the code of a folder: a Go package, or Lua fragments.
+// room is the code of a directory: a Go package, or Lua fragments.
 type room struct {
 	dir    string
 	scopes []scope
@@ -47,8 +46,7 @@ func readRoom(root, dir string) (room, error) {
 	return room{dir, append(functions, fragments...)}, err
 }
 
-// named returns the scopes of a name: more than one where files of a package take
-// the place of each other.
+// named returns the scopes with a name: more than one if build constraints select among files of a package.
 func (r room) named(name string) (found []scope) {
 	for _, s := range r.scopes {
 		if s.name == name {
@@ -58,7 +56,7 @@ func (r room) named(name string) (found []scope) {
 	return found
 }
 
-// wordsOf cuts a text as the code of a scope is cut.
+// wordsOf splits a text like the code of the scope.
 func (s scope) wordsOf(text string) []word {
 	if filepath.Ext(s.file) == ".lua" {
 		return luaWords(text)

@@ -4,11 +4,10 @@ import (
 	"path/filepath"
 )
 
-// suite is tests of a package, named by its folder.
+// suite is tests of a package, named by its directory.
 type suite struct{ pkg, tests string }
 
-// conformance is what runs for a kind of mutants after the tests of the packages
-// that they are planted in; the quick ones come first.
+// conformance has the suites that run for a kind of mutants after the tests of their own packages, quick ones first.
 var conformance = map[string][]suite{
 	"steps": {{"conform/memory", "TestMemstore"}, {"conform/steps", "TestDifferential|TestSharesDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
 	// Decisions in Redis.
@@ -20,23 +19,22 @@ var conformance = map[string][]suite{
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},
-	// Decisions in Redis where states are fields of hashes.
+	// Decisions in Redis with states in fields of hashes.
 	"hashes": {
 		{"conform/lua", "TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
 		{"conform/servers", "TestKeyCommandsOnHashes"},
 		{"conform/lua", "TestScripts$/^hashed$"},
 		{"conform/redis", "TestStore$/^hashed$/./^storetest$"},
 	},
-	// What other packages ask the table of algorithms.
+	// Uses of the table of algorithms in other packages.
 	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
 	// Packages whose own tests are enough.
 	"layers": nil,
-	// The decisions by the files of envoyproxy/ratelimit. The comparison with that server
-	// is left out: it needs its binary.
+	// Decisions with the files of envoyproxy/ratelimit. The comparison with that server is omitted, because it needs
+	// its binary.
 	"envoy": nil,
-	// Mistakes that only faults show: the audit of the answers must find each. The tests of
-	// the package are left out, because they say nothing about the audit. Faults strike at
-	// random moments, so the audit has three tries.
+	// Mistakes that only faults reveal: the audit of the answers must find each. The tests of the package are
+	// omitted, because they do not test the audit. Faults happen at random, so the audit has three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
 	// Matching and charging of requests.
 	"routes": {{"policy", "TestRoutes|TestOverrides|TestClassOfARequest"}, {"policy/decide", "."}},
@@ -46,10 +44,9 @@ var conformance = map[string][]suite{
 
 const audited = "chaos"
 
-// suitesOf returns the suites that should catch a mutant, in the order in which they are
-// tried.
+// suitesOf returns the suites that should catch a mutant, in the order of trying.
 func suitesOf(root string, m *mutant) (suites []suite) {
-	// A folder of fragments has no tests of its own.
+	// A directory of fragments has no tests of its own.
 	if lua, _ := filepath.Glob(filepath.Join(root, m.dir, "*.lua")); len(lua) == 0 && m.kind != audited {
 		suites = append(suites, suite{m.dir, "."})
 	}

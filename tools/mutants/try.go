@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// How long tests may run with a mistake: one that hangs them is caught. A single test takes
-// a few seconds at most, the longest suite a minute on a quiet machine.
+// Time limits for tests with a mistake, because one that hangs them counts as caught. A single test takes a few
+// seconds at most, the longest suite a minute on a quiet machine.
 const (
 	testLimit  = 30 * time.Second
 	suiteLimit = 150 * time.Second
@@ -43,7 +43,7 @@ func (f *field) build(pkgs []string) error {
 
 func (f *field) server() string { return filepath.Join(f.dir, "headgate") }
 
-// binary is the compiled tests of a package.
+// binary returns the path of a package's compiled tests.
 func (f *field) binary(pkg string) string {
 	name := filepath.Base(pkg)
 	if pkg == "." {
@@ -52,8 +52,7 @@ func (f *field) binary(pkg string) string {
 	return filepath.Join(f.dir, name+".test")
 }
 
-// env is the environment of a test process. This program runs outside the workspace, the
-// tests inside.
+// env returns the environment of a test process. This program runs outside the workspace, the tests inside.
 func (f *field) env(on *mutant) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -71,22 +70,21 @@ func (f *field) env(on *mutant) []string {
 	return append(env, fmt.Sprint(switchOn, "=", on.id()))
 }
 
-// run runs tests of a package, with a mistake unless on is nil. It stops at the first test
-// that fails.
+// run runs tests of a package, with a mistake unless on is nil. It stops at the first failing test.
 func (f *field) run(s suite, on *mutant, limit time.Duration) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
 	defer cancel()
 	// The bodies of planted mistakes make some parameters escape.
 	c := exec.CommandContext(ctx, f.binary(s.pkg), "-test.failfast", "-test.skip=TestNoAllocation", "-test.timeout="+limit.String(), "-test.run="+s.tests)
 	c.Dir, c.Env = filepath.Join(f.root, s.pkg), f.env(on)
-	// What a test has started ends with it.
+	// Processes started by a test end with it.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	out, err := c.CombinedOutput()
 	return string(out), err == nil
 }
 
-// try returns the test that catches a mutant, with the way that it was found.
+// try returns the test that catches a mutant.
 func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	if known.pkg != "" {
 		if _, passed := f.run(known.only(), m, testLimit); !passed {
@@ -101,7 +99,7 @@ func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	return suite{}, false
 }
 
-// only returns the suite of one test, by its name with those of its subtests.
+// only returns the suite for one test, by its name and those of its subtests.
 func (s suite) only() suite {
 	if s.tests == everything {
 		return suite{s.pkg, "."}
@@ -113,7 +111,7 @@ func (s suite) only() suite {
 	return suite{s.pkg, strings.Join(levels, "/")}
 }
 
-// everything names all tests of a package: none of them alone has failed.
+// everything selects all tests of a package, if no single test is known to fail.
 const everything = "*"
 
 var (
@@ -121,7 +119,7 @@ var (
 	running = regexp.MustCompile(`running tests:\n\t+(\S+) `)
 )
 
-// culprit returns the innermost of the first tests that failed, by the output.
+// culprit returns the innermost of the first failed tests in the output.
 func culprit(output string) string {
 	name := ""
 	for _, found := range failed.FindAllStringSubmatch(output, -1) {

@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// word is a token of the code, of a pattern or of what takes its place: layout
-// and comments lie between words, and do not matter.
+// word is a token of the code, of a pattern or of a replacement. Layout and comments between words do not matter.
 type word struct {
 	text    string
 	at, end int  // bytes in the source
-	name    bool // an identifier, for which a pattern may have a wildcard
+	name    bool // an identifier, which a wildcard of a pattern can match
 }
 
-// joined makes one word of a dollar and the name that follows it: a wildcard.
+// joined merges a dollar and the name after it into one word: a wildcard.
 func joined(words []word) []word {
 	var out []word
 	for i := 0; i < len(words); i++ {
@@ -27,14 +26,13 @@ func joined(words []word) []word {
 	return out
 }
 
-// place is where a pattern stands: bytes from at to end, and what its wildcards
-// stand for there.
+// place is a match of a pattern: bytes from at to end, and the names matched by its wildcards.
 type place struct {
 	at, end int
 	names   map[string]string
 }
 
-// match returns every place among the words of the code where the pattern stands.
+// match returns every match of the pattern in the code.
 func match(code, pattern []word) []place {
 	var places []place
 	for i := 0; i+len(pattern) <= len(code) && len(pattern) > 0; i++ {
@@ -45,8 +43,7 @@ func match(code, pattern []word) []place {
 	return places
 }
 
-// fits reports whether the code begins with the pattern. A wildcard is one name,
-// the same wherever it stands.
+// fits reports whether the code begins with the pattern. A wildcard matches one name, the same at each occurrence.
 func fits(code, pattern []word) (names map[string]string, ok bool) {
 	names = map[string]string{}
 	for i, p := range pattern {
@@ -67,8 +64,8 @@ func fits(code, pattern []word) (names map[string]string, ok bool) {
 
 var wildcard = regexp.MustCompile(`^\$\w+$`)
 
-// filled returns the replacement with names in the place of its wildcards, and
-// the first wildcard that the pattern does not have.
+// filled returns the replacement with its wildcards replaced by names, and the first wildcard that the pattern does
+// not have.
 func filled(words []word, replacement string, names map[string]string) (text, unknown string) {
 	from := 0
 	for _, w := range words {

@@ -1,5 +1,5 @@
-// Command prose counts patterns in comments and pages that make sentences read as if they had been translated. It
-// prints where each is. A test holds the counts in counts.txt: a change may lower them, and not raise them.
+// Command prose counts patterns in comments and pages that make sentences read as if translated. It prints where each
+// is. A test holds the counts in counts.txt: a change may lower them, but not raise them.
 //
 //	go run ./prose            # the counts
 //	go run ./prose what       # the places of one pattern
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// pattern is a way to write that a native reader would not use.
+// pattern is a phrase that a native reader would not use.
 type pattern struct {
 	name    string
 	matches *regexp.Regexp
@@ -83,7 +83,7 @@ func search(root string) (map[string][]place, error) {
 			return nil
 		case strings.HasSuffix(path, ".go"):
 			return comments(path, found)
-		case strings.HasSuffix(path, ".md") && d.Name() != "CHANGELOG.md": // what was released is not rewritten
+		case strings.HasSuffix(path, ".md") && d.Name() != "CHANGELOG.md": // released entries are not rewritten
 			return page(path, found)
 		}
 		return nil
@@ -108,7 +108,7 @@ func comments(path string, found map[string][]place) error {
 	return nil
 }
 
-// page notes the lines of a page that are prose: no code.
+// page notes the lines of a page that are prose, not code.
 func page(path string, found map[string][]place) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

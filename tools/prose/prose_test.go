@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write counts.txt")
 
-// TestCounts: no pattern is found more often than before.
+// TestCounts checks that no pattern is found more often than before.
 func TestCounts(t *testing.T) {
 	found, err := search("../..")
 	if err != nil {

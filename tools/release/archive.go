@@ -15,7 +15,7 @@ import (
 
 // file is a file in an archive or in a layer of the image.
 type file struct {
-	name string // with slashes; the folders above it are made
+	name string // with slashes; parent directories are created
 	path string // on this machine
 	mode fs.FileMode
 }
@@ -42,7 +42,7 @@ func (r *release) archive(t target, binary string, p *papers) error {
 	})
 }
 
-// writeTar writes files, and the folders above them, as root's.
+// writeTar writes files and their parent directories, owned by root.
 func writeTar(w io.Writer, files []file, at time.Time) error {
 	t := tar.NewWriter(w)
 	made := map[string]bool{}
@@ -65,7 +65,7 @@ func writeTar(w io.Writer, files []file, at time.Time) error {
 	return t.Close()
 }
 
-// folders writes a folder and those above it, once.
+// folders writes a directory and its parents, once.
 func folders(t *tar.Writer, folder string, at time.Time, made map[string]bool) error {
 	if folder == "." || made[folder] {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// settings of the machine that would change a binary, or fail its build.
+// Settings of the machine that would change a binary, or make its build fail.
 var cleared = []string{"GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GODEBUG", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED"}
 
 // build builds the static binary of a target, and returns its path.
@@ -20,8 +20,8 @@ func (r *release) build(t target) (string, error) {
 	return path, r.compile(t, path)
 }
 
-// compile builds the command with its version. The state of the repository is not stamped
-// into the binary: it would differ before and after the tag.
+// compile builds the command with its version. The state of the repository is not stamped into the binary, because it
+// would differ before and after the tag.
 func (r *release) compile(t target, path string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.release=v" + r.version, "-o", path}, flags...)
 	c := exec.Command("go", append(args, "./cmd/headgate")...)
@@ -31,7 +31,7 @@ func (r *release) compile(t target, path string, flags ...string) error {
 	return err
 }
 
-// environment is that of the process without the settings that would change a binary.
+// environment returns the process's environment without the settings that would change a binary.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(line string) bool {
 		name, _, _ := strings.Cut(line, "=")

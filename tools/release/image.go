@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is an id that no system gives to a person or a service.
+// user is an id that systems assign to neither people nor services.
 const user = "65532:65532"
 
-// image writes an OCI layout with an image for each architecture of Linux, as one tar file.
+// image writes an OCI layout with an image for each Linux architecture, as one tar file.
 func (r *release) image(binaries map[target]string, p *papers) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, t := range targets {
@@ -49,7 +49,7 @@ func (r *release) image(binaries map[target]string, p *papers) error {
 	return write(r.named("image.tar"), func(w *os.File) error { return writeTar(w, files, r.time) })
 }
 
-// annotations are those of the OCI specification. As labels, tools show them too.
+// annotations are defined by the OCI specification. Tools also show them as labels.
 func (r *release) annotations() map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":    "headgate",
@@ -61,8 +61,8 @@ func (r *release) annotations() map[string]string {
 	}
 }
 
-// imageOf returns the image of one architecture: the program, certificates and licenses, and
-// no shell. The server writes no file, so its root can be read-only.
+// imageOf returns the image for one architecture: the program, certificates and licenses, without a shell. The server
+// writes no files, so its root can be read-only.
 func (r *release) imageOf(t target, binary string, p *papers) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, files := range [][]file{
@@ -90,7 +90,7 @@ func (r *release) imageOf(t target, binary string, p *papers) (v1.Image, error) 
 	config.Config = v1.Config{
 		User:       user,
 		Entrypoint: []string{"/headgate"},
-		// A container listens on all its addresses.
+		// In a container, listen on all addresses.
 		Cmd:          []string{"serve", "--resp", "0.0.0.0:6380", "--http", "0.0.0.0:8080"},
 		ExposedPorts: map[string]struct{}{"6380/tcp": {}, "8080/tcp": {}},
 		WorkingDir:   "/",
@@ -109,7 +109,7 @@ func (r *release) layer(files []file) (v1.Layer, error) {
 	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer))
 }
 
-// filesIn returns the files of a folder, sorted by name.
+// filesIn returns the files of a directory, sorted by name.
 func filesIn(folder string) (files []file, err error) {
 	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -77,10 +77,10 @@ func run(args []string) error {
 	return r.seal(signer)
 }
 
-// marker identifies the folder of an earlier release.
+// marker identifies the directory of an earlier release.
 const marker = "SHA256SUMS"
 
-// emptied returns an empty folder. It removes an earlier release, and no other files.
+// emptied returns an empty directory. It removes an earlier release, but no other files.
 func emptied(folder string) (string, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {

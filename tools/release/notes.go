@@ -26,7 +26,7 @@ func (r *release) notes() error {
 	return os.WriteFile(r.named("notes.md"), []byte(text), 0o644)
 }
 
-// section returns the text below the heading of a version, which a date may follow.
+// section returns the text below the heading of a version; the heading may include a date.
 func section(changelog, version string) (string, bool) {
 	var found []string
 	inside := false

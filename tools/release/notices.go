@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// license matches the names of files with the terms of a module.
+// license matches the names of license files.
 var license = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)`)
 
 // notices writes the licenses of Go and of all modules in the binaries. Most of these licenses
@@ -44,8 +44,7 @@ func (r *release) notices(p *papers) error {
 	return os.WriteFile(p.notices, b.Bytes(), 0o644)
 }
 
-// pageLicenses returns the licenses of the libraries in the operator page. One that is missing
-// is an error.
+// pageLicenses returns the licenses of the libraries in the operator page. A missing one is an error.
 func pageLicenses(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "LICENSES"))
 	if err != nil {
@@ -67,8 +66,7 @@ func pageLicenses(folder string) ([]byte, error) {
 	return text, nil
 }
 
-// licenses adds the files of the modules in the binary of a target. A module without one is an
-// error.
+// licenses adds the license files of the modules in a target's binary. A module without one is an error.
 func (r *release) licenses(t target, files map[string][]string) error {
 	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}} {{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{else}}Go\t{{$.Root}}\t{{$.Root}}{{end}}", "./cmd/headgate")
 	c.Dir = filepath.Join(r.root, "server")
@@ -91,7 +89,7 @@ func (r *release) licenses(t target, files map[string][]string) error {
 	return nil
 }
 
-// licensesOf adds the files in the folders from a package up to its module.
+// licensesOf adds the files in the directories from a package up to its module root.
 func licensesOf(module, top, folder string, files map[string][]string) error {
 	for ; strings.HasPrefix(folder, top); folder = filepath.Dir(folder) {
 		entries, err := os.ReadDir(folder)

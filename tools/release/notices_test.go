@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPageLicenses: the libraries of the operator page all have theirs, and a new version needs
-// another look.
+// TestPageLicenses checks that all libraries of the operator page have a licence, and that a new version requires
+// another review.
 func TestPageLicenses(t *testing.T) {
 	if _, err := pageLicenses("../../dashboard/web"); err != nil {
 		t.Error(err)
@@ -24,7 +24,7 @@ func TestPageLicenses(t *testing.T) {
 	}
 }
 
-// TestLicensesOf: a package's own files and its module's are found; a module without any is an error.
+// TestLicensesOf checks that a package's own files and its module's are found; a module without any is an error.
 func TestLicensesOf(t *testing.T) {
 	top := t.TempDir()
 	inner := filepath.Join(top, "inner")

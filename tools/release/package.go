@@ -49,7 +49,7 @@ func (r *release) packages(t target, binary string, p *papers) error {
 	return nil
 }
 
-// debianVersion returns the version for deb and rpm. There, 1.0~rc.1 is older than 1.0.
+// debianVersion returns the version for deb and rpm, in which 1.0~rc.1 is older than 1.0.
 func debianVersion(version string) string { return strings.Replace(version, "-", "~", 1) }
 
 func (r *release) packageInfo(t target, kind, binary string, p *papers) (*nfpm.Info, error) {
@@ -74,7 +74,7 @@ func (r *release) packageInfo(t target, kind, binary string, p *papers) (*nfpm.I
 	return nfpm.WithDefaults(info), nil
 }
 
-// contents returns the files of a package. An upgrade keeps a changed policies file.
+// contents returns the files of a package. Upgrades keep a modified policies file.
 func (r *release) contents(kind, binary string, p *papers) (files.Contents, error) {
 	contents := files.Contents{
 		r.content("config|noreplace", "/etc/headgate/policies.yaml", filepath.Join(r.root, "deploy", "policies.yaml")),
@@ -101,8 +101,7 @@ func (r *release) contents(kind, binary string, p *papers) (files.Contents, erro
 	return contents, nil
 }
 
-// ofKind returns the files whose place depends on the kind of package, and the documents to
-// compress.
+// ofKind returns the files whose paths depend on the kind of package, and the documents to compress.
 func (r *release) ofKind(kind string, p *papers) (own files.Contents, zipped []string) {
 	if kind == "rpm" {
 		return files.Contents{
@@ -120,7 +119,7 @@ func (r *release) ofKind(kind string, p *papers) (own files.Contents, zipped []s
 	}, []string{p.notices}
 }
 
-// document is the type of a document. Only rpm marks them.
+// document is the file type of a document. Only rpm marks documents.
 func document(kind string) string {
 	if kind == "rpm" {
 		return files.TypeRPMDoc

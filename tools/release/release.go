@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 )
 
-// release makes the files of one release.
+// release creates the files of one release.
 type release struct {
 	*source
-	work string // the folder for what is made on the way
-	out  string // the folder of the release
+	work string // directory for intermediate files
+	out  string // the directory of the release
 }
 
-// target is a system that the binary runs on.
+// target is a platform that the binary runs on.
 type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "_" + t.arch }
@@ -27,7 +27,7 @@ var targets = []target{
 	{"windows", "arm64"},
 }
 
-// make makes all files but the checksums.
+// make creates all files except the checksums.
 func (r *release) make() error {
 	p, err := r.papers()
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *release) named(format string, args ...any) string {
 	return filepath.Join(r.out, fmt.Sprintf("headgate_%s_", r.version)+fmt.Sprintf(format, args...))
 }
 
-// write creates a file with what fill writes. A file that cannot be written in full is an error.
+// write creates a file with the output of fill. A partial write is an error.
 func write(path string, fill func(*os.File) error) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// small returns a release whose program and papers are a few words, in folders of its own.
+// small returns a release whose program and documents are a few words, in temporary directories.
 func small(t *testing.T, version string) (*release, *papers) {
 	t.Helper()
 	work, out := t.TempDir(), t.TempDir()
@@ -40,8 +40,8 @@ func small(t *testing.T, version string) (*release, *papers) {
 	return r, p
 }
 
-// TestEqualFiles: the files of a release differ neither by their folder nor by the times and
-// modes of the files that they are made of.
+// TestEqualFiles checks that the files of a release do not depend on their directory or on the times and modes of
+// their inputs.
 func TestEqualFiles(t *testing.T) {
 	build := func() string {
 		r, p := small(t, "1.2.3")
@@ -68,13 +68,13 @@ func TestEqualFiles(t *testing.T) {
 		return text
 	}
 	first := build()
-	time.Sleep(1100 * time.Millisecond) // archives have whole seconds
+	time.Sleep(1100 * time.Millisecond) // archives have a resolution of one second
 	if second := build(); first != second || strings.Count(first, "\n") != 9 {
 		t.Errorf("the files of two builds:\n%s\n%s", first, second)
 	}
 }
 
-// TestImageIsValid: every digest and size in the layout is right.
+// TestImageIsValid checks every digest and size in the layout.
 func TestImageIsValid(t *testing.T) {
 	r, p := small(t, "1.2.3")
 	if err := r.image(map[target]string{targets[0]: p.bash, targets[1]: p.zsh}, p); err != nil {
@@ -89,7 +89,7 @@ func TestImageIsValid(t *testing.T) {
 	}
 }
 
-// TestVersionsOfPackages: a candidate is older than its release for dpkg.
+// TestVersionsOfPackages checks that for dpkg a release candidate is older than its release.
 func TestVersionsOfPackages(t *testing.T) {
 	r, p := small(t, "1.2.3-rc.1")
 	if err := r.packages(targets[0], p.bash, p); err != nil {
@@ -109,8 +109,8 @@ func TestVersionsOfPackages(t *testing.T) {
 	}
 }
 
-// TestUnitOfPackages: the program is where packages have it, and the installation by hand is
-// left out.
+// TestUnitOfPackages checks that the program has the packages' path, and that the manual installation steps are left
+// out.
 func TestUnitOfPackages(t *testing.T) {
 	r, p := small(t, "1.2.3")
 	if err := r.unit(p); err != nil {

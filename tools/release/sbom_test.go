@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBill: our modules have the version of the release, others their own with the sum.
+// TestBill checks that our modules have the version of the release, and others their own with the checksum.
 func TestBill(t *testing.T) {
 	r, _ := small(t, "1.2.3")
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: own + "/server", Version: "(devel)"}, Deps: []*debug.Module{

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/term"
 )
 
-// signer signs with the key of the person who releases.
+// signer signs with the key of the person making the release.
 type signer struct{ key minisign.PrivateKey }
 
-// readKey reads a secret key of minisign, encrypted or not. It returns nil without a path.
+// readKey reads a minisign secret key, encrypted or not. It returns nil without a path.
 func readKey(path, passwordFile string) (*signer, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // a release without a signature has no signer
@@ -55,8 +55,8 @@ func readPassword(path, passwordFile string) (string, error) {
 	return string(password), err
 }
 
-// sign returns the signature as a file of minisign. Its comment has no time, so that two
-// signatures of one text are equal.
+// sign returns the signature as a minisign file. Its comment has no time, so that signatures of the same text are
+// equal.
 func (s *signer) sign(text []byte, comment string) []byte {
 	return minisign.SignWithComments(s.key, text, comment, "signature by the key "+fmt.Sprintf("%016X", s.key.ID()))
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// repository returns a folder with one commit, made at a fixed time.
+// repository returns a directory with one commit, made at a fixed time.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -25,7 +25,7 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// TestSource: the time is the commit's, and a changed tree is refused.
+// TestSource checks that the time is the commit's, and that a modified tree is rejected.
 func TestSource(t *testing.T) {
 	root := repository(t)
 	s, err := readSource(root, "v0.9.0")
@@ -54,7 +54,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestEmptied: only a release is replaced.
+// TestEmptied checks that only a release is replaced.
 func TestEmptied(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name string) {

@@ -26,7 +26,7 @@ func (r *release) seal(signer *signer) error {
 	return os.WriteFile(path+".minisig", signer.sign([]byte(text), "headgate "+r.version+" "+marker), 0o644)
 }
 
-// sums returns the lines of sha256sum for all files of a folder, sorted by name.
+// sums returns sha256sum lines for all files of a directory, sorted by name.
 func sums(folder string) (string, error) {
 	entries, err := os.ReadDir(folder) // sorted
 	if err != nil {

@@ -6,31 +6,31 @@ export interface KeyFields {
   key_base64?: string;
 }
 
-/** KeyAndPolicy asks about a key under a policy, or under each if Policy is "". */
+/** KeyAndPolicy selects a key under a policy, or under each if Policy is "". */
 export interface KeyAndPolicy extends KeyFields {
   policy?: string;
 }
 
-/** KeyAndCost is KeyAndPolicy with units, nil are those of the policy, and with the class of a request. */
+/** KeyAndCost is KeyAndPolicy with a cost (nil means the policy's) and the class of a request. */
 export interface KeyAndCost extends KeyAndPolicy {
   cost?: number;
   class?: string;
 }
 
-/** Units are units of a key that an operator gives back, or resets. */
+/** Units are units of a key for a give or a reset by an operator. */
 export interface Units extends KeyAndPolicy {
   units?: number;
   author: string;
   reason?: string;
 }
 
-/** Given answers a give. */
+/** Given is the answer to a give. */
 export interface Given {
   remaining: number;
   unlimited: boolean;
 }
 
-/** Reset answers a reset. Found is true if the store had something of the key. */
+/** Reset is the answer to a reset. Found is true if the store had state for the key. */
 export interface Reset {
   found: boolean;
 }
@@ -39,7 +39,7 @@ export interface Reset {
 export interface Summary {
   name: string;
   limits: string[];
-  /** First is true if the first of the limits that has room pays. It is false if all are charged. */
+  /** First is true if only the first of the limits that has room is charged. It is false if all are charged. */
   first?: boolean;
   failure: string;
   mode: string;
@@ -48,16 +48,16 @@ export interface Summary {
   shadow: boolean;
   candidate?: string;
   enabled: boolean;
-  /** Unit is what a unit is, such as tokens. */
+  /** Unit is the name of the unit, such as tokens. */
   unit?: string;
   /** Classes are the classes of requests in order, such as "batch leaves 10%". */
   classes?: string[];
-  /** EstimateMax is capacity if a reserve takes at most what the limits ever let pass. */
+  /** EstimateMax is "capacity" if a reserve takes at most the capacity of the limits. */
   estimate_max?: string;
-  /** SettleWithin is how long a reservation can be settled, and Unsettled what becomes of it afterwards: keep, release or estimate. */
+  /** SettleWithin is how long a reservation can be settled, and Unsettled what happens to it afterwards: keep, release or estimate. */
   settle_within?: string;
   unsettled?: string;
-  /** Replicas is what a charge waits for, such as 1 within 20ms. */
+  /** Replicas is the number of replicas that a charge waits for, such as 1 within 20ms. */
   replicas?: string;
   overrides?: OverrideSummary[];
 }
@@ -69,31 +69,31 @@ export interface OverrideSummary {
   limit: string;
 }
 
-/** PolicyView is a policy, with the parts of the file and of the changes told apart. */
+/** PolicyView is a policy, with the contributions of the file and of changes shown separately. */
 export interface PolicyView {
   name: string;
-  /** InForce is the policy as it decides, and File as the file has it; nil if only a change has it. */
+  /** InForce is the active policy, and File the policy in the file, or nil if only a change defines it. */
   in_force: Summary;
   file: Summary | null;
-  /** ShadowLimits are the places of the limits in force that are shadows of other policies. */
+  /** ShadowLimits are the indexes of the active limits that are shadows of other policies. */
   shadow_limits?: number[];
-  /** Change is the change on top; nil if there is none. */
+  /** Change is the change on top of the file, or nil. */
   change: Change | null;
-  /** Overrides are those in force, at most 1000. OverrideCount is how many there are. */
+  /** Overrides are the active overrides, at most 1000. OverrideCount is their total number. */
   overrides?: Override[];
   override_count: number;
 }
 
-/** Override is an override in force. */
+/** Override is an active override. */
 export interface Override {
   key: string;
-  /** Limit is the limit in force, and File that of the file, "" if only a change has one. */
+  /** Limit is the active limit, and File the limit in the file, or "" if only a change defines it. */
   limit: string;
   file?: string;
   change: Change | null;
 }
 
-/** Policies are a page of the policies in force; Total is how many match. */
+/** Policies is a page of the active policies; Total is the number of matches. */
 export interface Policies {
   generation: number;
   total: number;
@@ -102,14 +102,14 @@ export interface Policies {
 
 /** Change is a change of a policy or of the limit of one key, on top of the file. */
 export interface Change {
-  /** Policy, Key and Fields are those of the change as package policy applies it. Key is "" for a change of the policy itself. */
+  /** Policy, Key and Fields are in the form used by package policy. Key is "" for a change of the policy itself. */
   policy: string;
   key?: string;
   fields: unknown;
-  /** Author is the operator that made the change, and Reason why. */
+  /** Author is the operator that made the change, and Reason the reason. */
   author: string;
   reason?: string;
-  /** At is when the change was made; Expires is when it ends, zero if only a clear ends it. Both are by the clock of the store, if servers share one. */
+  /** At is when the change was made. Expires is when it ends, or zero if only a clear ends it. If servers share a store, both are by its clock. */
   at: string;
   expires?: string;
   /** Version grows with each change of the same policy and key. */
@@ -121,7 +121,7 @@ export interface Changes {
   changes: Change[];
 }
 
-/** ChangeName names the change that an operator ends. */
+/** ChangeName identifies the change that an operator ends. */
 export interface ChangeName {
   policy: string;
   /** Key is nil for the change of the policy itself. */
@@ -130,15 +130,15 @@ export interface ChangeName {
   reason?: string;
 }
 
-/** NewChange is a change that an operator makes. */
+/** NewChange is a change made by an operator. */
 export interface NewChange extends ChangeName {
   fields?: unknown;
   expires?: string;
-  /** For is how long the change lasts, in place of Expires. */
+  /** For is how long the change lasts, instead of Expires. */
   for?: string;
 }
 
-/** Trial is what a change would do: the policies that would differ. */
+/** Trial is the effect of a change: the policies that would differ. */
 export interface Trial {
   policies: Difference[];
 }
@@ -150,13 +150,13 @@ export interface Difference {
   after: Summary;
 }
 
-/** Shadow is what the shadow of a policy would change. */
+/** Shadow counts what the shadow of a policy would change. */
 export interface Shadow {
   policy: string;
-  /** Limits decide; there are none if the policy itself is the shadow. */
+  /** Limits are the deciding limits, or none if the policy itself is the shadow. */
   limits: string[];
   shadow: string[];
-  /** Since is when these limits came into force. The counts are those since then. */
+  /** Since is when these limits became active. The counts start then. */
   since: string;
   both_allowed: number;
   both_denied: number;
@@ -165,7 +165,7 @@ export interface Shadow {
   unknown: number;
 }
 
-/** Shadows are all of them. */
+/** Shadows has the counts of all shadows. */
 export interface Shadows {
   shadows: Shadow[];
 }
@@ -174,63 +174,63 @@ export interface Shadows {
 export interface Error {
   status: number;
   detail: string;
-  /** Field is the invalid field; "" if the error is not about one. */
+  /** Field is the invalid field, or "". */
   field?: string;
 }
 
-/** Rates are decided requests that take units, a second. */
+/** Rates are decided requests that take units, per second. */
 export interface Rates {
   allowed: number;
   denied: number;
-  /** Unknown were answered with an error, because the decision was not known. */
+  /** Unknown requests got an error because the decision was not known. */
   unknown: number;
   invalid: number;
 }
 
-/** PolicyRates are those of one policy. */
+/** PolicyRates are the rates of one policy. */
 export interface PolicyRates extends Rates {
   policy: string;
 }
 
-/** Second is what happened in one second. Rates are requests a second. */
+/** Second has the counts of one second. Rates are per second. */
 export interface Second extends Rates {
   /** At is the end of the second, in ms since 1970. */
   at_ms: number;
-  /** P50 and P99 are how long the calls of clients took, in µs: half of them at most P50. They are omitted if there were none. */
+  /** P50 and P99 are quantiles of the durations of clients' calls, in µs: half of them took at most P50. They are omitted if there were no calls. */
   p50_us?: number;
   p99_us?: number;
-  /** Policies are those with the most requests, at most 20. */
+  /** Policies are the policies with the most requests, at most 20. */
   policies: PolicyRates[];
 }
 
-/** Access is what the caller may do. */
+/** Access is the rights of the caller. */
 export interface Access {
   administers: boolean;
   hashed_keys: boolean;
   version: string;
-  /** Program is true if a Go program answers that limits by itself, without a server. */
+  /** Program is true if the answer comes from a Go program with its own limits, not from a server. */
   program?: boolean;
 }
 
-/** Action is what an operator did. */
+/** Action is an action of an operator. */
 export interface Action extends KeyFields {
   at: string;
   action: string;
   policy?: string;
   author?: string;
   reason?: string;
-  /** Fields and Expires are those of a change, Units those that were given back. */
+  /** Fields and Expires belong to a change, Units to a give. */
   fields?: unknown;
   expires?: string;
   units?: number;
 }
 
-/** History is the last actions, the latest first. */
+/** History is the last actions, latest first. */
 export interface History {
   actions: Action[];
 }
 
-/** Config is the settings of the process, the policies in force without their overrides, and the routes. */
+/** Config is the settings of the process, the active policies without their overrides, and the routes. */
 export interface Config {
   settings: unknown;
   generation: number;
@@ -249,12 +249,12 @@ export interface Level {
   level: string;
 }
 
-/** PastSeconds are those before a stream of events, at most 300, the latest last. */
+/** PastSeconds are the seconds before a stream of events, at most 300, the latest last. */
 export interface PastSeconds {
   seconds: Second[];
 }
 
-/** Snapshot is the latest second, and how the server stands. */
+/** Snapshot is the latest second, and the state of the server. */
 export interface Snapshot extends Second {
   modes: Record<string, number>;
   store: Store;
@@ -274,7 +274,7 @@ export interface Store {
   /** AwayFor is how long it has been away, in ms. */
   away_ms: number;
   outages: number;
-  /** Unknown is how many decisions were not known since the server started. */
+  /** Unknown is the number of requests without a decision since the server started. */
   unknown: number;
   /** Losses is how often the store came back without its data. */
   losses: number;
@@ -284,79 +284,79 @@ export interface Store {
 
 /** Processes are the servers that share the store. */
 export interface Processes {
-  /** Count is the number of processes whose shares are equal to this one's while the store is away; 0 is not known. */
+  /** Count is the number of processes with equal shares while the store is away; 0 means unknown. */
   count: number;
-  /** Members are the names of processes that beat, at most 100, and Own is that of this one. Both are empty where the store is the memory of this process. */
+  /** Members are the names of the processes in the group, at most 100, and Own is the name of this one. Both are empty if the store is in the memory of this process. */
   members: string[];
   own: string;
-  /** Leases are the units that this process has taken ahead; nil if it takes none. */
+  /** Leases counts the units prefetched by this process, or is nil if it prefetches none. */
   leases: Leases | null;
 }
 
-/** Leases are units that were taken ahead, since the server started. */
+/** Leases counts prefetched units since the server started. */
 export interface Leases {
   taken: number;
   spent: number;
   returned: number;
   lost: number;
-  /** Processes is how many processes share the units; 0 is not known, and then none are taken. */
+  /** Processes is the number of processes that share the units. 0 means unknown, and then none are prefetched. */
   processes: number;
 }
 
-/** Explanation says how a key stands under a policy. */
+/** Explanation is the state of a key under a policy. */
 export interface Explanation extends KeyFields {
   policy: string;
-  /** Combined is true if the policy is written with all or first: an override of its keys is deny or unlimited. */
+  /** Combined is true if the policy is written with all or first: an override of its keys is then deny or unlimited. */
   combined?: boolean;
   /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
   counted_as?: string;
-  /** OldSecret is true for the hash of the second secret: no request is decided by it. */
+  /** OldSecret is true for the hash under the second secret, which no longer decides requests. */
   old_secret?: boolean;
-  /** OverrideUnknown is true if only a hash is known, and an override of the key itself or of a pattern may apply. */
+  /** OverrideUnknown is true if only a hash is known, so that an override of the key itself or of a pattern may apply. */
   override_unknown?: boolean;
   cost: number;
-  /** Allowed is the answer that a take of the cost would get now. */
+  /** Allowed reports whether a take of the cost would be allowed now. */
   allowed: boolean;
-  /** FreesAt is when it is allowed again, if no other request comes. It is omitted if it is allowed, or never will be. */
+  /** FreesAt is when it will be allowed, if no other request comes. It is omitted if it is allowed, or never will be. */
   frees_at?: string;
-  /** Never is true if the cost is more than the limit lets through at all. */
+  /** Never is true if the cost exceeds the capacity of the limit. */
   never?: boolean;
-  /** Generation is that of the policies that this was decided by. */
+  /** Generation is the generation of the policies used. */
   generation: number;
   limits: Standing[];
 }
 
-/** Explanations are those of a key. */
+/** Explanations are the explanations of a key. */
 export interface Explanations {
   explanations: Explanation[];
-  /** OverrideUnknown is true if that of any policy is. */
+  /** OverrideUnknown is true if it is true for any policy. */
   override_unknown?: boolean;
-  /** Open are the open reservations that charged the key, 100 at most: see settle_within of policies. */
+  /** Open are the open reservations that charged the key, at most 100: see settle_within of policies. */
   open?: Open[];
 }
 
 /** Open is a reservation that is not settled. */
 export interface Open {
   id: string;
-  /** EndsAt is when its time passes, and Unsettled what then becomes of it: keep, release or estimate. */
+  /** EndsAt is when its term ends, and Unsettled what happens then: keep, release or estimate. */
   ends_at: string;
   unsettled: string;
   charges: OpenCharged[];
 }
 
-/** OpenCharged is what an open reservation has charged to one limit. */
+/** OpenCharged is the charge of an open reservation on one limit. */
 export interface OpenCharged extends KeyFields {
   /** Policy is omitted for a limit without a policy. */
   policy?: string;
   limit: string;
   units: number;
-  /** Reported is how many units were reported as used so far. */
+  /** Reported is the number of units reported as used so far. */
   reported?: number;
-  /** Pending is how many units it can still charge, up to its ceiling. */
+  /** Pending is the number of units that it can still charge, up to its ceiling. */
   pending?: number;
 }
 
-/** ClassStanding is how the requests of a key in one class stand under a limit. */
+/** ClassStanding is the state of a key's requests in one class under a limit. */
 export interface ClassStanding {
   class: string;
   allowed: boolean;
@@ -365,29 +365,29 @@ export interface ClassStanding {
   remaining?: number;
 }
 
-/** Standing is how a key stands under one limit. */
+/** Standing is the state of a key under one limit. */
 export interface Standing {
-  /** Policy is the policy that has the limit: another one if the policy names it in all or first. */
+  /** Policy is the policy that has the limit, which differs if the policy includes it with all or first. */
   policy: string;
   /** Combined is true if that policy is written with all or first. */
   combined?: boolean;
-  /** Target is what an override of the limit names, such as free/minute. It is omitted if that is the policy. */
+  /** Target is the name of the limit in overrides, such as free/minute. It is omitted if that is the policy. */
   target?: string;
   limit: string;
   /** Rule names the override that set this limit. It is omitted if none did. */
   rule?: string;
-  /** From is where the rule is from: file or change. Change is that change. */
+  /** From is the origin of the rule: file or change. Change is that change. */
   from: string;
   change?: Change;
   shadow: boolean;
-  /** Decides is true for the limit that the answer depends on. */
+  /** Decides is true for the limit that determines the answer. */
   decides: boolean;
   allowed: boolean;
   /** Class is the class that the limit is lowered for. It is omitted if the policy has none. */
   class?: string;
   /** Classes are the classes that a request of the key can have, in order. They are omitted if the policy has none. */
   classes?: ClassStanding[];
-  /** Unit is what a unit is, such as tokens, if the policy says so. */
+  /** Unit is the name of the unit, such as tokens, if the policy has one. */
   unit?: string;
   /** Capacity and Remaining are units. They are omitted if nothing limits. */
   capacity?: number;
@@ -396,45 +396,45 @@ export interface Standing {
   retry_after_ms?: number;
   reset_after_ms: number;
   frees_at?: string;
-  /** State is true if the store has something of the key: without that the limit is untouched. */
+  /** State is true if the store has state for the key. Without state the limit is full. */
   state: boolean;
   mode?: string;
-  /** Error says why the standing is not known. */
+  /** Error is the reason why the standing is not known. */
   error?: string;
 }
 
 /** TopKey is a key with its count. */
 export interface TopKey extends KeyFields {
   policy: string;
-  /** KeyHash tells long keys with the same beginning apart: see [KeyHash]. It is omitted for short keys. */
+  /** KeyHash distinguishes long keys with the same beginning: see [KeyHash]. It is omitted for short keys. */
   key_hash?: string;
   /** Count is an estimate: the key was counted at least Least and at most Most times. */
   count: number;
   least: number;
   most: number;
-  /** Rate is Count for each second of the span. */
+  /** Rate is Count per second of the span. */
   per_second: number;
 }
 
 /** TopKeys are the keys with the highest counts. */
 export interface TopKeys {
-  /** By is what is counted, such as requests. */
+  /** By is the kind of counted events, such as requests. */
   by: string;
-  /** Span is the time that was counted, in seconds. */
+  /** Span is the time covered by the counts, in seconds. */
   span_seconds: number;
   /** Sampled is true if only a share of the events was counted. */
   sampled: boolean;
   keys: TopKey[];
 }
 
-/** LimitedKey is a key that was refused in the last minute, with its standing. */
+/** LimitedKey is a key that was denied in the last minute, with its standing. */
 export interface LimitedKey {
   refusals: TopKey;
-  /** Explanation is omitted where the key is of no policy. */
+  /** Explanation is omitted if the key belongs to no policy. */
   explanation?: Explanation;
 }
 
-/** LimitedKeys are the keys that were refused most. */
+/** LimitedKeys are the keys with the most denials. */
 export interface LimitedKeys {
   span_seconds: number;
   sampled: boolean;
@@ -451,7 +451,7 @@ export interface Decided {
   outcome: Outcome;
   mode?: string;
   cost: number;
-  /** Limit and Remaining are those of the binding limit. */
+  /** Limit and Remaining are the binding limit's. */
   limit: number;
   remaining: number;
   /** RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never pass. */
@@ -461,7 +461,7 @@ export interface Decided {
   counts: number;
 }
 
-/** Timeline is the last decisions on the requests of a key, the latest first. */
+/** Timeline is the last decisions on the requests of a key, latest first. */
 export interface Timeline {
   decisions: Decided[];
 }

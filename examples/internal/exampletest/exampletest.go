@@ -1,4 +1,4 @@
-// Package exampletest checks what a program prints in memory and on Redis.
+// Package exampletest checks the output of a program in memory and on Redis.
 package exampletest
 
 import (
@@ -11,11 +11,10 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// Run is what a program does with the store at a URL.
+// Run is the program's function for a store at a URL.
 type Run func(ctx context.Context, w io.Writer, url string) error
 
-// Prints runs the program in memory, and twice on one Redis server. Each run must print
-// the same.
+// Prints runs the program in memory, and twice on one Redis server. Each run must print the same.
 func Prints(t *testing.T, run Run, want string) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
@@ -27,7 +26,7 @@ func Prints(t *testing.T, run Run, want string) {
 	})
 }
 
-// patient returns a URL with a deadline of calls that a busy machine keeps.
+// patient returns a URL with a call deadline that even a busy machine can meet.
 func patient(url string) string {
 	if url == open.Memory {
 		return url
@@ -35,8 +34,8 @@ func patient(url string) string {
 	return url + "?deadline=10s"
 }
 
-// PrintsOn runs the program twice on the store at a URL. The second run shows that the
-// program does not depend on what the first has left there.
+// PrintsOn runs the program twice on the store at a URL. The second run shows that the program does not depend on the
+// state left by the first.
 func PrintsOn(t *testing.T, run Run, url, want string) {
 	t.Helper()
 	for _, which := range []string{"first", "second"} {

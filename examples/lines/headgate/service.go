@@ -1,5 +1,4 @@
-// Package service limits each address and each user, with Headgate. The package beside it
-// does the same with ulule/limiter.
+// Package service limits each address and each user, with Headgate. Package ulule does the same with ulule/limiter.
 package service
 
 import (

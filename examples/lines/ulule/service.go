@@ -1,5 +1,5 @@
-// Package service limits each address and each user, with ulule/limiter. The package
-// beside it does the same with Headgate.
+// Package service limits each address and each user, with ulule/limiter. Package headgate does the same with
+// Headgate.
 package service
 
 import (

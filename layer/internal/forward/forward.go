@@ -1,5 +1,5 @@
-// Package forward sends a part of a call to the store behind. A layer answers some
-// operations of a call itself, and forwards the rest in one call.
+// Package forward sends part of a call to the wrapped store. A layer answers some operations of a call itself, and
+// forwards the rest in one call.
 package forward
 
 import (
@@ -8,32 +8,31 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Rest is the operations of a call that go to the store behind. It is reused: Clear
-// empties it.
+// Rest is the operations of a call that go to the wrapped store. It is reused: Clear empties it.
 type Rest struct {
-	// From is their places in the call.
+	// From has their indexes in the call.
 	From    []int
 	instead []instead
 	ops     []engine.Op
 	results []engine.Result
 }
 
-// instead is the operation that is forwarded in the place of another.
+// instead is an operation that is forwarded in place of another.
 type instead struct {
 	n  int
 	op engine.Op
 }
 
-// Add adds the operation at a place of the call.
+// Add adds the operation at an index of the call.
 func (r *Rest) Add(i int) { r.From = append(r.From, i) }
 
-// Instead forwards op in the place of the operation that was added last.
+// Instead forwards op in place of the operation added last.
 func (r *Rest) Instead(op engine.Op) {
 	r.instead = append(r.instead, instead{len(r.From) - 1, op})
 }
 
-// Do forwards the operations and puts the results into their places. If they are the
-// whole call, unchanged, it passes the call on as it is.
+// Do forwards the operations and stores the results at their indexes. If they are the whole call, unchanged, it
+// forwards the call itself.
 func (r *Rest) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Result) {
 	if len(r.From) == len(ops) && len(r.instead) == 0 {
 		store.Do(ctx, ops, results)

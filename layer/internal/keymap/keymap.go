@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Shards is how many shards a map has.
+// Shards is the number of shards of a map.
 const Shards = 64
 
 // Map maps names of type K to values, in shards by key. New makes one.
@@ -16,17 +16,16 @@ type Map[K comparable, V any] struct {
 	shards [Shards]Shard[K, V]
 }
 
-// Shard is a part of a map. Its fields are used under its lock.
+// Shard is a part of a map. Its lock guards the fields.
 type Shard[K comparable, V any] struct {
 	sync.Mutex
 	Known map[K]V
-	// Version is for changes that concern the whole shard: the code that makes such a
-	// change increments it.
+	// Version is for changes that affect the whole shard: code that makes such a change increments it.
 	Version uint64
 	room    int
 }
 
-// New returns a map with room for this many names, at least [Shards].
+// New returns a map with room for most names, at least [Shards].
 func New[K comparable, V any](most int) *Map[K, V] {
 	t := &Map[K, V]{seed: maphash.MakeSeed()}
 	for i := range t.shards {
@@ -51,11 +50,11 @@ func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 	}
 }
 
-// looks is how many entries are examined to find some that are over.
+// looks is the number of entries examined to find finished ones.
 const looks = 8
 
-// HasRoom reports whether there is room for one more name. In a full shard it first drops
-// some entries that are over. Iteration over a Go map begins at a random entry.
+// HasRoom reports whether there is room for one more name. In a full shard it first drops some entries for which over
+// is true. Iteration over a Go map starts at a random entry.
 func (h *Shard[K, V]) HasRoom(over func(V) bool) bool {
 	if len(h.Known) < h.room {
 		return true

@@ -1,13 +1,13 @@
-// Package glob matches texts with patterns in which * stands for any bytes, and finds the
-// pattern of a text among many.
+// Package glob matches text against patterns in which * matches any bytes, and finds the best of many patterns for a
+// text.
 package glob
 
 import "strings"
 
-// Pattern is a text in which each * stands for any bytes, also for none.
+// Pattern is a text in which each * matches any number of bytes, including none.
 type Pattern struct {
 	text  string
-	parts []string // the texts between the stars; one part if there is no star
+	parts []string // the texts between the stars; a single part if there is no star
 }
 
 // New returns the pattern of a text.
@@ -16,11 +16,10 @@ func New(text string) Pattern { return Pattern{text: text, parts: strings.Split(
 // String returns the pattern as written.
 func (p *Pattern) String() string { return p.text }
 
-// Exact reports whether the pattern has no star, so that it matches one text.
+// Exact reports whether the pattern has no star and so matches exactly one text.
 func (p *Pattern) Exact() bool { return len(p.parts) == 1 }
 
-// Match reports whether the text consists of the parts in order, with any bytes between
-// them.
+// Match reports whether the text consists of the parts in order, with any bytes between them.
 func (p *Pattern) Match(text string) bool {
 	if p.Exact() {
 		return text == p.text
@@ -40,8 +39,7 @@ func (p *Pattern) Match(text string) bool {
 	return true
 }
 
-// ends returns the texts before the first star and after the last. Without a star the
-// whole text is before it.
+// ends returns the texts before the first star and after the last one. Without a star, first is the whole text.
 func (p *Pattern) ends() (first, last string) {
 	if p.Exact() {
 		return p.text, ""
@@ -49,7 +47,7 @@ func (p *Pattern) ends() (first, last string) {
 	return p.parts[0], p.parts[len(p.parts)-1]
 }
 
-// middle returns the longest text between two stars, "" if there is none.
+// middle returns the longest text between two stars, or "".
 func (p *Pattern) middle() (longest string) {
 	for i := 1; i < len(p.parts)-1; i++ {
 		if len(p.parts[i]) > len(longest) {

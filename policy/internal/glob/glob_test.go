@@ -43,7 +43,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// linear tries one pattern after another: what a Set must equal.
+// linear tries each pattern in turn: the reference for a Set.
 func linear(patterns []string, text string) (found int) {
 	found = -1
 	for i, pattern := range patterns {
@@ -54,8 +54,8 @@ func linear(patterns []string, text string) (found int) {
 	return found
 }
 
-// TestSetEqualsLinearSearch compares the set with one pattern after another, on random
-// patterns and texts of few letters, so that many match.
+// TestSetEqualsLinearSearch compares the set with a linear search, on random patterns and texts of few letters, so
+// that many match.
 func TestSetEqualsLinearSearch(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(letters string, most int) string {
@@ -108,8 +108,7 @@ func TestSetOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkFind shows that ten thousand patterns cost as much as ten, wherever their
-// text stands.
+// BenchmarkFind shows that ten thousand patterns cost as much as ten, wherever their text is.
 func BenchmarkFind(b *testing.B) {
 	for _, form := range []string{"tenant-%06d-*", "*-tenant-%06d", "*tenant-%06d*", "tenant-*-%06d"} {
 		for _, patterns := range []int{10, 10_000} {

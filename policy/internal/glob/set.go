@@ -5,20 +5,18 @@ import (
 	"slices"
 )
 
-// Set finds the longest pattern that matches a text. Of two patterns of one length the
-// one that was added first wins. The zero value is an empty set. Once it was searched, it
-// must not change.
+// Set finds the longest pattern that matches a text. If two have the same length, the one added first wins. The zero
+// value is an empty set. A set must not change after its first search.
 //
-// A search does not try one pattern after another: the texts at the ends of a pattern and
-// the longest one inside are a key of a map, and a search looks up the parts of the text
-// that have their lengths. So its cost grows with the number of different lengths and not
-// with the number of patterns. Patterns with all three texts in common are tried in turn.
+// A search does not try each pattern. A map is keyed by the texts at both ends of a pattern and the longest text
+// inside, and a search looks up the parts of the text that have those lengths. So the cost grows with the number of
+// different lengths, not with the number of patterns. Patterns with all three texts in common are tried in turn.
 type Set[T any] struct {
-	entries []entry[T] // in the order in which they were added
+	entries []entry[T] // in the order of Add
 	known   map[string]bool
 	shapes  []shape
 	shaped  map[shape]bool
-	ranks   map[anchor][]int // entries, the longest first
+	ranks   map[anchor][]int // entries by anchor, longest pattern first
 }
 
 type entry[T any] struct {
@@ -26,13 +24,13 @@ type entry[T any] struct {
 	value   T
 }
 
-// anchor is what a search looks up: the ends of a pattern and the longest text inside.
+// anchor is the lookup key: the ends of a pattern and the longest text inside.
 type anchor struct{ first, middle, last string }
 
-// shape is the lengths of an anchor.
+// shape has the lengths of an anchor.
 type shape struct{ first, middle, last int }
 
-// Add adds a pattern. It returns false if the set has it already.
+// Add adds a pattern. It returns false if the set already has it.
 func (s *Set[T]) Add(text string, value T) bool {
 	if s.known == nil {
 		s.known, s.shaped, s.ranks = map[string]bool{}, map[shape]bool{}, map[anchor][]int{}
@@ -99,8 +97,7 @@ func (s *Set[T]) Find(text string) (value T, ok bool) {
 	return s.entries[best].value, true
 }
 
-// better returns the first entry of a list that matches if it takes precedence over the
-// best one so far.
+// better returns the first matching entry of a list if it takes precedence over the best one so far.
 func (s *Set[T]) better(best int, list []int, text string) int {
 	for _, i := range list {
 		if best >= 0 && s.compare(i, best) > 0 {

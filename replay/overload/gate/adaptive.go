@@ -2,19 +2,19 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Controller moves a limit of attempts in flight.
+// Controller adjusts a limit of attempts in flight.
 type Controller interface {
 	Limit() float64
 	// Observe is called at the end of each admitted attempt.
 	Observe(now int64, s model.Sample)
 }
 
-// Adaptive admits while fewer attempts than the controller's limit are in flight.
+// Adaptive admits an attempt while fewer attempts than the controller's limit are in flight.
 type Adaptive struct {
 	Controller
 }
 
-// NewAdaptive returns a gate with the limit of the controller.
+// NewAdaptive returns a gate that uses the controller's limit.
 func NewAdaptive(c Controller) *Adaptive {
 	return &Adaptive{Controller: c}
 }
@@ -24,5 +24,5 @@ func (a *Adaptive) Allow(_ int64, attempt model.Attempt) (bool, int64) {
 	return attempt.Inflight <= int(a.Limit()), 0
 }
 
-// Done shows the sample to the controller.
+// Done passes the sample to the controller.
 func (a *Adaptive) Done(now int64, s model.Sample) { a.Observe(now, s) }

@@ -2,14 +2,14 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// AIMD is the AIMDLimit of Netflix/concurrency-limits: one more after each sample that shows the limit at least half
-// used, a tenth less after a sample above a latency bound or a failed one.
+// AIMD is the AIMDLimit of Netflix/concurrency-limits. A sample that shows at least half of the limit in use raises
+// the limit by one; a failed sample, or one above the latency bound, cuts it by a tenth.
 // https://github.com/Netflix/concurrency-limits
 //
-// Known fault: it oscillates for ever, camunda/camunda#8298.
+// Known fault: it oscillates forever, camunda/camunda#8298.
 type AIMD struct {
 	limit, Min, Max float64
-	// Backoff multiplies the limit, Timeout is the latency bound in µs.
+	// Backoff multiplies the limit; Timeout is the latency bound in µs.
 	Backoff float64
 	Timeout int64
 }
@@ -22,7 +22,7 @@ func NewAIMD(timeout int64) *AIMD {
 // Limit returns the limit.
 func (a *AIMD) Limit() float64 { return a.limit }
 
-// Observe moves the limit.
+// Observe adjusts the limit.
 func (a *AIMD) Observe(_ int64, s model.Sample) {
 	switch {
 	case s.Failed || s.RTT > a.Timeout:

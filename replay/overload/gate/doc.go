@@ -1,14 +1,14 @@
-// Package gate has gates for package model: Headgate's own steps, and limiters of others, written anew from
-// their documentation and from a reading of their sources. Each of those has its source and its known fault in its comment.
+// Package gate implements gates for package model: Headgate's own steps, and other projects' limiters, rewritten from
+// their documentation and from reading their source. Comments name the source and the known fault of each.
 //
-// Time is an argument in µs. No gate reads a clock.
+// Time is passed as an argument in µs. No gate reads a clock.
 //
 //	fixed.go       Headgate's concurrency limit with a fixed number
 //	fleet.go       several gates in front of one server
-//	bucket.go      Headgate's token bucket, alone and with a limit of each tenant
+//	bucket.go    Headgate's token bucket, alone or with a limit per tenant
 //	headgate.go    package adaptive
-//	adaptive.go    a limit that a controller moves; window.go windows of samples
+//	adaptive.go  a limit that a controller adjusts; window.go windows of samples
 //	aimd.go, vegas.go, gradient2.go, failsafe.go
 //	ring.go        counts over a sliding window; statistics.go correlations
-//	sentinel.go, gozero.go  gates by CPU or load, with the product of rate and minimum latency
+//	sentinel.go, gozero.go  gates by CPU or load, using rate × minimum latency
 package gate

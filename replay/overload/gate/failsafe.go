@@ -7,20 +7,20 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Failsafe has the shape of failsafe-go's adaptive limiter: the queue estimate of Vegas on the p90 of windows, with a
-// smoothed baseline, and guards that compare how in-flight attempts, throughput and latency move together. Its
-// prioritized queue of callers is left out: a full limit refuses.
+// Failsafe is modelled on failsafe-go's adaptive limiter: it applies the queue estimate of Vegas to the p90 of
+// windows, with a smoothed baseline, and with guards that compare how in-flight attempts, throughput and latency move
+// together. The original's prioritized queue of callers is left out: at a full limit it refuses.
 // https://failsafe-go.dev/adaptive-limiter/
 //
-// Known fault: in a long incident the baseline becomes the sick latency (failsafe-go/failsafe-go#127).
+// Known fault: in a long incident the baseline adapts to the degraded latency (failsafe-go/failsafe-go#127).
 type Failsafe struct {
 	limit, Min, Max float64
-	// full means that no permit was left when the window ended.
+	// full means that no permit was left at the end of the window.
 	full         bool
 	window       window
 	medians      []float64
 	recent, base average
-	// span is the least length of the window in µs.
+	// span is the minimum length of the window in µs.
 	span int64
 
 	inflights, throughputs, rtts []float64
@@ -42,7 +42,8 @@ func NewFailsafe() *Failsafe {
 // Limit returns the limit.
 func (f *Failsafe) Limit() float64 { return f.limit }
 
-// Observe moves the limit at the end of a window of 50 samples and max(1 s, twice the fastest attempt of the window before).
+// Observe adjusts the limit at the end of a window of 50 samples and max(1 s, twice the fastest attempt of the
+// previous window).
 func (f *Failsafe) Observe(now int64, s model.Sample) {
 	f.window.add(now, s)
 	if !f.window.full(now, f.span, minSamples) {
@@ -61,7 +62,7 @@ func (f *Failsafe) Observe(now int64, s model.Sample) {
 	step := max(1, math.Log10(f.limit))
 	f.full = s.Left+1 >= int(f.limit)
 	next := f.limit + step*f.direction(math.Ceil(f.limit*(1-base/recent)), step)
-	// A limit far above the use comes down again.
+	// A limit far above what is used is lowered again.
 	if next > 5*inflight {
 		next = f.limit - step
 	}
@@ -69,7 +70,7 @@ func (f *Failsafe) Observe(now int64, s model.Sample) {
 	f.window.clear(now)
 }
 
-// direction returns -1, 0 or 1. The first condition that holds counts.
+// direction returns -1, 0 or 1. The first condition that holds decides.
 func (f *Failsafe) direction(queue, step float64) float64 {
 	throughput := correlation(f.inflights, f.throughputs)
 	rtt := correlation(f.inflights, f.rtts)
@@ -86,7 +87,7 @@ func (f *Failsafe) direction(queue, step float64) float64 {
 	}
 }
 
-// pushed adds a value to a list of at most n.
+// pushed appends a value to a list of at most n.
 func pushed(list []float64, v float64, n int) []float64 {
 	if len(list) == n {
 		copy(list, list[1:])

@@ -17,10 +17,10 @@ func (None) Allow(int64, model.Attempt) (bool, int64) { return true, 0 }
 // Done does nothing.
 func (None) Done(int64, model.Sample) {}
 
-// Limit returns 0: there is none.
+// Limit returns 0, because there is no limit.
 func (None) Limit() float64 { return 0 }
 
-// lease is longer than any attempt is in flight, in seconds: permits end by their release.
+// lease is longer than any attempt is in flight, in seconds, so that permits never expire.
 const lease = 24 * 3600
 
 // Fixed is Headgate's concurrency limit.
@@ -40,7 +40,7 @@ func NewFixed(n int64) (*Fixed, error) {
 	return f, nil
 }
 
-// holder returns the id of a slot.
+// holder returns the id for a slot.
 func (f *Fixed) holder(slot int32) string {
 	for int(slot) >= len(f.holders) {
 		f.holders = append(f.holders, strconv.Itoa(len(f.holders)))
@@ -48,7 +48,7 @@ func (f *Fixed) holder(slot int32) string {
 	return f.holders[slot]
 }
 
-// Allow acquires a permit. The wait for a permit is unknown, because it ends with another request.
+// Allow acquires a permit. The wait for a permit is unknown, because it depends on other requests.
 func (f *Fixed) Allow(now int64, a model.Attempt) (bool, int64) {
 	return algo.Acquire(f.step[:], instant(now), f.holder(a.Slot)), 0
 }
@@ -61,7 +61,7 @@ func (f *Fixed) Done(now int64, s model.Sample) {
 // Limit returns the number of permits.
 func (f *Fixed) Limit() float64 { return float64(f.step[0].Limit.Count) }
 
-// epoch is the instant of virtual time 0, in µs since 1970.
+// epoch is virtual time 0, in µs since 1970.
 const epoch = 1_767_225_600_000_000
 
 func instant(now int64) algo.Instant { return algo.Instant{Now: epoch + now, Wall: epoch + now} }

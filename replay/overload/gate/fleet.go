@@ -2,21 +2,21 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Fleet is several gates in front of one server, each of which sees the attempts of its own tenants only, like a limiter
-// in each of several proxies.
+// Fleet is several gates in front of one server, each of which sees only the attempts of its own tenants, like
+// limiters in several proxies.
 type Fleet struct {
 	gates    []model.Gate
 	inflight []int
-	// entered has the attempts in flight at the same gate when an attempt was admitted, by slot.
+	// entered records by slot how many attempts were in flight at the gate when the attempt was admitted.
 	entered []int
 }
 
-// NewFleet returns a gate that sends tenant i to gates[i modulo their number].
+// NewFleet returns a gate that sends tenant i to gates[i % len(gates)].
 func NewFleet(gates []model.Gate) *Fleet {
 	return &Fleet{gates: gates, inflight: make([]int, len(gates))}
 }
 
-// Allow asks the tenant's gate.
+// Allow calls the tenant's gate.
 func (f *Fleet) Allow(now int64, a model.Attempt) (bool, int64) {
 	i := a.Tenant % len(f.gates)
 	a.Inflight = f.inflight[i] + 1
@@ -31,7 +31,7 @@ func (f *Fleet) Allow(now int64, a model.Attempt) (bool, int64) {
 	return allowed, wait
 }
 
-// Done shows the sample to the tenant's gate.
+// Done passes the sample to the tenant's gate.
 func (f *Fleet) Done(now int64, s model.Sample) {
 	i := s.Tenant % len(f.gates)
 	f.inflight[i]--
@@ -39,7 +39,7 @@ func (f *Fleet) Done(now int64, s model.Sample) {
 	f.gates[i].Done(now, s)
 }
 
-// Tick shows the load to all gates.
+// Tick passes the load to all gates.
 func (f *Fleet) Tick(now int64, l model.Load) {
 	for _, g := range f.gates {
 		if w, ok := g.(model.Watcher); ok {

@@ -13,7 +13,7 @@ const (
 	second = 1_000_000
 )
 
-// traffic sends attempts at random to a gate, each of which lasts as long as rtt says, and returns the most in flight.
+// traffic sends random attempts to a gate, with durations from rtt, and returns the maximum in flight.
 func traffic(g model.Gate, attempts int, rtt func(i int) int64) (most int) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var open []model.Sample
@@ -40,7 +40,7 @@ func traffic(g model.Gate, attempts int, rtt func(i int) int64) (most int) {
 	return most
 }
 
-// TestFixedBoundsAttempts: Headgate's permits are never more than the limit, and all of them are used.
+// TestFixedBoundsAttempts checks that Headgate's permits never exceed the limit, and that all of them are used.
 func TestFixedBoundsAttempts(t *testing.T) {
 	for _, n := range []int64{1, 7, 40} {
 		g, err := NewFixed(n)
@@ -69,7 +69,7 @@ func TestFixedBoundsAttempts(t *testing.T) {
 	}
 }
 
-// TestBucketKeepsItsPromise: the burst at once, then the rate; a denied attempt passes exactly after its wait.
+// TestBucketKeepsItsPromise checks the burst at once, then the rate; a denied attempt passes exactly after its wait.
 func TestBucketKeepsItsPromise(t *testing.T) {
 	b, err := NewBucket("100/s burst 20", "", 1)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestBucketKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// TestTenantsAreChargedTogether: a tenant above its own limit takes nothing from the pool.
+// TestTenantsAreChargedTogether checks that a tenant above its own limit takes nothing from the pool.
 func TestTenantsAreChargedTogether(t *testing.T) {
 	b, err := NewBucket("100/s burst 20", "1/s burst 5", 2)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestTenantsAreChargedTogether(t *testing.T) {
 	}
 }
 
-// TestControllersStayInBounds: limits are numbers between their bounds, at random latencies.
+// TestControllersStayInBounds checks that limits are numbers within their bounds, for random latencies.
 func TestControllersStayInBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	for name, c := range map[string]Controller{"AIMD": NewAIMD(500 * ms), "Vegas": NewVegas(1), "Gradient2": NewGradient2(), "failsafe-go": NewFailsafe()} {
@@ -138,7 +138,7 @@ func TestControllersStayInBounds(t *testing.T) {
 	}
 }
 
-// TestAdaptiveAdmitsUpToTheLimit: the limit is that of the moment.
+// TestAdaptiveAdmitsUpToTheLimit checks that the gate uses the current limit.
 func TestAdaptiveAdmitsUpToTheLimit(t *testing.T) {
 	g := NewAdaptive(&AIMD{limit: 3})
 	for inflight, want := range []bool{1: true, 2: true, 3: true, 4: false} {
@@ -148,7 +148,7 @@ func TestAdaptiveAdmitsUpToTheLimit(t *testing.T) {
 	}
 }
 
-// TestFleetSeparatesGates: each gate of a fleet counts its own attempts.
+// TestFleetSeparatesGates checks that each gate of a fleet counts its own attempts.
 func TestFleetSeparatesGates(t *testing.T) {
 	f := NewFleet([]model.Gate{NewAdaptive(&AIMD{limit: 2, Min: 1, Max: 9}), NewAdaptive(&AIMD{limit: 5, Min: 1, Max: 9})})
 	passed := [2]int{}

@@ -2,18 +2,19 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// GoZero is the adaptive load shedder of zeromicro/go-zero: while the smoothed CPU use is at least 90 %, or within a
-// second of a refusal, it refuses if the attempts in flight and their mean exceed the product of the highest rate and
-// the lowest mean latency of 5 s, scaled down to a tenth as the CPU use nears 100 %.
+// GoZero is the adaptive load shedder of zeromicro/go-zero. While the smoothed CPU use is at least 90 %, or within a
+// second of a refusal, it refuses if both the number in flight and its mean exceed highest rate × lowest mean latency
+// over 5 s, scaled down to a tenth as the CPU use nears 100 %.
 // https://go-zero.dev/docs/components/resilience/load-shedding
 //
-// Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed; at full CPU the factor cuts far
-// into the capacity of the server (compare zeromicro/go-zero#4265: refusals while CPUs are left).
+// Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed; at full CPU the factor cuts
+// far into the capacity of the server (compare zeromicro/go-zero#4265: it refuses while CPUs are idle).
 type GoZero struct {
 	cpu    float64
 	flying float64
 	passed ring
-	// dropped means that an attempt was refused since the CPU was last cool, busy is when it was last busy.
+	// dropped means that an attempt was refused since the CPU was last below the threshold; busy is when it was last
+	// above.
 	dropped bool
 	busy    int64
 	now     int64
@@ -30,10 +31,10 @@ const (
 // NewGoZero returns a shedder with its defaults.
 func NewGoZero() *GoZero { return &GoZero{passed: newRing(shedPart, parts)} }
 
-// Tick smooths the CPU use of the own process group.
+// Tick smooths the CPU use of the server's process group.
 func (g *GoZero) Tick(_ int64, l model.Load) { g.cpu = 0.95*g.cpu + 0.05*l.Own }
 
-// bound returns how many attempts may be in flight while it sheds.
+// bound returns how many attempts may be in flight while it sheds load.
 func (g *GoZero) bound(now int64) float64 {
 	most, least := 1.0, 1e6
 	g.passed.each(now, false, func(b *bucket) {
@@ -43,12 +44,12 @@ func (g *GoZero) bound(now int64) float64 {
 	return max(1, most*1e6/shedPart*least/1e6) * factor
 }
 
-// sheds reports whether the CPU is busy or was so a moment ago.
+// sheds reports whether the CPU is busy or was until a moment ago.
 func (g *GoZero) sheds(now int64) bool {
 	return g.cpu >= shedCPU || g.dropped && now-g.busy < coolOff
 }
 
-// Limit returns the bound while it sheds, and otherwise 0 for none.
+// Limit returns the bound while it sheds load, and otherwise 0 for no limit.
 func (g *GoZero) Limit() float64 {
 	if !g.sheds(g.now) {
 		return 0

@@ -2,11 +2,11 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Gradient2 is the Gradient2Limit of Netflix/concurrency-limits, in windows of a second: the limit is multiplied by the
-// ratio of a long-term mean latency to the current one, 0.5 to 1 with a tolerance of 1.5, plus room for a queue of 4.
+// Gradient2 is the Gradient2Limit of Netflix/concurrency-limits, in windows of one second. It multiplies the limit by
+// the ratio of a long-term mean latency to the current one, 0.5 to 1 with a tolerance of 1.5, and adds 4 for a queue.
 //
-// Known faults: under a modest overload the ratio stays near 1 and the added queue makes the limit grow for ever
-// (failsafe-go/failsafe-go#134); when all calls time out the latency is flat, so the limit climbs
+// Known faults: under a mild overload the ratio stays near 1 and the added queue makes the limit grow forever
+// (failsafe-go/failsafe-go#134); when all calls time out the latency is constant, so the limit climbs
 // (Netflix/concurrency-limits#137).
 type Gradient2 struct {
 	limit, Min, Max float64
@@ -22,7 +22,7 @@ func NewGradient2() *Gradient2 {
 // Limit returns the limit.
 func (g *Gradient2) Limit() float64 { return g.limit }
 
-// Observe moves the limit at the end of a window.
+// Observe adjusts the limit at the end of a window.
 func (g *Gradient2) Observe(now int64, s model.Sample) {
 	const tolerance, queue, smoothing = 1.5, 4, 0.2
 	g.window.add(now, s)
@@ -32,7 +32,7 @@ func (g *Gradient2) Observe(now int64, s model.Sample) {
 	short, inflight := g.window.mean(), g.window.inflight
 	g.window.clear(now)
 	long := g.long.add(short)
-	// A long-term mean far above the current latency is left over from an incident, and decays faster.
+	// A long-term mean far above the current latency is a remnant of an incident, so it decays faster.
 	if long > 2*short {
 		g.long.value *= 0.95
 	}

@@ -14,12 +14,12 @@ func NewHeadgate(c adaptive.Config) (Headgate, error) {
 	return Headgate{controller}, err
 }
 
-// Allow decides an attempt, which Inflight counts.
+// Allow decides an attempt, based on Inflight.
 func (h Headgate) Allow(now int64, a model.Attempt) (bool, int64) {
 	return h.Controller.Allow(now, int64(a.Inflight)-1), 0
 }
 
-// Done shows the sample to the controller.
+// Done passes the sample to the controller.
 func (h Headgate) Done(now int64, s model.Sample) { h.Controller.Done(now, s.RTT, s.Failed) }
 
 // Limit returns the limit.

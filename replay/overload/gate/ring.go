@@ -2,7 +2,7 @@ package gate
 
 import "math"
 
-// bucket counts the attempts that ended within one part of a window.
+// bucket counts the attempts that ended in one part of a window.
 type bucket struct {
 	index  int64
 	passed int64
@@ -10,7 +10,7 @@ type bucket struct {
 	least  float64
 }
 
-// ring counts the attempts that ended in the last parts of a window, each part µs long.
+// ring counts the attempts that ended in the last parts of a window, each of which is part µs long.
 type ring struct {
 	part    int64
 	buckets []bucket
@@ -29,7 +29,7 @@ func (r *ring) add(now, rtt int64) {
 	b.least = min(b.least, float64(rtt))
 }
 
-// each calls f with the parts of the window that have counts. The current part takes part if current is set.
+// each calls f with the parts of the window that have counts. It includes the current part only if current is set.
 func (r *ring) each(now int64, current bool, f func(*bucket)) {
 	index := now / r.part
 	for i := range r.buckets {

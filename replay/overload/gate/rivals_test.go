@@ -54,8 +54,8 @@ func TestVegasMoves(t *testing.T) {
 	}
 }
 
-// TestVegasTakesTheQueueIntoTheMinimum is Netflix/concurrency-limits#165: after at most 30·limit samples of a standing
-// queue the minimum is the latency with that queue.
+// TestVegasTakesTheQueueIntoTheMinimum reproduces Netflix/concurrency-limits#165: after at most 30·limit samples with
+// a permanent queue, the minimum is the latency including that queue.
 func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
 	v := NewVegas(1)
 	v.Observe(0, sample(100*ms, 20))
@@ -94,8 +94,8 @@ func TestGradient2Moves(t *testing.T) {
 	}
 }
 
-// TestGradient2FollowsStableTimeouts is Netflix/concurrency-limits#137: when every attempt times out the latency is flat,
-// so the limit reaches its maximum.
+// TestGradient2FollowsStableTimeouts reproduces Netflix/concurrency-limits#137: when every attempt times out the
+// latency is constant, so the limit reaches its maximum.
 func TestGradient2FollowsStableTimeouts(t *testing.T) {
 	g := NewGradient2()
 	for i := range int64(10_000) {
@@ -106,8 +106,8 @@ func TestGradient2FollowsStableTimeouts(t *testing.T) {
 	}
 }
 
-// TestFailsafeBaselineBecomesTheSickLatency is failsafe-go/failsafe-go#127: within a minute of an incident the baseline is
-// that of the incident.
+// TestFailsafeBaselineBecomesTheSickLatency reproduces failsafe-go/failsafe-go#127: within a minute of an incident
+// the baseline is that of the incident.
 func TestFailsafeBaselineBecomesTheSickLatency(t *testing.T) {
 	f := NewFailsafe()
 	now := int64(1)
@@ -131,7 +131,7 @@ func TestFailsafeBaselineBecomesTheSickLatency(t *testing.T) {
 	}
 }
 
-// TestFailsafeDirections: the first condition that holds counts.
+// TestFailsafeDirections checks that the first condition that holds decides.
 func TestFailsafeDirections(t *testing.T) {
 	up := []float64{1, 2, 3, 4, 5}
 	down := []float64{5, 4, 3, 2, 1}

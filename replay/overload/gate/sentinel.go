@@ -2,15 +2,16 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Sentinel is the system rule of alibaba/Sentinel: while the load average is above a bound, it refuses if more attempts
-// are in flight than the product of the highest rate and the lowest latency of the last second; while the CPU use is
-// above a bound, it refuses everything.
+// Sentinel is the system rule of alibaba/Sentinel. While the load average is above a bound, it refuses if more
+// attempts are in flight than highest rate × lowest latency of the last second. While the CPU use is above a bound,
+// it refuses everything.
 // https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
 //
-// Known faults: under load the lowest latency of a second contains the queue, so the product holds the queue where it
-// is (the minimum latches); the CPU use is the larger one of process and host, so a neighbour trips it.
+// Known faults: under load the lowest latency of a second includes the queue, so the product keeps the queue at its
+// length (the minimum latches); the CPU use is the maximum of process and host, so other processes on the host can
+// trip it.
 type Sentinel struct {
-	// MaxLoad bounds the load average, MaxCPU the CPU use, 0 to 1; 0 is no bound.
+	// MaxLoad is the bound of the load average and MaxCPU that of the CPU use, 0 to 1; 0 means no bound.
 	MaxLoad, MaxCPU float64
 
 	load1, cpu float64
@@ -23,7 +24,8 @@ func NewSentinel(maxLoad, maxCPU float64) *Sentinel {
 	return &Sentinel{MaxLoad: maxLoad, MaxCPU: maxCPU, passed: newRing(500_000, 2)}
 }
 
-// loadEvery is how often Linux updates the load average, in µs; loadDecay is its weight for one minute, e^(−5/60).
+// loadEvery is how often Linux updates the load average, in µs. loadDecay is the weight of the previous one-minute
+// average, e^(−5/60).
 const (
 	loadEvery = 5_000_000
 	loadDecay = 0.92004
@@ -40,7 +42,7 @@ func (g *Sentinel) Tick(now int64, l model.Load) {
 	}
 }
 
-// Limit returns the product of rate and latency while the load is above its bound, and otherwise 0 for none.
+// Limit returns rate × latency while the load is above its bound, and otherwise 0 for no limit.
 func (g *Sentinel) Limit() float64 {
 	if g.MaxLoad == 0 || g.load1 <= g.MaxLoad {
 		return 0
@@ -48,7 +50,7 @@ func (g *Sentinel) Limit() float64 {
 	return g.capacity(g.next)
 }
 
-// capacity returns the highest rate times the lowest latency. Without an ended attempt the latency is 5 s.
+// capacity returns the highest rate times the lowest latency. If no attempt has ended, the latency is 5 s.
 func (g *Sentinel) capacity(now int64) float64 {
 	most, least := 0.0, 5e6
 	g.passed.each(now, true, func(b *bucket) {

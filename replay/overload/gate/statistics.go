@@ -10,7 +10,7 @@ func mean(x []float64) float64 {
 	return sum / float64(max(len(x), 1))
 }
 
-// variation returns the coefficient of variation: 0 without values.
+// variation returns the coefficient of variation, or 0 without values.
 func variation(x []float64) float64 {
 	m, sum := mean(x), 0.0
 	if m == 0 {
@@ -22,7 +22,7 @@ func variation(x []float64) float64 {
 	return math.Sqrt(sum/float64(len(x))) / m
 }
 
-// correlation returns Pearson's coefficient of two lists of one length: 0 if one of them is constant.
+// correlation returns Pearson's coefficient of two lists of equal length, or 0 if one of them is constant.
 func correlation(x, y []float64) float64 {
 	mx, my := mean(x), mean(y)
 	xy, xx, yy := 0.0, 0.0, 0.0

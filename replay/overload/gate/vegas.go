@@ -7,12 +7,13 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Vegas is the VegasLimit of Netflix/concurrency-limits, after TCP Vegas (Brakmo and Peterson 1995): the queue is
-// estimated as limit·(1 − minRTT/RTT), and kept between 3 and 6 times the decimal logarithm of the limit. After about
-// 30·limit samples the minimum is measured anew.
+// Vegas is the VegasLimit of Netflix/concurrency-limits, after TCP Vegas (Brakmo and Peterson 1995). It estimates the
+// queue as limit·(1 − minRTT/RTT), and keeps it between 3 and 6 times the decimal logarithm of the limit. After about
+// 30·limit samples it measures the minimum again.
 //
-// Known faults: a measurement while a queue stands takes the queue into the minimum, and the limit grows with it
-// (Netflix/concurrency-limits#165); one lucky sample lowers the minimum, and the limit falls below the workers (#37).
+// Known faults: if the minimum is measured while there is a queue, it includes the queue, and the limit grows with it
+// (Netflix/concurrency-limits#165); one lucky sample lowers the minimum, and the limit falls below the number of
+// workers (#37).
 type Vegas struct {
 	limit, Max float64
 	// base is the minimum RTT in µs.
@@ -29,13 +30,13 @@ func NewVegas(seed uint64) *Vegas {
 	return v
 }
 
-// draw draws when the minimum is measured again: between half and all of the interval.
+// draw sets when to measure the minimum again: after between half and all of the interval.
 func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
 
 // Limit returns the limit.
 func (v *Vegas) Limit() float64 { return v.limit }
 
-// Observe moves the limit.
+// Observe adjusts the limit.
 func (v *Vegas) Observe(_ int64, s model.Sample) {
 	rtt := float64(s.RTT)
 	v.probes++
@@ -56,7 +57,7 @@ func (v *Vegas) Observe(_ int64, s model.Sample) {
 	v.limit = min(max(v.limit, 1), v.Max)
 }
 
-// move returns the change for a queue.
+// move returns the change of the limit for an estimated queue.
 func (v *Vegas) move(queue, step float64) float64 {
 	alpha, beta := 3*step, 6*step
 	switch {

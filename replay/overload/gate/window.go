@@ -6,16 +6,16 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// window collects samples until a span of time and a number of samples are reached.
+// window collects samples until it covers a span of time and has a number of samples.
 type window struct {
 	opened int64
 	rtts   []float64
-	// inflight is the highest number of attempts in flight at the start of one of the samples.
+	// inflight is the maximum number of attempts in flight when one of the samples started.
 	inflight int
 	failed   bool
 }
 
-// maxWindow bounds the samples that are kept of a window.
+// maxWindow limits how many samples of a window are kept.
 const maxWindow = 4096
 
 func (w *window) add(now int64, s model.Sample) {
@@ -29,7 +29,7 @@ func (w *window) add(now int64, s model.Sample) {
 	w.failed = w.failed || s.Failed
 }
 
-// full reports whether the window is over.
+// full reports whether the window is complete.
 func (w *window) full(now, span int64, samples int) bool {
 	return now-w.opened >= span && len(w.rtts) >= samples
 }
@@ -42,7 +42,7 @@ func (w *window) mean() float64 {
 	return sum / float64(max(len(w.rtts), 1))
 }
 
-// quantile returns a quantile; it reorders the samples.
+// quantile returns a quantile. It reorders the samples.
 func (w *window) quantile(q float64) float64 {
 	if len(w.rtts) == 0 {
 		return 0
@@ -53,11 +53,11 @@ func (w *window) quantile(q float64) float64 {
 
 func (w *window) clear(now int64) { *w = window{opened: now, rtts: w.rtts[:0]} }
 
-// average is an exponentially weighted mean. Its first values are averaged evenly.
+// average is an exponentially weighted mean. The first values get equal weights.
 type average struct {
 	value float64
 	seen  int
-	// age is the number of values that it goes back over; warm is the number of values averaged evenly.
+	// age is the number of values that the mean spans; warm is the number of first values with equal weights.
 	age, warm int
 }
 

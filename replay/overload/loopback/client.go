@@ -19,7 +19,7 @@ func newClient() *http.Client {
 
 var errRate = errors.New("loopback: more requests a second than MaxRate")
 
-// send starts requests as a Poisson process, at instants that do not depend on the answers.
+// send starts requests as a Poisson process, independently of the answers.
 func (p *player) send(ctx context.Context, c *model.Config) error {
 	random := rand.New(rand.NewPCG(c.Seed, 2))
 	for at := 0.0; ; {
@@ -47,7 +47,7 @@ func (p *player) send(ctx context.Context, c *model.Config) error {
 	}
 }
 
-// begin starts one request, unless too many are under way.
+// begin starts one request, unless too many are in progress.
 func (p *player) begin(ctx context.Context) {
 	select {
 	case p.places <- struct{}{}:
@@ -70,7 +70,7 @@ func (p *player) begin(ctx context.Context) {
 	})
 }
 
-// get returns the status of an answer that was read to its end.
+// get returns the status of a response, after reading all of it.
 func (p *player) get(ctx context.Context) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *player) get(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = answer.Body.Close() }() // the answer was read to its end
+	defer func() { _ = answer.Body.Close() }() // the body was read to the end
 	_, err = io.Copy(io.Discard, answer.Body)
 	return answer.StatusCode, err
 }

@@ -31,7 +31,8 @@ func config(seconds int64, rate float64) model.Config {
 	}
 }
 
-// TestPlayCountsEveryCall: calls are good, refused or late, and a gate that refuses all lets none through.
+// TestPlayCountsEveryCall checks that calls are good, refused or late, and that a gate that refuses everything lets
+// none through.
 func TestPlayCountsEveryCall(t *testing.T) {
 	c := config(1, 200)
 	c.Length = second / 5
@@ -73,9 +74,9 @@ func TestPlayRefusesWhatItCannotPlay(t *testing.T) {
 	}
 }
 
-// TestGoodputAsSimulated: within 10 % of the simulated goodput, for a fixed limit under overload, for an adaptive one while a
-// dependency is slow, and for another one under bursts. Without a limit there is nothing to compare: the goodput of a
-// growing queue depends on the last percent of the capacity.
+// TestGoodputAsSimulated checks that the goodput is within 10 % of the simulated one: for a fixed limit under
+// overload, for an adaptive one while a dependency is slow, and for another one under bursts. Without a limit no
+// comparison is possible, because the goodput of a growing queue depends on the last percent of the capacity.
 func TestGoodputAsSimulated(t *testing.T) {
 	if !*real {
 		t.Skip("needs a quiet machine: make simulate-real")

@@ -11,29 +11,29 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// The bounds of a run in real time.
+// Limits of a run in real time.
 const (
 	MaxLength   = time.Minute
-	MaxRate     = 1000 // requests a second of all clients
+	MaxRate     = 1000 // requests per second of all clients
 	maxInflight = 2000
 )
 
-// Count sorts the calls by their end. The sum is the number of calls.
+// Count counts the calls by outcome. The sum is the number of calls.
 type Count struct {
-	// Good calls were answered within the deadline, Refused ones by the gate, Late ones not in time. Unsent calls were
-	// not sent, because too many were under way.
+	// Good calls were answered within the deadline, Refused ones were refused by the gate, and Late ones not answered
+	// in time. Unsent calls were not sent because too many were in progress.
 	Good, Refused, Late, Unsent int
 }
 
 // Sum returns the number of calls.
 func (c Count) Sum() int { return c.Good + c.Refused + c.Late + c.Unsent }
 
-// Goodput returns the part of the calls that were answered in time.
+// Goodput returns the share of the calls that were answered in time.
 func (c Count) Goodput() float64 { return float64(c.Good) / float64(max(c.Sum(), 1)) }
 
-// Play sends the requests of the configuration's first client, which is open and does not retry, and returns when the
-// last one has ended. Rate and slowdown follow their courses; the number of workers is that of the beginning. CPU,
-// contention, pauses and neighbours are not played.
+// Play sends the requests of the configuration's first client, which must be open and not retry, and returns when the
+// last one has ended. Rate and slowdown change as configured; the number of workers is the initial one. CPU,
+// contention, pauses and neighbours are ignored.
 func Play(ctx context.Context, c model.Config, g model.Gate) (Count, error) {
 	length := time.Duration(c.Length) * time.Microsecond
 	switch {
@@ -60,7 +60,7 @@ type player struct {
 	started  time.Time
 	deadline time.Duration
 	client   httpClient
-	places   chan struct{} // one for each request under way
+	places   chan struct{} // a semaphore for requests in progress
 	all      sync.WaitGroup
 
 	mu    sync.Mutex

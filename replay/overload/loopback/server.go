@@ -9,20 +9,20 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// server answers requests as the model's server does: a gate, a queue in order of arrival, and workers.
+// server answers requests like the server in the model: a gate, a FIFO queue, and workers.
 type server struct {
 	config  *model.Config
 	started time.Time
-	// workers has a place for each request that is served. Go gives places to senders in the order in which they came.
+	// workers is a semaphore for requests being served. Go unblocks senders in the order in which they came.
 	workers chan struct{}
 
 	mu       sync.Mutex
 	gate     model.Gate
 	random   *rand.Rand
 	inflight int
-	slots    []int32 // free ones
+	slots    []int32 // unused ones
 	used     int32
-	late     time.Duration // by how much sleeps were too long
+	late     time.Duration // by how much sleeps took too long
 }
 
 func newServer(c *model.Config, g model.Gate) *server {
@@ -34,7 +34,7 @@ func newServer(c *model.Config, g model.Gate) *server {
 
 func (s *server) now() int64 { return time.Since(s.started).Microseconds() }
 
-// ServeHTTP serves a request to its end, also if its client has given up.
+// ServeHTTP serves a request to the end, even if its client has given up.
 func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	a, start, ok := s.enter()
 	if !ok {
@@ -48,7 +48,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// enter asks the gate.
+// enter calls the gate.
 func (s *server) enter() (a model.Attempt, start int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +70,8 @@ func (s *server) enter() (a model.Attempt, start int64, ok bool) {
 	return a, start, true
 }
 
-// serve sleeps for as long as the request takes. A timer fires late, by a millisecond on a busy machine: the next request is
-// shorter by as much, so that the workers have the throughput of the model.
+// serve sleeps for as long as the request takes. Timers fire late, by a millisecond on a busy machine, so the next
+// request sleeps less by that amount. This keeps the throughput of the workers equal to the model's.
 func (s *server) serve() {
 	work := s.work()
 	began := time.Now()
@@ -95,7 +95,7 @@ func (s *server) work() time.Duration {
 	return work - paid
 }
 
-// leave shows the end of a request to the gate.
+// leave tells the gate that a request ended.
 func (s *server) leave(a model.Attempt, start int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

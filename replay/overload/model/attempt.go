@@ -1,6 +1,6 @@
 package model
 
-// call is a request of a client with its attempts, one at a time.
+// call is a request of a client, with its attempts one after another.
 type call struct {
 	start  int64
 	client int32
@@ -8,14 +8,14 @@ type call struct {
 	tries  int32
 }
 
-// attempt is an attempt that was admitted, until the server has finished it and the gate has seen its end.
+// attempt is an admitted attempt. It exists until the server has finished it and the gate has seen its end.
 type attempt struct {
 	Attempt
 
 	start int64
 	// call is abandoned once the client has given up.
 	call int32
-	// uses tells a slot's attempts apart: an expiry of an earlier one is ignored.
+	// uses distinguishes the attempts that use a slot, so that the expiry of an earlier one is ignored.
 	uses uint32
 	// failed means that the queue was full.
 	failed bool
@@ -85,14 +85,14 @@ func (r *run) finished(slot int32) {
 	r.startWaiting()
 }
 
-// end is the end of an attempt at the server. The gate at a client has seen a timeout already.
+// end ends an attempt at the server. A gate at the client has already seen a timeout.
 func (r *run) end(slot int32) {
 	a := &r.attempts[slot]
 	if a.call >= 0 || !r.AtClient {
 		r.tell(a, a.failed)
 	}
 	id := a.call
-	a.uses++ // its expiry is void
+	a.uses++ // invalidates its expiry
 	r.freeSlot = append(r.freeSlot, slot)
 	if id < 0 {
 		return
@@ -110,13 +110,13 @@ func (r *run) end(slot int32) {
 	r.close(id)
 }
 
-// tell shows the end of an attempt to the gate.
+// tell reports the end of an attempt to the gate.
 func (r *run) tell(a *attempt, failed bool) {
 	r.inflight--
 	r.gate.Done(r.now, Sample{Attempt: a.Attempt, Start: a.start, RTT: r.now - a.start, Left: r.inflight, Failed: failed})
 }
 
-// expired is the moment when the client of an attempt gives up. The server goes on with it.
+// expired runs when the client of an attempt gives up. The server continues to work on it.
 func (r *run) expired(slot int32, use uint32) {
 	a := &r.attempts[slot]
 	if a.uses != use {
@@ -131,7 +131,7 @@ func (r *run) expired(slot int32, use uint32) {
 	r.again(id, 0)
 }
 
-// again tries a call once more, if its client does.
+// again retries a call, if its client retries.
 func (r *run) again(id int32, wait int64) {
 	c := &r.calls[id]
 	policy := &r.Clients[c.client].Retry

@@ -2,38 +2,39 @@ package model
 
 import "math/rand/v2"
 
-// Client is a source of requests. It is open if Rate is set: requests arrive as a Poisson process, however many are
-// under way. Otherwise it is closed: each of Users sends a request, waits for its end, thinks, and sends the next one.
+// Client is a source of requests. If Rate is set, it is open: requests arrive as a Poisson process, however many are
+// in progress. Otherwise it is closed: each of Users sends a request, waits until it ends, thinks, and sends the next
+// one.
 type Client struct {
-	// Tenant is the place of the client's counts, from 0.
+	// Tenant is the index of the client's counts.
 	Tenant int
 	// Rate is in requests per second.
 	Rate  Course
 	Users int
-	// Think is the mean thinking time in µs, exponential.
+	// Think is the mean thinking time in µs, exponentially distributed.
 	Think float64
 	// Deadline is how long the client waits for the answer to one attempt, in µs.
 	Deadline int64
 	Retry    Retry
 }
 
-// Retry is a client's reaction to an attempt that was refused or not answered in time.
+// Retry configures what a client does if an attempt is refused or not answered in time.
 type Retry struct {
 	// Max is the number of attempts after the first one.
 	Max int
-	// Base is the pause before the second attempt in µs, which doubles with each attempt; 0 is at once.
+	// Base is the pause before the second attempt in µs, which doubles with each attempt; 0 means no pause.
 	Base int64
-	// Jitter draws each pause evenly between 0 and its full length.
+	// Jitter draws each pause uniformly between 0 and its full length.
 	Jitter bool
-	// Obeys means that the pause is never shorter than the refusal's Retry-After.
+	// Obeys means that the pause is at least the Retry-After of the refusal.
 	Obeys bool
 }
 
-// longestPause bounds the doubling, in µs.
+// longestPause limits the doubling, in µs.
 const longestPause = 30_000_000
 
-// pause returns the pause before an attempt; tries is the number of attempts before it, from 1. after is the Retry-After
-// of the refusal in µs, or 0.
+// pause returns the pause before an attempt. tries is the number of attempts before it, at least 1. after is the
+// Retry-After of the refusal in µs, or 0.
 func (r *Retry) pause(tries int, after int64, random *rand.Rand) int64 {
 	pause := r.Base
 	for i := 1; i < tries && pause < longestPause; i++ {

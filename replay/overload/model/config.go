@@ -6,47 +6,47 @@ import (
 	"slices"
 )
 
-// Server is a machine with workers that take requests from one queue in order.
+// Server is a machine whose workers take requests from one FIFO queue.
 type Server struct {
-	// Workers is the number of requests that are served at a time.
+	// Workers is the number of requests served at a time.
 	Workers Course
 	Service Service
-	// Slowdown multiplies service times; an empty course is 1.
+	// Slowdown multiplies service times; an empty course means 1.
 	Slowdown Course
-	// Contention is the part by which each other request in the server lengthens a service time, so that throughput
-	// falls when too many are inside (Gunther's universal scalability law).
+	// Contention is the fraction by which each other request in the server prolongs a service time, so that
+	// throughput falls when too many are inside (Gunther's universal scalability law).
 	Contention float64
 	Pause      Pause
 	// Drops means that a worker skips a waiting attempt if its client has given up.
 	Drops bool
-	// Queue bounds the waiting requests. A request beyond it fails at once. 0 is 100 000.
+	// Queue limits the number of waiting requests. A request beyond it fails at once. 0 means 100 000.
 	Queue int
-	// CPU is the part of a service time that is CPU time, 0 to 1. The rest waits for a dependency.
+	// CPU is the share of a service time that is CPU time, 0 to 1. The rest is spent waiting for a dependency.
 	CPU float64
-	// Neighbour is the CPU use of others on the host, 0 to 1. It appears in the host's figures and takes nothing from
-	// the workers.
+	// Neighbour is the CPU use of other processes on the host, 0 to 1. It is part of the host's CPU use, but does not
+	// slow down the workers.
 	Neighbour Course
 }
 
-// Config is a run.
+// Config configures a run.
 type Config struct {
 	Seed uint64
-	// Length is the span in which new requests are sent, in µs.
+	// Length is how long new requests are sent, in µs.
 	Length  int64
 	Server  Server
 	Clients []Client
-	// AtClient puts the gate at the client: an attempt that is not answered in time ends there as a timeout. A gate at
-	// the server sees the attempt until the server has finished it.
+	// AtClient puts the gate at the client: for the gate, an attempt that is not answered in time ends as a timeout.
+	// A gate at the server sees the attempt until the server has finished it.
 	AtClient bool
-	// Phases are the instants at which phases begin, the first at 0. Counts are kept by phase.
+	// Phases are the times at which phases begin, starting with 0. Counts are kept by phase.
 	Phases []int64
-	// Tenants is the number of tenants; 0 is 1.
+	// Tenants is the number of tenants; 0 means 1.
 	Tenants int
-	// Attempts bounds the attempts: a run that needs more is an error. 0 is MaxAttempts.
+	// Attempts limits the number of attempts: a run that needs more fails. 0 means MaxAttempts.
 	Attempts int
 }
 
-// The bounds of a run.
+// Limits of a run.
 const (
 	MaxAttempts = 20_000_000
 	maxClients  = 10_000
@@ -60,7 +60,7 @@ const (
 
 var errAttempts = errors.New("model: more attempts than a run may have")
 
-// check reports the first field that is out of range, and sets defaults.
+// check returns an error for the first field that is out of range, and sets defaults.
 func (c *Config) check() error {
 	if c.Tenants == 0 {
 		c.Tenants = 1

@@ -1,13 +1,13 @@
 package model
 
-// Point is a number from an instant on.
+// Point is a value from a time on.
 type Point struct {
 	At    int64
 	Value float64
 }
 
-// Course is a number that changes over time. Steps keep each value until the next point; a ramp moves linearly from point
-// to point. Before the first point a course has the value of that point. An empty course is 0.
+// Course is a value that changes over time. Steps keep each value until the next point; a ramp is linear between
+// points. Before the first point, a course has the value of that point. An empty course is 0.
 type Course struct {
 	points []Point
 	linear bool
@@ -19,10 +19,10 @@ func Constant(value float64) Course { return Course{points: []Point{{0, value}}}
 // Steps returns a course that keeps each value until the next point.
 func Steps(points ...Point) Course { return Course{points: points} }
 
-// Ramp returns a course that moves linearly from point to point.
+// Ramp returns a course that is linear between points.
 func Ramp(points ...Point) Course { return Course{points: points, linear: true} }
 
-// Alternating returns a course that has value high for the first part of each period and low for the rest, until the end.
+// Alternating returns a course that is high for the first part of each period and low for the rest, until the end.
 func Alternating(high, low float64, part, period, end int64) Course {
 	var points []Point
 	for at := int64(0); period > 0 && at < end && len(points) < maxPoints; at += period {
@@ -31,13 +31,13 @@ func Alternating(high, low float64, part, period, end int64) Course {
 	return Course{points: points}
 }
 
-// At returns the value at an instant, in time proportional to the number of points.
+// At returns the value at a time. It takes time proportional to the number of points.
 func (c Course) At(at int64) float64 { return (&reader{Course: c}).at(at) }
 
 // maxPoints bounds a course.
 const maxPoints = 100_000
 
-// reader reads a course at instants that never decrease.
+// reader reads a course at non-decreasing times.
 type reader struct {
 	Course
 	place int

@@ -1,16 +1,16 @@
 // Package model simulates servers under load in virtual time: clients that send requests, a gate that admits or
-// refuses them, and a server with workers and a queue. Nothing here reads a clock or starts a goroutine, so a run is
-// determined by its configuration and its seed.
+// refuses them, and a server with workers and a queue. It reads no clock and starts no goroutine, so a run is
+// determined by its configuration and seed.
 //
-// Instants and spans are whole microseconds of virtual time.
+// Times and durations are whole microseconds of virtual time.
 //
 // The files:
 //
 //	loop.go      the queue of events
-//	course.go    numbers that change over time
+//	course.go     values that change over time
 //	service.go   distributions of service times, pauses
 //	client.go    clients and retries
-//	config.go    the parts of a run, and its bounds
+//	config.go     the configuration of a run, and its limits
 //	run.go       the event loop; attempt.go the life of a request; server.go the workers
 //	tally.go     the counts; histogram.go latencies; figures.go limits over time and fairness
 package model

@@ -2,7 +2,7 @@ package model
 
 import "math"
 
-// Sum returns the counts of all phases.
+// Sum returns the counts of all phases together.
 func (t *Tally) Sum() (sum Count) {
 	for _, p := range t.Phases {
 		sum.Offered += p.Offered
@@ -13,7 +13,7 @@ func (t *Tally) Sum() (sum Count) {
 	return sum
 }
 
-// Limits returns the mean limit of each part of the run. A part without a tick has the limit of the part before.
+// Limits returns the mean limit in each part of the run. A part without a tick has the limit of the previous part.
 func (t *Tally) Limits() []float64 {
 	limits := make([]float64, len(t.Moments))
 	last := 0.0
@@ -26,7 +26,7 @@ func (t *Tally) Limits() []float64 {
 	return limits
 }
 
-// LimitBetween returns the mean limit from one part of the run to another, each as a share of its length, and its
+// LimitBetween returns the mean limit between two moments of the run, each given as a fraction of its length, and the
 // coefficient of variation.
 func (t *Tally) LimitBetween(from, to float64) (mean, variation float64) {
 	n := float64(len(t.Moments))
@@ -41,7 +41,7 @@ func (t *Tally) LimitBetween(from, to float64) (mean, variation float64) {
 	return mean, math.Sqrt(max(0, squares/ticks-mean*mean)) / mean
 }
 
-// PhaseSpan returns where a phase begins and ends, as shares of the run.
+// PhaseSpan returns the start and end of a phase, as fractions of the run.
 func (t *Tally) PhaseSpan(i int) (from, to float64) {
 	end := t.Length
 	if i+1 < len(t.Begins) {
@@ -50,8 +50,8 @@ func (t *Tally) PhaseSpan(i int) (from, to float64) {
 	return float64(t.Begins[i]) / float64(t.Length), float64(end) / float64(t.Length)
 }
 
-// Jain returns Jain's fairness index over the tenants: the index of good calls divided by the max-min fair share. 1 is fair;
-// 1/n means that one of n tenants has all. https://arxiv.org/abs/cs/9809099
+// Jain returns Jain's fairness index over the tenants, for the ratio of good calls to the max-min fair share. 1 is
+// fair; 1/n means that one of n tenants gets everything. https://arxiv.org/abs/cs/9809099
 func (t *Tally) Jain() float64 {
 	var demands []float64
 	good := 0.0
@@ -73,8 +73,8 @@ func (t *Tally) Jain() float64 {
 	return sum * sum / (n * squares)
 }
 
-// MaxMin divides an amount among demands: no demand gets more than it asks for, and the rest is divided
-// equally among the others.
+// MaxMin divides an amount among demands: no demand gets more than it needs, and the rest is divided equally among
+// the others.
 func MaxMin(demands []float64, amount float64) []float64 {
 	fair := make([]float64, len(demands))
 	done := make([]bool, len(demands))

@@ -2,20 +2,20 @@ package model
 
 // Gate admits or refuses attempts. It learns how each admitted attempt ended.
 type Gate interface {
-	// Allow decides an attempt. wait is the Retry-After of a refusal in µs; 0 if the gate cannot know it.
+	// Allow decides an attempt. wait is the Retry-After of a refusal in µs, or 0 if the gate cannot know it.
 	Allow(now int64, a Attempt) (allowed bool, wait int64)
 	// Done is called once for each admitted attempt.
 	Done(now int64, s Sample)
-	// Limit returns the number of attempts that may be in flight; 0 if the gate has no such number.
+	// Limit returns how many attempts may be in flight, or 0 if the gate has no such limit.
 	Limit() float64
 }
 
 // Attempt is one attempt of a call.
 type Attempt struct {
-	// Slot differs between attempts that are in flight at the same time, and is used again afterwards.
+	// Slot is unique among the attempts in flight, and is reused afterwards.
 	Slot   int32
 	Tenant int
-	// Inflight is the number of admitted attempts, this one included.
+	// Inflight is the number of admitted attempts, including this one.
 	Inflight int
 }
 
@@ -23,7 +23,7 @@ type Attempt struct {
 type Sample struct {
 	Attempt
 
-	// Start is when it was admitted, RTT the time until its end, in µs.
+	// Start is when it was admitted, and RTT the time until its end, in µs.
 	Start, RTT int64
 	// Left is the number of attempts that are still in flight.
 	Left int
@@ -31,15 +31,16 @@ type Sample struct {
 	Failed bool
 }
 
-// Load is the load of a machine as its operating system reports it: averages since the last tick.
+// Load is the load of a machine as reported by its operating system: averages since the last tick.
 type Load struct {
-	// Own is the CPU use of the server's process group and Host that of the machine, as parts of its CPUs: 0 to 1.
+	// Own is the CPU use of the server's process group and Host that of the machine, as fractions of all its CPUs: 0
+	// to 1.
 	Own, Host float64
-	// Runnable is the number of threads that run or wait for a CPU, with one thread for each request.
+	// Runnable is the number of threads that run or wait for a CPU, assuming one thread per request.
 	Runnable float64
 }
 
-// Watcher is a Gate that reads the load of the machine. Tick is called every TickEvery µs.
+// Watcher is a Gate that monitors the load of the machine. Tick is called every TickEvery µs.
 type Watcher interface {
 	Tick(now int64, l Load)
 }

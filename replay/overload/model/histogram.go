@@ -2,14 +2,14 @@ package model
 
 import "math/bits"
 
-// steps is the number of equal parts of each power of two: a value is known to 1/32.
+// steps is the number of buckets per power of two, so values are known to within 1/32.
 const (
 	stepBits = 5
 	steps    = 1 << stepBits
 	buckets  = (64 - stepBits) * steps
 )
 
-// Histogram counts durations in µs with a relative error below 1/32. Histograms of several runs can be added.
+// Histogram counts durations in µs with a relative error below 1/32. Histograms of several runs can be merged.
 type Histogram struct {
 	counts [buckets]int64
 	total  int64
@@ -50,8 +50,8 @@ func (h *Histogram) Merge(o *Histogram) {
 // Total returns the number of durations.
 func (h *Histogram) Total() int64 { return h.total }
 
-// Quantile returns the duration in µs that a share q of the durations does not exceed, rounded down to its bucket;
-// 0 if there are none.
+// Quantile returns the duration in µs that a fraction q of the durations does not exceed, rounded down to its bucket,
+// or 0 if there are none.
 func (h *Histogram) Quantile(q float64) int64 {
 	if h.total == 0 {
 		return 0

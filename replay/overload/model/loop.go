@@ -1,11 +1,12 @@
 package model
 
-// event is something that happens at an instant. Its subject is a client, a call or an attempt, by kind.
+// event is something that happens at a certain time. Its subject is a client, a call or an attempt, depending on
+// kind.
 type event struct {
 	at      int64
-	order   uint32 // MaxAttempts bounds it
+	order   uint32 // limited by MaxAttempts
 	subject int32
-	// use is for expiry: which use of the slot is meant.
+	// use identifies the use of the slot, for expiry.
 	use  uint32
 	kind kind
 }
@@ -17,11 +18,11 @@ const (
 	retry               // a call tries again
 	finish              // a worker has finished an attempt
 	expiry              // the client of an attempt gives up
-	tick                // the gate sees the load of the machine
+	tick                // the gate reads the load of the machine
 )
 
-// loop is a binary heap of events by instant. Events of one instant happen in the order in which they were added, so
-// that a run can be repeated.
+// loop is a binary heap of events ordered by time. Events at the same time happen in the order in which they were
+// added, so that a run is reproducible.
 type loop struct {
 	heap  []event
 	added uint32
@@ -60,7 +61,7 @@ func (l *loop) next() (event, bool) {
 	return first, true
 }
 
-// sink moves earlier children up from the root, and returns the place for e.
+// sink moves earlier children up from the root, and returns the index for e.
 func (l *loop) sink(e event, n int) (i int) {
 	for {
 		child := 2*i + 1

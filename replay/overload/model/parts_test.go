@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestEventsHappenInOrder: by instant, and those of one instant as they were added.
+// TestEventsHappenInOrder checks that events are ordered by time, then by the order in which they were added.
 func TestEventsHappenInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var l loop
@@ -37,7 +37,7 @@ func TestEventsHappenInOrder(t *testing.T) {
 	}
 }
 
-// TestPauseStopsWork: compared with a clock that counts the microseconds outside of pauses.
+// TestPauseStopsWork compares with a clock that counts the microseconds outside of pauses.
 func TestPauseStopsWork(t *testing.T) {
 	p := Pause{Every: 10, For: 3}
 	for now := range int64(25) {
@@ -87,7 +87,7 @@ func TestCourses(t *testing.T) {
 	}
 }
 
-// TestQuantiles: within 1/32 of those of the sorted list, also after a merge.
+// TestQuantiles checks that quantiles are within 1/32 of those of the sorted list, also after a merge.
 func TestQuantiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var a, b Histogram
@@ -117,8 +117,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestMaxMin: no share is above its demand, all of the amount is given away if it is wanted, and a demand that is not
-// served in full has the largest share.
+// TestMaxMin checks that no share is above its demand, that the whole amount is used if there is demand for it, and
+// that a demand that is not met in full has the largest share.
 func TestMaxMin(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 1000 {
@@ -174,7 +174,7 @@ func TestPausesOfRetries(t *testing.T) {
 	}
 }
 
-// TestConfigsOutOfRange: each is one error that names the field, and no run.
+// TestConfigsOutOfRange checks that each invalid configuration is an error that names the field.
 func TestConfigsOutOfRange(t *testing.T) {
 	good := func() Config { return plain(1, 1, Service{Mean: 1000}) }
 	for word, spoil := range map[string]func(*Config){

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 )
 
-// run is a simulation under way.
+// run is a running simulation.
 type run struct {
 	*Config
 	loop
@@ -21,7 +21,7 @@ type run struct {
 	attempts []attempt
 	freeCall []int32
 	freeSlot []int32
-	inflight int // admitted attempts whose end the gate has not seen
+	inflight int // admitted attempts that have not ended for the gate
 	total    int // attempts so far
 
 	server
@@ -80,15 +80,15 @@ func (r *run) begin(client int32) {
 	}
 }
 
-// schedule adds the next arrival of an open client. A rate that changes before that arrival is respected by drawing
-// again from the change on, which a Poisson process allows.
+// schedule adds the next arrival of an open client. If the rate changes before that arrival, it draws again at the
+// change; that is correct because a Poisson process is memoryless.
 func (r *run) schedule(client int32) {
 	rates := &r.rates[client]
 	at := r.now
 	for at < r.Length {
 		rate, change := rates.at(at), rates.nextChange(at)
 		if rates.linear && change > 0 {
-			change = min(change, at+1_000_000) // a ramp is followed in steps of a second
+			change = min(change, at+1_000_000) // a ramp is followed in steps of one second
 		}
 		next := int64(-1)
 		if rate > 0 {
@@ -126,7 +126,7 @@ func (r *run) arrive(client int32) {
 	r.try(r.open(client))
 }
 
-// observe shows the load of the machine to the gate, and counts the gate's limit.
+// observe shows the load of the machine to the gate, and records the gate's limit.
 func (r *run) observe() {
 	l := r.load(r.now)
 	if r.watcher != nil {
@@ -134,7 +134,8 @@ func (r *run) observe() {
 	}
 	r.startWaiting() // workers may have been added
 	r.tally.observed(r.now, r.gate.Limit(), r.inflight)
-	// Waiting requests may need workers that come later. They do not wait for ever: a server may have none left.
+	// Waiting requests may need workers that are added later. The wait is bounded, because a server may have none
+	// left.
 	if r.now+TickEvery <= r.Length || r.inServer() > 0 && r.now < r.Length+longestWait {
 		r.add(r.now+TickEvery, tick, 0)
 	}

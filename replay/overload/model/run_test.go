@@ -11,7 +11,7 @@ import (
 
 const second = 1_000_000
 
-// open is a gate that admits everything and checks that every end belongs to a beginning.
+// open is a gate that admits everything and checks that every end has a matching start.
 type open struct {
 	t        *testing.T
 	flying   map[int32]int64
@@ -72,8 +72,8 @@ func plain(rate float64, workers int, service Service) Config {
 	}
 }
 
-// TestQueueAsInTheory: latencies of M/M/1 are exponential with mean 1/(μ−λ); the wait in M/D/1 is half that of M/M/1; and
-// the number in the server is the rate times the mean latency (Little).
+// TestQueueAsInTheory checks against queueing theory: latencies of M/M/1 are exponential with mean 1/(μ−λ), the wait
+// in M/D/1 is half that of M/M/1, and the number in the server is the rate times the mean latency (Little).
 func TestQueueAsInTheory(t *testing.T) {
 	c := plain(80, 1, Service{Shape: Exponential, Mean: 10_000})
 	tally := mustRun(t, c, newOpen(t))
@@ -99,7 +99,7 @@ func TestQueueAsInTheory(t *testing.T) {
 	}
 }
 
-// TestServiceTimesHaveTheirMean: each distribution has the mean that it is given.
+// TestServiceTimesHaveTheirMean checks that each distribution has the configured mean.
 func TestServiceTimesHaveTheirMean(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, s := range []Service{
@@ -118,7 +118,7 @@ func TestServiceTimesHaveTheirMean(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameRun: a run is determined by its seed, and another seed is another run.
+// TestSameSeedSameRun checks that equal seeds give equal runs, and that other seeds give other runs.
 func TestSameSeedSameRun(t *testing.T) {
 	c := randomConfig(rand.New(rand.NewPCG(3, 3)))
 	c.Seed = 7
@@ -133,7 +133,8 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-// TestEveryAttemptEndsOnce: in random runs each admitted attempt ends once, all calls are counted, and none is good twice.
+// TestEveryAttemptEndsOnce checks in random runs that each admitted attempt ends once, all calls are counted, and
+// none is good twice.
 func TestEveryAttemptEndsOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	retried, timeouts := 0, 0
@@ -165,7 +166,7 @@ func TestEveryAttemptEndsOnce(t *testing.T) {
 	}
 }
 
-// randomConfig draws a short run with every feature now and then.
+// randomConfig draws a short run that uses each feature now and then.
 func randomConfig(r *rand.Rand) Config {
 	c := Config{
 		Seed: r.Uint64(), Length: 20 * second, Tenants: 2, AtClient: r.IntN(2) == 0, Phases: []int64{0, 5 * second},
@@ -189,7 +190,8 @@ func randomConfig(r *rand.Rand) Config {
 	return c
 }
 
-// TestRetriesAtTheirInstants: a call is tried once and Max times more, after exactly the pauses of its client.
+// TestRetriesAtTheirInstants checks that a call is tried once and Max times more, after exactly the pauses of its
+// client.
 func TestRetriesAtTheirInstants(t *testing.T) {
 	c := plain(1, 1, Service{Mean: 1000})
 	c.Length = 2 * second
@@ -209,8 +211,8 @@ func TestRetriesAtTheirInstants(t *testing.T) {
 	}
 }
 
-// TestServerWithoutWorkersEnds: requests that no worker takes are not good, and the run ends. Service times without a bound
-// do not turn time back.
+// TestServerWithoutWorkersEnds checks that requests that no worker serves are not good, and that the run ends.
+// Unbounded service times must not make the time go back.
 func TestServerWithoutWorkersEnds(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"no workers": func(c *Config) { c.Server.Workers = Steps(Point{0, 1}, Point{second, 0}) },
@@ -226,7 +228,7 @@ func TestServerWithoutWorkersEnds(t *testing.T) {
 	}
 }
 
-// refusing refuses everything and notes when.
+// refusing refuses everything and records the times.
 type refusing struct {
 	*open
 
@@ -238,7 +240,8 @@ func (r refusing) Allow(now int64, _ Attempt) (bool, int64) {
 	return false, 0
 }
 
-// TestRatesOfPhases: a Poisson process whose rate changes has the counts of each phase, and a ramp their mean.
+// TestRatesOfPhases checks that a Poisson process with a changing rate has the counts of each phase, and a ramp their
+// mean.
 func TestRatesOfPhases(t *testing.T) {
 	c := plain(1, 100, Service{Shape: Exact, Mean: 1000})
 	c.Length, c.Phases = 300*second, []int64{0, 100 * second, 200 * second}

@@ -5,7 +5,7 @@ import "math/rand/v2"
 // server is the workers and their queue.
 type server struct {
 	workers, slowdown, neighbour reader
-	// queue has the waiting attempts from head on.
+	// queue has the waiting attempts, starting at head.
 	queue []int32
 	head  int
 	busy  int
@@ -22,7 +22,7 @@ func (s *server) start(c *Server) {
 
 func (s *server) inServer() int { return s.busy + len(s.queue) - s.head }
 
-// idle reports whether a worker has nothing to do.
+// idle reports whether a worker is free.
 func (s *server) idle() bool { return s.busy < s.count }
 
 // account adds the time since the last change to the integrals.
@@ -38,7 +38,7 @@ func (s *server) leave(now int64) {
 	s.busy--
 }
 
-// enter puts an attempt into the queue or gives it to a worker. It reports false if the queue is full.
+// enter starts an attempt if a worker is free, or queues it. It returns false if the queue is full.
 func (r *run) enter(slot int32) bool {
 	s := &r.server
 	if len(s.queue)-s.head >= r.Server.Queue {
@@ -50,7 +50,7 @@ func (r *run) enter(slot int32) bool {
 	return true
 }
 
-// startWaiting gives waiting attempts to free workers.
+// startWaiting assigns waiting attempts to free workers.
 func (r *run) startWaiting() {
 	s := &r.server
 	s.account(r.now)
@@ -72,7 +72,7 @@ func (r *run) startWaiting() {
 	}
 }
 
-// work returns how long the next attempt takes, by the slowdown and the contention of this moment.
+// work returns how long the next attempt takes, given the current slowdown and contention.
 func (r *run) work(service *Service, random *rand.Rand) int64 {
 	t := service.Draw(random)
 	if len(r.slowdown.points) > 0 {

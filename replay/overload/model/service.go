@@ -19,7 +19,7 @@ const (
 	Bimodal
 )
 
-// Service is the time that a worker needs for a request.
+// Service is the distribution of the time that a worker needs for a request.
 type Service struct {
 	Shape Shape
 	// Mean is in µs.
@@ -36,7 +36,7 @@ func (s *Service) Draw(r *rand.Rand) float64 {
 	case Exponential:
 		t *= r.ExpFloat64()
 	case Lognormal:
-		// exp(σ²/2) is the mean of the lognormal of μ = 0.
+		// exp(σ²/2) is the mean of the lognormal distribution with μ = 0.
 		t *= math.Exp(s.Spread*r.NormFloat64() - s.Spread*s.Spread/2)
 	case Bimodal:
 		t /= 1 + s.Share*(s.Spread-1)
@@ -47,10 +47,11 @@ func (s *Service) Draw(r *rand.Rand) float64 {
 	return max(1, t)
 }
 
-// Pause stops all workers for For µs at the start of each Every µs, like a garbage collector. The zero Pause is none.
+// Pause stops all workers for For µs at the start of each Every µs, like a garbage collector. The zero Pause means no
+// pauses.
 type Pause struct{ Every, For int64 }
 
-// finish returns when work that begins at now has run for work µs outside of pauses.
+// finish returns when work ends that starts at now and needs work µs outside of pauses.
 func (p Pause) finish(now, work int64) int64 {
 	if p.For <= 0 || p.Every <= p.For {
 		return now + work

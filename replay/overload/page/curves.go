@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/replay/overload/scenario"
 )
 
-// highest bounds the limits that are drawn: a gate that multiplies a rate and a latency can pass any scale.
+// highest is the highest limit drawn, because a gate that multiplies a rate and a latency can exceed any scale.
 const highest = 250
 
-// pairs returns the means of neighbours, which halves the size of a drawing.
+// pairs returns the means of pairs of neighbours, to halve the size of a drawing.
 func pairs(values []float64) []float64 {
 	half := make([]float64, 0, len(values)/2)
 	for i := 0; i+1 < len(values); i += 2 {
@@ -21,7 +21,7 @@ func pairs(values []float64) []float64 {
 	return half
 }
 
-// limitCurves draws the limits of the first seed over time.
+// limitCurves draws the limits over time, for the first seed.
 func limitCurves(r *scenario.Result) string {
 	lines, most := make([]chart.Line, len(r.Rows)), 30.0
 	for i, row := range r.Rows {
@@ -37,7 +37,7 @@ func limitCurves(r *scenario.Result) string {
 	return chart.Lines("Limit of "+r.Name+" over time", lines, int64(most), labels(r))
 }
 
-// goodputCurves draws the calls per second that were answered in time, of the first seed.
+// goodputCurves draws the calls per second that were answered in time, for the first seed.
 func goodputCurves(r *scenario.Result) string {
 	lines, most := make([]chart.Line, len(r.Rows)), 10.0
 	for i, row := range r.Rows {
@@ -53,7 +53,7 @@ func goodputCurves(r *scenario.Result) string {
 	return chart.Lines("Goodput of "+r.Name+" over time", lines, int64(most), labels(r))
 }
 
-// labels returns five instants of a run.
+// labels returns five points in time of a run.
 func labels(r *scenario.Result) []string {
 	var texts []string
 	for i := range 5 {
@@ -63,7 +63,7 @@ func labels(r *scenario.Result) []string {
 	return texts
 }
 
-// short writes minutes, or seconds below two minutes.
+// short formats minutes or, below two minutes, seconds.
 func short(d time.Duration) string {
 	if d < 2*time.Minute && d%time.Minute != 0 {
 		return strconv.Itoa(int(d.Seconds())) + " s"

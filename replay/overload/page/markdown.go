@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Markdown writes the goodput of each gate as a percentage of the best fixed limit, with its p99, and the known faults.
+// Markdown writes the goodput of each gate as a percentage of the best fixed limit, with its p99, and the known
+// faults.
 func Markdown(w io.Writer, r *Report) error {
 	var b strings.Builder
 	r.table(&b)
@@ -23,7 +24,7 @@ func Markdown(w io.Writer, r *Report) error {
 	return err
 }
 
-// table writes one line for each scenario and one column for each gate.
+// table writes one row per scenario and one column per gate.
 func (r *Report) table(b *strings.Builder) {
 	var gates []string
 	for _, result := range r.Results {

@@ -1,4 +1,4 @@
-// Package page shows the results of scenarios: as one HTML file that loads nothing, and as tables in Markdown.
+// Package page presents the results of scenarios, as a self-contained HTML file and as tables in Markdown.
 //
 //	page.go     the HTML file; curves.go its drawings
 //	markdown.go the tables
@@ -30,8 +30,7 @@ type Fault struct {
 	Shown bool
 }
 
-// New returns a report with the faults that its results show or fail to show. A fault whose scenario did not run is
-// left out.
+// New returns a report, including the faults whose scenario ran.
 func New(seeds int, results []*scenario.Result) *Report {
 	r := &Report{Seeds: seeds, Results: results}
 	for _, f := range scenario.Faults() {
@@ -61,10 +60,10 @@ var tmpl = template.Must(template.New("page").Funcs(template.FuncMap{
 	"color":   func(i int) int { return i % chart.Colors },
 }).Parse(text))
 
-// drawn marks a drawing as markup: package chart escapes its texts.
+// drawn marks a drawing as markup. Package chart has escaped its text.
 func drawn(svg string) template.HTML { return template.HTML(svg) } //nolint:gosec // see above
 
-// HTML writes the report as one file that loads nothing.
+// HTML writes the report as one self-contained file.
 func HTML(w io.Writer, r *Report) error { return tmpl.Execute(w, r) }
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) }
@@ -73,7 +72,7 @@ func ms(us int64) string { return strconv.FormatInt(us/1000, 10) }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// limits writes how a limit moved, or nothing if the gate has none.
+// limits describes how a limit changed, or is empty if the gate has none.
 func limits(r *scenario.Row) string {
 	if r.Early == 0 && r.Late == 0 {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/scenario"
 )
 
-// results runs a short scenario under a name that needs escaping.
+// results runs a short scenario with a name that needs escaping.
 func results(t *testing.T) []*scenario.Result {
 	t.Helper()
 	s, _ := scenario.Named("steady")
@@ -32,7 +32,8 @@ var (
 	hosts = regexp.MustCompile(`https?://[^"\s<]*`)
 )
 
-// TestPageLoadsNothing: the one address is the name space of SVG, links stay on the page, and texts are escaped.
+// TestPageLoadsNothing checks that the only address is SVG's namespace, that links stay on the page, and that text is
+// escaped.
 func TestPageLoadsNothing(t *testing.T) {
 	var b strings.Builder
 	report := New(1, results(t))
@@ -61,7 +62,8 @@ func TestPageLoadsNothing(t *testing.T) {
 	}
 }
 
-// TestTables: every row has the columns of its head, and only faults of scenarios that ran are listed.
+// TestTables checks that every row has the columns of its header, and that only faults of scenarios that ran are
+// listed.
 func TestTables(t *testing.T) {
 	var b strings.Builder
 	report := New(1, results(t))

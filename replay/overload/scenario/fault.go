@@ -1,19 +1,19 @@
 package scenario
 
-// Fault is a known fault of a gate, with the figure that shows it.
+// Fault is a known fault of a gate, with the figure that demonstrates it.
 type Fault struct {
 	Gate, Scenario string
-	// Name is the fault in a few words, Source the thread or paper that reports it.
+	// Name is the fault in a few words, and Source the thread or paper that reports it.
 	Name, Source string
-	// Figure measures it, and Unit is the meaning of the number.
+	// Figure measures it, and Unit describes the number.
 	Figure func(*Row) float64
 	Unit   string
-	// At is the figure from which on the fault is shown: at least At, or at most At if Most is set.
+	// At is the threshold of the figure: the fault is demonstrated by at least At or, if Most is set, by at most At.
 	At   float64
 	Most bool
 }
 
-// Shown returns the figure, and whether it shows the fault.
+// Shown returns the figure, and whether it demonstrates the fault.
 func (f *Fault) Shown(r *Row) (figure float64, shown bool) {
 	figure = f.Figure(r)
 	return figure, f.Most && figure <= f.At || !f.Most && figure >= f.At

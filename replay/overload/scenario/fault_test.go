@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// runner runs gates in scenarios with one seed, and keeps the rows.
+// runner runs gates in scenarios with one seed, and caches the rows.
 type runner struct {
 	t    *testing.T
 	rows map[[2]string]*Row
@@ -33,8 +33,8 @@ func (r *runner) row(scenario, gate string) *Row {
 	return row
 }
 
-// TestKnownFaults: each limiter shows its fault, and a fixed limit does not show the same figure in the same scenario. Where
-// the fixed limit itself is at fault, AIMD does not show it.
+// TestKnownFaults checks that each limiter shows its fault, and that a fixed limit does not show the same figure in
+// the same scenario. Where the fixed limit itself has the fault, AIMD must not show it.
 func TestKnownFaults(t *testing.T) {
 	r := runner{t, map[[2]string]*Row{}}
 	gates := map[string]bool{}
@@ -61,7 +61,8 @@ func TestKnownFaults(t *testing.T) {
 	}
 }
 
-// TestFloodIsFair: a limit of each tenant beside that of the pool makes a flood harmless; the pool alone does not.
+// TestFloodIsFair checks that a limit per tenant, in addition to the pool's, makes a flood harmless, and that the
+// pool's limit alone does not.
 func TestFloodIsFair(t *testing.T) {
 	r := runner{t, map[[2]string]*Row{}}
 	pool, both := r.row("flood by a tenant", "bucket 95/s"), r.row("flood by a tenant", "bucket and tenants")

@@ -12,18 +12,18 @@ import (
 // Gate makes a gate for a run.
 type Gate struct {
 	Name, About string
-	// Ours means that the steps of Headgate decide.
+	// Ours means that the gate uses Headgate's own steps.
 	Ours bool
 	New  func(seed uint64, tenants int) (model.Gate, error)
 }
 
-// The settings that have no default of their own, chosen for the server of 100 requests a second.
+// Settings without a default, chosen for the server with 100 requests per second.
 const (
 	fixedLimit      = 20
 	aimdTimeout     = 5 * mean
 	adaptiveLatency = 350 * time.Millisecond
 	poolLimit       = "95/s burst 20"
-	// loadBound is 2.5 for each of the ten workers, which Sentinel's wiki recommends per core.
+	// loadBound is 2.5 per worker, with ten workers; Sentinel's wiki recommends 2.5 per core.
 	loadBound = 25
 	cpuBound  = 0.9
 )
@@ -59,7 +59,7 @@ func controlled(controller func(seed uint64) gate.Controller) func(uint64, int) 
 	return func(seed uint64, _ int) (model.Gate, error) { return gate.NewAdaptive(controller(seed)), nil }
 }
 
-// gateNamed returns a gate of a scenario, and whether there is one of that name.
+// gateNamed returns the gate of a scenario with a name, and whether it exists.
 func (s *Scenario) gateNamed(name string) (Gate, bool) {
 	all := s.gates()
 	i := slices.IndexFunc(all, func(g Gate) bool { return g.Name == name })

@@ -2,12 +2,12 @@ package scenario
 
 import "testing"
 
-// TestHeadgate: package adaptive beside the best fixed limit that a search finds in each situation. Where it does not reach what is
-// asked, the figure is that of docs/adaptive.md.
+// TestHeadgate compares package adaptive with the best fixed limit found in each situation. Where it misses the
+// general target, the expected figure is that of docs/adaptive.md.
 func TestHeadgate(t *testing.T) {
 	asked := func(name string) (goodput, latency float64) {
 		switch name {
-		case "contention": // fewer calls would complete more, which it does not look for
+		case "contention": // fewer calls would complete more, but it does not look for that
 			return 0.85, 3
 		case "proxies": // the limits of eight processes add up
 			return 0.97, 3
@@ -42,7 +42,7 @@ func TestHeadgate(t *testing.T) {
 	}
 }
 
-// TestHeadgateDoesNotDrift: over an hour of a modest overload the limit stays.
+// TestHeadgateDoesNotDrift checks that over an hour of mild overload the limit does not drift.
 func TestHeadgateDoesNotDrift(t *testing.T) {
 	r := runner{t, map[[2]string]*Row{}}
 	if g := growth(r.row("modest overload", "Headgate")); g < 0.8 || g > 1.25 {

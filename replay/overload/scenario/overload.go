@@ -2,7 +2,7 @@ package scenario
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// overload returns situations with more requests than the server can take.
+// overload returns scenarios with more requests than the server can handle.
 func overload() []Scenario {
 	return []Scenario{
 		{Name: "step", About: "50 requests a second, 200 for three minutes, then 90; every request is CPU time", Build: func(seed uint64) model.Config {
@@ -34,7 +34,7 @@ func overload() []Scenario {
 	}
 }
 
-// proxies are eight tenants, so that each has a gate of its own.
+// proxies are eight tenants, so that each has its own gate.
 func proxies(seed uint64) model.Config {
 	s := server()
 	s.CPU, s.Service = 1, model.Service{Shape: model.Exact, Mean: mean}

@@ -5,32 +5,33 @@ import "github.com/headgate/headgate/replay/overload/model"
 // Result is a scenario with all gates.
 type Result struct {
 	Name, About string
-	// Phases are the instants at which the phases begin, in µs.
+	// Phases are the times at which the phases begin, in µs.
 	Phases []int64
 	Best   *Best
 	Rows   []*Row
 }
 
-// Row is the figures of one gate in one scenario: means over the seeds.
+// Row is the figures of one gate in one scenario, as means over the seeds.
 type Row struct {
 	Gate, About string
 	Ours        bool
-	// Goodput is the part of the calls that were answered in time, at whichever attempt; Least is that of the worst seed.
+	// Goodput is the share of the calls that were answered in time, in whichever attempt; Least is that of the worst
+	// seed.
 	Goodput, Least float64
-	// OfBest is the goodput divided by that of the best fixed limit; WorstPhase is the least such ratio of a phase, each
-	// with its own best limit. Both are 0 until compared.
+	// OfBest is the goodput divided by that of the best fixed limit. WorstPhase is the lowest such ratio of any
+	// phase, each compared with its own best limit. Both are 0 until compared.
 	OfBest, WorstPhase float64
-	// Refused is the number of refused attempts per call, Wrong that of attempts refused while a worker was idle.
+	// Refused is the number of refused attempts per call, and Wrong the number refused while a worker was idle.
 	Refused, Wrong float64
 	// P50 and P99 are latencies of admitted attempts in µs.
 	P50, P99 int64
-	// Early and Late are mean limits: of the second twentieth of the run and of the last one. Variation is the limit's
+	// Early and Late are mean limits, in the second and in the last twentieth of the run. Variation is the limit's
 	// coefficient of variation in the second half.
 	Early, Late, Variation float64
-	// Jain is the index of fairness between tenants; 0 if there is one tenant.
+	// Jain is the fairness index over the tenants, or 0 if there is only one.
 	Jain   float64
 	Phases []Phase
-	// Sample is the run of the first seed, for drawings.
+	// Sample is the run with the first seed, for drawings.
 	Sample *model.Tally
 }
 
@@ -82,7 +83,7 @@ func (r *Row) addLimits(t *model.Tally, n float64) {
 	}
 }
 
-// hopeless is the goodput below which a phase is not compared: no limit helps.
+// hopeless is the goodput below which a phase is not compared, because no limit helps.
 const hopeless = 0.01
 
 // compare divides by the best fixed limits.

@@ -7,16 +7,16 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Options say how much a comparison runs.
+// Options configure a comparison.
 type Options struct {
 	// Seeds is the number of runs of each gate in each scenario, 1 to MaxSeeds.
 	Seeds int
-	// Limits are the fixed limits among which the best is searched; nil is Coarse. Refine searches between the
-	// neighbours of the best one too.
+	// Limits are the fixed limits to try; nil means Coarse. Refine also tries limits between the neighbours of the
+	// best one.
 	Limits []int64
 	Refine bool
-	// Each calls f for 0 to n−1, in any order and also at the same time; nil is one after the other. The results do not
-	// depend on it.
+	// Each calls f for 0 to n−1, in any order and possibly concurrently; nil means one after another. The results do
+	// not depend on it.
 	Each func(n int, f func(i int))
 }
 
@@ -26,7 +26,7 @@ const MaxSeeds = 1000
 // Coarse are the fixed limits that are tried by default.
 var Coarse = []int64{5, 10, 14, 20, 40, 80, 160}
 
-// Fine are those of a full search, before it is refined.
+// Fine are the limits of a full search, before refining.
 var Fine = []int64{2, 4, 6, 8, 10, 12, 14, 17, 20, 24, 28, 34, 40, 57, 80, 113, 160, 320}
 
 func (o *Options) check() error {
@@ -76,7 +76,7 @@ func (s *Scenario) gate(g *Gate, seed uint64, tenants int) (model.Gate, error) {
 	return gate.NewFleet(gates), nil
 }
 
-// runs returns the tallies of each gate with all seeds.
+// runs returns the tallies of each gate for all seeds.
 func (s *Scenario) runs(gates []Gate, o *Options) ([][]*model.Tally, error) {
 	tallies, errs := make([]*model.Tally, len(gates)*o.Seeds), make([]error, len(gates)*o.Seeds)
 	o.Each(len(tallies), func(i int) {

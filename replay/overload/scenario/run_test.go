@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// brief cuts a scenario to its first seconds.
+// brief shortens a scenario to its first seconds.
 func brief(s Scenario, seconds int64) Scenario {
 	build := s.Build
 	s.Build = func(seed uint64) model.Config {
@@ -22,7 +22,7 @@ func brief(s Scenario, seconds int64) Scenario {
 	return s
 }
 
-// TestScenariosRun: every scenario is valid with every gate, and its name and its text are its own.
+// TestScenariosRun checks that every scenario is valid with every gate, and that its name and its text are unique.
 func TestScenariosRun(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range All() {
@@ -42,7 +42,7 @@ func TestScenariosRun(t *testing.T) {
 	}
 }
 
-// TestOrderOfRunsDoesNotMatter: results are the same if the runs happen backwards.
+// TestOrderOfRunsDoesNotMatter checks that results are the same if the runs happen in reverse.
 func TestOrderOfRunsDoesNotMatter(t *testing.T) {
 	s, _ := Named("step")
 	s = brief(s, 150)
@@ -71,7 +71,7 @@ func TestOrderOfRunsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestBestFixedLimit: more goodput wins; of two that are alike the lower p99 does.
+// TestBestFixedLimit checks that more goodput wins, and that at about the same goodput the lower p99 wins.
 func TestBestFixedLimit(t *testing.T) {
 	rows := []*Row{{Goodput: 0.5, P99: 1}, {Goodput: 0.9, P99: 50}, {Goodput: 0.899, P99: 20}, {Goodput: 0.89, P99: 10}}
 	if got := bestOf(rows); got != 2 {
@@ -84,7 +84,7 @@ func TestBestFixedLimit(t *testing.T) {
 	}
 }
 
-// TestRefinedSearch: it tries limits between the neighbours of the best one, none twice.
+// TestRefinedSearch checks that the search tries limits between the neighbours of the best one, none twice.
 func TestRefinedSearch(t *testing.T) {
 	for _, c := range []struct {
 		limits []int64

@@ -11,20 +11,20 @@ type Scenario struct {
 	Name, About string
 	// Build returns the run for a seed.
 	Build func(seed uint64) model.Config
-	// Proxies is the number of gates, each for a part of the tenants; 0 is one gate for all.
+	// Proxies is the number of gates, each for some of the tenants; 0 means one gate for all.
 	Proxies int
-	// Extra gates take part besides those of all scenarios.
+	// Extra gates are added to those of all scenarios.
 	Extra []Gate
 }
 
-// Spans in µs.
+// Durations in µs.
 const (
 	second = 1_000_000
 	minute = 60 * second
 	hour   = 60 * minute
 )
 
-// The server of most scenarios: ten workers, 100 ms a request, so 100 requests a second.
+// The server in most scenarios has ten workers and takes 100 ms per request, which is 100 requests per second.
 const (
 	workers  = 10
 	mean     = 100_000
@@ -45,7 +45,7 @@ func open(rate model.Course) []model.Client { return []model.Client{{Rate: rate,
 // All returns the scenarios in the order of the report.
 func All() []Scenario { return slices.Concat(steady(), overload(), sick(), clients()) }
 
-// Named returns a scenario, and whether there is one of that name.
+// Named returns the scenario with a name, and whether it exists.
 func Named(name string) (Scenario, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })

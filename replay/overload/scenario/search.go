@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Best is the fixed limit with the highest goodput of those that were tried. Of two that differ by less than 0.2 % of
-// the calls it is the one with the lower p99.
+// Best is the fixed limit with the highest goodput of those tried. If two differ by less than 0.2 % of the calls, the
+// one with the lower p99 wins.
 type Best struct {
 	Limit int64
-	// Tried is the number of limits.
+	// Tried is the number of limits tried.
 	Tried int
 	Row   *Row
-	// Phases are the best limits of each phase alone, with their goodput.
+	// Phases are the best limits of each phase on its own, with their goodput.
 	Phases []PhaseBest
 }
 
@@ -22,7 +22,7 @@ type PhaseBest struct {
 	Goodput float64
 }
 
-// alike is the difference of goodput below which the latency decides.
+// alike is the difference in goodput below which the latency decides.
 const alike = 0.002
 
 // search tries fixed limits.
@@ -70,7 +70,7 @@ func (s *Scenario) tryFixed(limits []int64, o *Options) ([]*Row, []int64, error)
 	return rows, limits, nil
 }
 
-// bestOf returns the place of the best row.
+// bestOf returns the index of the best row.
 func bestOf(rows []*Row) (best int) {
 	top := 0.0
 	for _, r := range rows {
@@ -85,7 +85,7 @@ func bestOf(rows []*Row) (best int) {
 	return best
 }
 
-// between returns at most six more limits between the neighbours of one.
+// between returns up to six more limits between the neighbours of a limit.
 func between(limits []int64, middle int64) (more []int64) {
 	low, high := int64(1), 2*middle
 	for _, n := range limits {

@@ -2,7 +2,7 @@ package scenario
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// sick returns situations with a sick dependency or a busy host.
+// sick returns scenarios with a slow dependency or a busy host.
 func sick() []Scenario {
 	return []Scenario{
 		{Name: "slow dependency", About: "90 a second for an hour; a dependency takes three times as long for 50 minutes of it", Build: func(seed uint64) model.Config {

@@ -29,7 +29,7 @@ const adminVariable = "HEADGATE_ADMIN"
 // tokenVariable is the environment variable with the token of the admin listener.
 const tokenVariable = "HEADGATE_ADMIN_TOKEN"
 
-// maxTokenFile is the size of the largest file with a token.
+// maxTokenFile is the largest size of a token file.
 const maxTokenFile = 4 << 10
 
 // adminClient calls the admin listener of a server.
@@ -41,7 +41,7 @@ type adminClient struct {
 	flags              *pflag.FlagSet
 }
 
-// addTo adds the flags of the client to a command and to those below it.
+// addTo adds the flags of the client to a command and its subcommands.
 func (a *adminClient) addTo(c *cobra.Command) {
 	flags := c.PersistentFlags()
 	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener; https://host:port if it speaks TLS; without the flag "+adminVariable+" names it")
@@ -61,7 +61,7 @@ func (a *adminClient) token() (string, error) {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}
 	for line := range strings.Lines(string(data)) {
-		// The server's own file can be given too, and says before a token that it only reads.
+		// The server's own file also works; there, read-only tokens have a prefix.
 		if token := strings.TrimPrefix(strings.TrimSpace(line), "read "); token != "" {
 			return token, nil
 		}
@@ -69,7 +69,7 @@ func (a *adminClient) token() (string, error) {
 	return "", fmt.Errorf("--token-file %s: empty; accepted: a token in its first line", strconv.Quote(a.tokenFile))
 }
 
-// client returns a client with the certificates and the token of the flags.
+// client returns a client configured by the flags.
 func (a *adminClient) client() (*adminapi.Client, error) {
 	if env := os.Getenv(adminVariable); env != "" && !a.flags.Changed("admin") {
 		a.address = env
@@ -85,7 +85,7 @@ func (a *adminClient) client() (*adminapi.Client, error) {
 	return &adminapi.Client{URL: urlOf(a.address), Token: token, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}}, nil
 }
 
-// urlOf returns the URL of a listener's address, which may be one already.
+// urlOf returns the URL for a listener's address, which may already be a URL.
 func urlOf(address string) string {
 	address = strings.TrimSuffix(address, "/")
 	if strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://") {
@@ -94,7 +94,7 @@ func urlOf(address string) string {
 	return "http://" + address
 }
 
-// explain returns an error of a call in the words of the flags.
+// explain rewords an error of a call in terms of the flags.
 func (a *adminClient) explain(err error) error {
 	if problem, ok := errors.AsType[*adminapi.Error](err); ok {
 		switch {
@@ -116,7 +116,7 @@ func (a *adminClient) explain(err error) error {
 	}
 }
 
-// send sends a call, and returns the answer, also as the server wrote it.
+// send makes a call, and returns the answer, decoded and as the server wrote it.
 func send[Body, Answer any](ctx context.Context, a *adminClient, call adminapi.Call[Body, Answer], body *Body) (*Answer, json.RawMessage, error) {
 	client, err := a.client()
 	if err != nil {
@@ -131,7 +131,7 @@ func send[Body, Answer any](ctx context.Context, a *adminClient, call adminapi.C
 	return answer, text, nil
 }
 
-// request sends a call and prints the answer: as JSON, or as show prints it.
+// request makes a call and prints the answer, as JSON or with show.
 func request[Body, Answer any](c *cobra.Command, a *adminClient, call adminapi.Call[Body, Answer], body *Body, show func(w io.Writer, answer *Answer)) error {
 	answer, text, err := send(c.Context(), a, call, body)
 	if err != nil {
@@ -153,7 +153,7 @@ func printIndented(w io.Writer, data []byte) error {
 	return err
 }
 
-// keyText returns a key so that it cannot control a terminal.
+// keyText returns a key without characters that control a terminal.
 func keyText(k adminapi.KeyFields) string {
 	if k.KeyBase64 != "" {
 		return "base64:" + k.KeyBase64
@@ -168,7 +168,7 @@ func printable(text string) string {
 	return text
 }
 
-// by are the flags that give the author of a change, and the reason.
+// by has the flags for the author of a change and the reason.
 type by struct{ author, reason string }
 
 func (b *by) addTo(c *cobra.Command) {

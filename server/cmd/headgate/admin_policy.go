@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// fieldsOf returns what a change has as JSON: an object as it is, anything else as a limit
-// written as text. For a key, deny and unlimited are words.
+// fieldsOf returns the fields of a change as JSON: an object unchanged, anything else as a limit in text form. For a
+// key, deny and unlimited are words.
 func fieldsOf(text string, ofKey bool) json.RawMessage {
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(text), "{"):
@@ -29,8 +29,8 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 	}
 }
 
-// describe describes a policy in a line, with the settings that differ from the defaults and the
-// overrides; nil is none. Of its limits, those at the places of shadows are marked.
+// describe describes a policy in one line, with the settings that differ from the defaults and the overrides, or nil.
+// It marks the limits at the indexes in shadows.
 func describe(s *adminapi.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
@@ -48,7 +48,7 @@ func describe(s *adminapi.Summary, shadows ...int) string {
 	return strings.Join(words, ", ")
 }
 
-// changeText describes a change in a line.
+// changeText describes a change in one line.
 func changeText(c *adminapi.Change) string {
 	text := fmt.Sprintf("%s by %s at %s", c.Fields, printable(c.Author), c.At.Format(time.RFC3339))
 	if c.Reason != "" {
@@ -133,7 +133,7 @@ func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 	}
 }
 
-// names returns the arguments that name what is changed, with those after them.
+// names returns the arguments that name the target of a change, followed by more.
 func names(ofKey bool, more ...string) []string {
 	if ofKey {
 		return append([]string{"POLICY", "KEY"}, more...)
@@ -141,8 +141,8 @@ func names(ofKey bool, more ...string) []string {
 	return append([]string{"POLICY"}, more...)
 }
 
-// change reads the arguments that names has named. Without a key a change is of the whole policy,
-// so an empty one, such as that of a variable that is not set, is an error.
+// change reads the arguments listed by names. Without a key a change applies to the whole policy, so an empty key,
+// such as from an unset variable, is an error.
 func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
 	args = args[1:]

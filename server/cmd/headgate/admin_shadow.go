@@ -18,7 +18,7 @@ type shadowKeys struct {
 	Allowed *adminapi.TopKeys `json:"newly_allowed"`
 }
 
-// maxShadowKeys is how many keys of a policy are printed.
+// maxShadowKeys is the number of keys of a policy that are printed.
 const maxShadowKeys = 10
 
 func newShadow() *cobra.Command {

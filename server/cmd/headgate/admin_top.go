@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// times says how often a key was counted.
+// times formats how often a key was counted.
 func times(k *adminapi.TopKey) string {
 	if k.Least == k.Most {
 		return fmt.Sprintf("%d times", k.Count)
@@ -91,7 +91,7 @@ func (f *topFlags) run(c *cobra.Command) error {
 	}
 }
 
-// print prints the report, in as many lines as there is height for; 0 is no bound.
+// print prints the report, in at most height lines; 0 is no bound.
 func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
 	answer, text, err := send(ctx, &f.admin, adminapi.ListTop.With(query), nil)
@@ -123,10 +123,10 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	return table.Flush()
 }
 
-// maxShownKey is how much of a key fits into a line.
+// maxShownKey is the longest part of a key that fits on a line.
 const maxShownKey = 100
 
-// shownKey returns a key, or the beginning of a long one and its hash.
+// shownKey returns a key, or the beginning of a long key and its hash.
 func shownKey(k *adminapi.TopKey) string {
 	text := []rune(keyText(k.KeyFields))
 	if len(text) > maxShownKey && k.KeyHash != "" {

@@ -39,8 +39,7 @@ func (s *span) String() string {
 // Type implements [pflag.Value].
 func (*span) Type() string { return "duration" }
 
-// exactly accepts one argument for each name. Its error names the missing arguments or the
-// first one too many.
+// exactly accepts one argument for each name. Its error names the missing arguments or the first extra one.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -54,7 +53,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne accepts one argument or more, and names a missing one.
+// atLeastOne accepts one argument or more. Its error names the missing one.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -64,7 +63,7 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOne accepts one argument or none.
+// atMostOne accepts at most one argument.
 func atMostOne(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s: %q is one argument too many; usage: %s", c.Name(), args[1], c.UseLine())

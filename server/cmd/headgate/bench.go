@@ -20,7 +20,7 @@ type benchFlags struct {
 	target, limit, distribution string
 	config                      load.Config
 	output                      outputFlag
-	// The thresholds. A flag that is not given is none.
+	// Thresholds, used only if their flags are set.
 	maxP50, maxP99, maxP999 time.Duration
 	maxErrors, maxOver      int64
 	minRate                 float64
@@ -113,7 +113,7 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	return nil
 }
 
-// missed returns the thresholds that a run has missed.
+// missed returns the thresholds that a run missed.
 func (f *benchFlags) missed(c *cobra.Command, r *load.Report) (all []benchThreshold) {
 	rate := float64(r.Decisions()) / r.Took.Seconds()
 	for _, t := range []struct {

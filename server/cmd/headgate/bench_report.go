@@ -17,10 +17,10 @@ type benchReport struct {
 	Allowed   int64            `json:"allowed"`
 	Denied    int64            `json:"denied"`
 	Errors    int64            `json:"errors"`
-	Error     string           `json:"error,omitempty"` // one of them
+	Error     string           `json:"error,omitempty"` // one of the errors
 	Latency   []benchQuantile  `json:"latency_ms"`
 	Histogram []benchBucket    `json:"histogram"`
-	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // absent without a limit to compare with
+	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // omitted without a limit to compare with
 	Missed    []benchThreshold `json:"missed"`
 }
 
@@ -29,7 +29,7 @@ type benchQuantile struct {
 	Most    float64 `json:"most"`
 }
 
-// benchBucket is the requests with a latency above the bucket before and up to its own.
+// benchBucket counts the requests with a latency up to its bound and above the previous one's.
 type benchBucket struct {
 	UpTo     float64 `json:"up_to_ms"`
 	Requests int64   `json:"requests"`
@@ -44,7 +44,7 @@ type benchAccuracy struct {
 	Skipped   int64 `json:"skipped"`
 }
 
-// benchThreshold is a threshold that a run has missed.
+// benchThreshold is a threshold that a run missed.
 type benchThreshold struct {
 	Flag  string `json:"flag"`
 	Value string `json:"value"`
@@ -87,8 +87,7 @@ type bucket struct {
 	count int64
 }
 
-// buckets counts latencies up to 1, 2 and 5 of each power of ten, from the first with a request to the
-// last.
+// buckets counts latencies up to 1, 2 and 5 of each power of ten, from the first to the last non-empty one.
 func buckets(r *load.Report) (all []bucket) {
 	to, step := time.Microsecond, 0
 	last := 0

@@ -50,8 +50,8 @@ Exit status: 0 valid, 2 invalid.`,
 	return c
 }
 
-// printPolicy prints a line for each limit and each override of a policy. Settings that
-// differ from the defaults follow in parentheses.
+// printPolicy prints a line for each limit and each override of a policy, followed by the settings that differ from
+// the defaults, in parentheses.
 func printPolicy(w io.Writer, p policy.Summary) {
 	more := ""
 	if settings := policy.NonDefaults(&p); len(settings) > 0 {
@@ -65,10 +65,10 @@ func printPolicy(w io.Writer, p policy.Summary) {
 	}
 }
 
-// maxNamed is how many policies a note names.
+// maxNamed is the number of policies that a note names.
 const maxNamed = 10
 
-// notes says what of a file has no effect, and what follows from it in an outage of the store.
+// notes lists settings of a file without effect, and consequences for outages of the store.
 func notes(config *policy.Config) []string {
 	all := config.Notes()
 	var names []string
@@ -144,8 +144,8 @@ type fileError struct {
 	Message string `json:"message"`
 }
 
-// printErrors prints each error with the lines around its position. It returns the last
-// error, whose message run prints.
+// printErrors prints each error with the lines around its position. It returns the last error, whose message run
+// prints.
 func printErrors(w io.Writer, err error) error {
 	var invalid policy.Errors
 	if !errors.As(err, &invalid) {

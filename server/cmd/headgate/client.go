@@ -25,7 +25,7 @@ type clientFlags struct {
 	n            int64
 }
 
-// clientAnswer is an answer of a server: the value that --output json prints, and the line of text.
+// clientAnswer is a server's answer: the value for --output json, and the line of text.
 type clientAnswer struct {
 	value  any
 	text   string
@@ -142,14 +142,13 @@ func (f *clientFlags) call(words []string) (wire.Value, error) {
 	return ask(conn, replies, words)
 }
 
-// The environment variables of a server with users: arguments are seen by other users of
-// the machine.
+// Credentials come from environment variables, because other users of the machine can see arguments.
 const (
 	userVariable   = "HEADGATE_USER"
 	secretVariable = "HEADGATE_SECRET"
 )
 
-// ask sends a command and returns the reply; an error reply is an error.
+// ask sends a command and returns the reply. An error reply is an error.
 func ask(conn net.Conn, replies *bufio.Reader, words []string) (wire.Value, error) {
 	if _, err := conn.Write(wire.AppendCommand(nil, words...)); err != nil {
 		return wire.Value{}, err

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// decision is the answer to take and peek as JSON. Limit and Remaining are absent where nothing
-// limits. RetryAfter is absent if the request is allowed, and null if it can never pass.
+// decision is the answer to take and peek as JSON. Limit and Remaining are omitted if nothing limits. RetryAfter is
+// omitted if the request is allowed, and null if it can never pass.
 type decision struct {
 	Allowed    bool            `json:"allowed"`
 	Unlimited  bool            `json:"unlimited,omitempty"`
@@ -18,10 +18,10 @@ type decision struct {
 	RetryAfter json.RawMessage `json:"retry_after_s,omitempty"`
 	ResetAfter int64           `json:"reset_after_s"`
 	Delay      int64           `json:"delay_ms"`
-	Paid       string          `json:"paid,omitempty"` // the limit that paid, of a policy with first
+	Paid       string          `json:"paid,omitempty"` // the limit that paid, under a policy with first
 }
 
-// readDecision reads the six integers of HEADGATE.TAKE, and which limit paid, of a policy with first.
+// readDecision parses the six integers of HEADGATE.TAKE and, for a policy with first, the limit that paid.
 func readDecision(v wire.Value) (clientAnswer, error) {
 	if len(v.Items) < 6 || len(v.Items) > 7 {
 		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6 or 7", len(v.Items))
@@ -50,7 +50,7 @@ func readDecision(v wire.Value) (clientAnswer, error) {
 	return clientAnswer{d, text, !d.Allowed}, nil
 }
 
-// orUnlimited returns a number as text; a negative one means that nothing limits.
+// orUnlimited formats a number; a negative one means that nothing limits.
 func orUnlimited(n int64) string {
 	if n < 0 {
 		return "unlimited"

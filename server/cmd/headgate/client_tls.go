@@ -18,7 +18,7 @@ func (f *certificateFlags) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "key", "", "`file` with the private key of --cert, in PEM")
 }
 
-// config returns the configuration for TLS.
+// config returns the TLS configuration.
 func (f *certificateFlags) config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.ca != "" {

@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// completionTimeout bounds a completion: a shell waits for it.
+// completionTimeout bounds a completion, because the shell waits for it.
 const completionTimeout = time.Second
 
-// completes makes a command complete the policies and keys of a running server, where its usage has
-// the words POLICY and KEY. Other arguments are completed as files.
+// completes makes a command complete policies and keys of a running server for the words POLICY and KEY in its usage.
+// Other arguments are completed as files.
 func completes(c *cobra.Command) {
 	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))[1:]
 	for _, word := range words {
@@ -31,8 +31,8 @@ func completes(c *cobra.Command) {
 	}
 }
 
-// serverNames asks the admin listener for the policies, or for the keys with the most requests of the
-// last hour. It returns none if the server does not answer.
+// serverNames queries the admin listener for the policies, or for the keys with the most requests in the last hour.
+// It returns none if the server does not answer.
 func serverNames(c *cobra.Command, word string, args []string, start string) (names []string) {
 	var a adminClient
 	a.addTo(&cobra.Command{})

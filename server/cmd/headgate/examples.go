@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// exampleFiles are scripts of package testscript, which a test runs. The command prints them as a
-// reader types them.
+// exampleFiles are testscript scripts, which a test runs. The command prints them as a reader would type them.
 //
 //go:embed examples/*.txt
 var exampleFiles embed.FS
@@ -22,7 +21,7 @@ var exampleFiles embed.FS
 func topics() (names, firstLines []string) {
 	files, err := exampleFiles.ReadDir("examples")
 	if err != nil {
-		panic(err) // the folder is part of the binary
+		panic(err) // the directory is embedded in the binary
 	}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".txt")
@@ -84,14 +83,14 @@ func printExample(w io.Writer, text string) {
 	}
 }
 
-// typed turns the words of a test into those that a reader types.
+// typed replaces a test's words with those that a reader types.
 var typed = strings.NewReplacer(
 	" --server $RESP", "", " --admin $ADMIN", "", " --target resp://$RESP", "", "--admin 127.0.0.1:0", "--admin 127.0.0.1:6070",
 	"$HTTP", "127.0.0.1:8080", "$UPSTREAM", "http://127.0.0.1:9000", "$WORK/", "",
 )
 
-// exampleLine returns a line of a script as a reader types it, or the output that it expects. Lines
-// that only the test needs are left out.
+// exampleLine returns a line of a script as a reader would type it, or its expected output. Lines that only the test
+// needs are omitted.
 func exampleLine(line string) (shown string, ok bool) {
 	verb, rest, _ := strings.Cut(strings.TrimPrefix(line, "! "), " ")
 	rest = typed.Replace(rest)

@@ -65,7 +65,7 @@ func (f *explainFlags) run(c *cobra.Command, path string) error {
 	return nil
 }
 
-// read returns the request that the flags describe.
+// read returns the request described by the flags.
 func (f *explainFlags) read() (route.Request, error) {
 	h := policytest.HTTPRequest{Text: f.request, Host: f.host, Client: f.client, BodySize: f.bodySize, Header: http.Header{}}
 	for _, header := range f.headers {
@@ -82,8 +82,8 @@ func (f *explainFlags) read() (route.Request, error) {
 	return r, err
 }
 
-// printExplanation prints the request in the form in which routes compare it, its route
-// and limits, and then the routes that did not match.
+// printExplanation prints the request in the form that routes compare, its route and limits, and then the routes that
+// did not match.
 func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 	line := func(name, format string, values ...any) {
 		fmt.Fprintf(w, "%-8s "+format+"\n", append([]any{name}, values...)...)

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// flagError returns the error of a flag with its value and what is accepted. An unknown flag names
-// the nearest.
+// flagError returns the error for a flag, with its value and the accepted values. For an unknown flag it names the
+// nearest one.
 func flagError(c *cobra.Command, err error) error {
 	switch e := err.(type) { //nolint:errorlint // pflag returns them unwrapped
 	case *pflag.NotExistError:
@@ -36,7 +36,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 		c.Name(), dashes, e.GetSpecifiedName(), c.CommandPath(), strings.Replace(hint, `"`, `"--`, 1))
 }
 
-// acceptedBy says which values a flag accepts.
+// acceptedBy describes the values that a flag accepts.
 func acceptedBy(e *pflag.InvalidValueError) string {
 	if _, accepted, ok := strings.Cut(e.Unwrap().Error(), "accepted: "); ok {
 		return accepted

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// gatewayFlags are the flags of gateway. It has no RESP and no gRPC.
+// gatewayFlags are the flags of gateway, which has no RESP and no gRPC.
 type gatewayFlags struct {
 	serveFlags
 
@@ -68,7 +68,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	if config.HTTP == daemon.Off {
 		return errors.New("--http is off; accepted: the address that the gateway listens on")
 	}
-	// The file may have the listeners of a server beside the gateway.
+	// The file may also have the listeners of a server.
 	config.RESP, config.GRPC.Address, config.Gateway = daemon.Off, daemon.Off, own
 	return serve(c, config)
 }

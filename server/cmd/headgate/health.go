@@ -15,7 +15,7 @@ import (
 // exitUnhealthy is the exit status of health. Container engines reserve 2.
 const exitUnhealthy exit = 1
 
-// healthClient asks a server for its health.
+// healthClient checks the health of a server.
 type healthClient struct {
 	address      string
 	ready        bool
@@ -63,6 +63,6 @@ func (h *healthClient) check(client *http.Client) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // the status alone decides
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // only the status matters
 	return fmt.Errorf("%s: %s: %s", url, answer.Status, format.Cut(strings.TrimSpace(string(body))))
 }

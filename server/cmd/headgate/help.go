@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// The width of help texts: that of the terminal within these bounds, or the widest.
+// Width of help texts: the terminal's, within these bounds, or the maximum.
 const (
 	minWidth = 40
 	maxWidth = 100
@@ -59,7 +59,7 @@ func (p *helpPrinter) heading(text string) {
 	fmt.Fprintf(p.w, "\n%s\n", text)
 }
 
-// commands prints the commands below one, in their groups.
+// commands prints the subcommands, grouped.
 func (p *helpPrinter) commands(c *cobra.Command) {
 	widest := 0
 	for _, below := range c.Commands() {
@@ -85,7 +85,7 @@ func (p *helpPrinter) commands(c *cobra.Command) {
 	list("Commands:", "")
 }
 
-// flags prints the flags of a command, in their groups.
+// flags prints the flags of a command, grouped.
 func (p *helpPrinter) flags(c *cobra.Command) {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
@@ -117,10 +117,10 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 	}
 }
 
-// wrap breaks the paragraphs of a text at a width. Indented lines stay as they are.
+// wrap breaks the paragraphs of a text at a width. Indented lines are kept.
 func wrap(text string, width int) string {
 	var out []string
-	column := 0 // of the last line; 0 begins another
+	column := 0 // of the last line; 0 starts a new one
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || line[0] == ' ' {
 			out, column = append(out, line), 0

@@ -1,7 +1,6 @@
 package main
 
-// helpExamples are the examples in the help of each command, by its words. A test reads the flags and
-// arguments of each.
+// helpExamples are the examples in the help of each command. A test parses the flags and arguments of each.
 var helpExamples = map[string]string{
 	"serve": `  headgate serve                                      # in memory: RESP on 6380, HTTP on 8080
   headgate serve --config policies.yaml --admin 127.0.0.1:6070

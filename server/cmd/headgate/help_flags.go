@@ -8,17 +8,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serverFlags is the group of the flags by which a command reaches a server.
+// serverFlags is the group of flags for connecting to a server.
 const serverFlags = "Server"
 
-// flagGroup is flags that the help of a command lists together.
+// flagGroup is a group of flags in the help of a command.
 type flagGroup struct {
 	title string
 	names []string
 }
 
-// flagGroups are the groups of the commands with many flags, in the order of the help. The flags of
-// other commands, and --help, are in the last group, without a title.
+// flagGroups are the flag groups of commands with many flags, in the order of the help. The flags of other commands,
+// and --help, are in a last group without a title.
 var flagGroups = map[string][]flagGroup{
 	"serve":   processGroups,
 	"gateway": processGroups,
@@ -35,7 +35,7 @@ var flagGroups = map[string][]flagGroup{
 	},
 }
 
-// processGroups are the groups of serve and of gateway.
+// processGroups are the flag groups of serve and of gateway.
 var processGroups = []flagGroup{
 	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched", "pressure"}},
 	{"Store", []string{
@@ -52,10 +52,10 @@ var processGroups = []flagGroup{
 	}},
 }
 
-// connection are the flags by which commands reach a server, whatever the command.
+// connection are the flags for connecting to a server, the same for every command.
 var connection = []string{"admin", "server", "ca", "cert", "token-file", "timeout"}
 
-// groupOf returns the title of the group of a command's flag.
+// groupOf returns the group title for a command's flag.
 func groupOf(c *cobra.Command, f *pflag.Flag) string {
 	for _, group := range flagGroups[c.Name()] {
 		if slices.Contains(group.names, f.Name) {
@@ -63,7 +63,7 @@ func groupOf(c *cobra.Command, f *pflag.Flag) string {
 		}
 	}
 	_, grouped := flagGroups[c.Name()]
-	// --key is a private key beside --cert, and elsewhere the key of a request.
+	// --key is a private key if there is also --cert, and otherwise the key of a request.
 	private := f.Name == "key" && c.Flags().Lookup("cert") != nil
 	if !grouped && (slices.Contains(connection, f.Name) || private) {
 		return serverFlags
@@ -71,8 +71,8 @@ func groupOf(c *cobra.Command, f *pflag.Flag) string {
 	return ""
 }
 
-// inOrder returns titles in the order of a command's groups. Flags of no group are at the end, or at
-// the beginning of a command without groups.
+// inOrder returns titles in the order of a command's groups. Ungrouped flags come last, or first in a command without
+// groups.
 func inOrder(c *cobra.Command, titles []string) []string {
 	groups := flagGroups[c.Name()]
 	place := func(title string) int {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// everyCommand calls f with all commands that the help lists.
+// everyCommand calls f for every command that the help lists.
 func everyCommand(c *cobra.Command, f func(c *cobra.Command)) {
 	f(c)
 	for _, below := range c.Commands() {
@@ -22,7 +22,8 @@ func everyCommand(c *cobra.Command, f func(c *cobra.Command)) {
 	}
 }
 
-// TestHelpExamples: every command has examples, and the command line accepts their flags and arguments.
+// TestHelpExamples checks that every command has examples, and that the command line accepts their flags and
+// arguments.
 func TestHelpExamples(t *testing.T) {
 	used := 0
 	everyCommand(newRoot(), func(c *cobra.Command) {
@@ -58,7 +59,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
-// wordsOf splits a line as a shell does, up to a comment or a redirection.
+// wordsOf splits a line like a shell, up to a comment or a redirection.
 func wordsOf(line string) (words []string) {
 	for i, quoted := range strings.Split(line, "'") {
 		if i%2 == 1 {
@@ -75,7 +76,8 @@ func wordsOf(line string) (words []string) {
 	return words
 }
 
-// TestFlagGroups: each flag of a command with groups is in one, and a group has no other names.
+// TestFlagGroups checks that each flag of a command with groups is in one, and that groups contain only existing
+// flags.
 func TestFlagGroups(t *testing.T) {
 	seen := map[string]map[string]bool{}
 	everyCommand(newRoot(), func(c *cobra.Command) {
@@ -108,7 +110,7 @@ func TestWrapKeepsIndentedLines(t *testing.T) {
 	}
 }
 
-// TestHelpFitsWidth: no line of a help is wider than it should be, unless it cannot be broken.
+// TestHelpFitsWidth checks that no line of the help is too wide, unless it cannot be broken.
 func TestHelpFitsWidth(t *testing.T) {
 	everyCommand(newRoot(), func(c *cobra.Command) {
 		var b bytes.Buffer
@@ -158,7 +160,7 @@ func TestBuildOf(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsInAGroup: a new command is listed with the others.
+// TestEveryCommandIsInAGroup checks that new commands are listed with the others.
 func TestEveryCommandIsInAGroup(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if !slices.ContainsFunc(commandGroups, func(g commandGroup) bool { return g.id == c.GroupID }) && !c.Hidden {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// extra makes the commands that only builds with a tag have.
+// extra has constructors of commands that are only in builds with a tag.
 var extra []func() *cobra.Command
 
 func main() { os.Exit(run()) }
@@ -30,7 +30,7 @@ const (
 
 // run runs the program and returns its exit status. Each error is a line on standard error.
 func run() int {
-	cobra.EnableCommandSorting = false // groups have an order of their own
+	cobra.EnableCommandSorting = false // groups have their own order
 	root, out := newRoot(), &output{File: os.Stdout}
 	root.SetOut(out)
 	err := out.result(root.Execute())
@@ -48,7 +48,7 @@ func run() int {
 	}
 }
 
-// texts returns the texts of the errors that errors.Join has put together.
+// texts returns the texts of errors joined by errors.Join.
 func texts(err error) (all []string) {
 	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error around them has a text of its own
 	if !ok {
@@ -57,7 +57,7 @@ func texts(err error) (all []string) {
 	for _, one := range joined.Unwrap() {
 		all = append(all, texts(one)...)
 	}
-	if strings.Join(all, "\n") != err.Error() { // it has a text of its own too
+	if strings.Join(all, "\n") != err.Error() { // it also has its own text
 		return []string{err.Error()}
 	}
 	return all

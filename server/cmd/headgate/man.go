@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// Only builds with the tag man have the command, so that a released binary does not contain
-// the generator of the pages.
+// The command is only in builds with the tag man, so that released binaries do not contain the generator of the
+// pages.
 func init() { extra = append(extra, newMan) }
 
 func newMan() *cobra.Command {

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// output is standard output. It remembers the first error, because most commands do not look at
-// the errors of single lines.
+// output is standard output. It remembers the first error, because most commands ignore errors of single lines.
 type output struct {
 	*os.File
 
@@ -29,11 +28,10 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteString implements [io.StringWriter], in the place of the file's.
+// WriteString implements [io.StringWriter], hiding the file's method.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// result returns the error of a command whose output may be incomplete. A reader that has
-// gone, as head does after its lines, causes no error.
+// result returns the error of a command whose output may be incomplete. A closed pipe, as from head, is not an error.
 func (o *output) result(err error) error {
 	switch {
 	case o.err == nil:
@@ -48,7 +46,7 @@ func (o *output) result(err error) error {
 	}
 }
 
-// terminalOf returns the terminal that a writer leads to, or nil.
+// terminalOf returns the terminal behind a writer, or nil.
 func terminalOf(w io.Writer) *os.File {
 	file, ok := w.(*os.File)
 	if o, is := w.(*output); is {
@@ -60,7 +58,7 @@ func terminalOf(w io.Writer) *os.File {
 	return file
 }
 
-// outputFlag is the form of a command's output: text or json.
+// outputFlag is the format of a command's output: text or json.
 type outputFlag string
 
 func (o *outputFlag) addTo(flags *pflag.FlagSet) {

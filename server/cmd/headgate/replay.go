@@ -67,16 +67,16 @@ Exit status: 0 done, 2 invalid.`,
 	return c
 }
 
-// replayMemory is what the garbage collector keeps the process below where it can.
+// replayMemory is the memory limit for the garbage collector.
 const replayMemory = 800 << 20
 
 func (f *replayFlags) run(c *cobra.Command, args []string) error {
 	if err := cmp.Or(f.check(args), f.suggest.check(c)); err != nil {
 		return err
 	}
-	if debug.SetMemoryLimit(-1) > 1<<40 { // no GOMEMLIMIT is set
+	if debug.SetMemoryLimit(-1) > 1<<40 { // GOMEMLIMIT is not set
 		debug.SetMemoryLimit(replayMemory)
-		debug.SetGCPercent(300) // what is kept grows slowly; the limit above bounds it
+		debug.SetGCPercent(300) // live memory grows slowly; the limit above bounds it
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -98,7 +98,7 @@ func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []strin
 	}
 }
 
-// check reads the flags that need no file.
+// check checks the flags that need no file.
 func (f *replayFlags) check(args []string) (err error) {
 	given := 0
 	for _, set := range []bool{f.config != "", f.suggest.on, f.compare != ""} {
@@ -126,7 +126,7 @@ func (f *replayFlags) check(args []string) (err error) {
 	return err
 }
 
-// readInstant reads an instant in µs since 1970; "" is 0.
+// readInstant parses an instant as µs since 1970; "" is 0.
 func readInstant(flag, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -139,7 +139,7 @@ func readInstant(flag, text string) (int64, error) {
 	return 0, fmt.Errorf("%s %q: accepted: a time such as 2026-11-22T14:00:00Z or 2026-11-22, in UTC if it has no zone", flag, text)
 }
 
-// open opens the logs, and says on standard error what they are.
+// open opens the logs, and reports their formats on standard error.
 func (f *replayFlags) open(c *cobra.Command, names []string) (*accesslog.Log, error) {
 	return accesslog.Open(names, c.InOrStdin(), f.log)
 }

@@ -12,11 +12,11 @@ import (
 
 var updatePage = flag.Bool("update-replay-page", false, "write what the commands of docs/reference/replay.md print")
 
-// blocks are the commands of a page, each with what it prints if the page has it.
+// blocks matches the commands of a page, with their output if the page shows it.
 var blocks = regexp.MustCompile("```sh\n(headgate [^`]*)\n```\n(?:\n```text\n([^`]*)```\n)?")
 
-// TestReplayPage runs the commands of docs/reference/replay.md in a copy of the example. They
-// print what the page has.
+// TestReplayPage runs the commands of docs/reference/replay.md in a copy of the example. They must print what the
+// page shows.
 func TestReplayPage(t *testing.T) {
 	path, err := filepath.Abs("../../../docs/reference/replay.md")
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 // progressEvery is how often the bar is drawn.
 const progressEvery = 200 * time.Millisecond
 
-// progress draws a bar on standard error while a log is read, if that is a terminal. The
-// function that it returns ends it.
+// progress draws a bar on standard error while a log is read, if that is a terminal. end removes it.
 func (f *replayFlags) progress(c *cobra.Command, log *accesslog.Log) (end func()) {
 	file := terminalOf(c.ErrOrStderr())
 	if f.quiet || file == nil {
@@ -44,7 +43,7 @@ func (f *replayFlags) progress(c *cobra.Command, log *accesslog.Log) (end func()
 	}
 }
 
-// drawProgress draws the bar over the last one.
+// drawProgress draws the bar over the previous one.
 func drawProgress(w io.Writer, read, size int64, took time.Duration) {
 	const width = 30
 	const mib = 1 << 20

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// found is what a replay found, as --output json prints it.
+// found is the result of a replay, in the form of --output json.
 type found struct {
 	Log        *report.Log          `json:"log"`
 	Suggest    *suggest.Result      `json:"suggest,omitempty"`
@@ -23,7 +23,7 @@ type found struct {
 	Comparison *simulate.Comparison `json:"comparison,omitempty"`
 }
 
-// show prints what was found, and writes the report if one was asked for.
+// show prints the result, and writes the report if requested.
 func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page) error {
 	p.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
 	for _, path := range f.reports {
@@ -47,7 +47,7 @@ func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page)
 	return nil
 }
 
-// checkReports rejects reports of another form before the log is read.
+// checkReports rejects unknown report formats before the log is read.
 func checkReports(paths []string) error {
 	for _, path := range paths {
 		switch filepath.Ext(path) {
@@ -59,7 +59,7 @@ func checkReports(paths []string) error {
 	return nil
 }
 
-// writeReport writes a report as HTML, or as Markdown with its drawings beside it.
+// writeReport writes a report as HTML, or as Markdown with its drawings in separate files.
 func writeReport(path string, p *report.Page) error {
 	if filepath.Ext(path) == ".html" {
 		var b bytes.Buffer
@@ -77,8 +77,7 @@ func writeReport(path string, p *report.Page) error {
 	return writeFile(path, []byte(m.Text))
 }
 
-// writeFile writes a file that others may read: it has what a log has, and no secret of
-// this program.
+// writeFile writes a file that others may read: it has data from a log, but no secret of this program.
 func writeFile(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o644) //nolint:gosec // see above
 }

@@ -35,7 +35,7 @@ func (s *suggestFlags) define(c *cobra.Command) {
 	flags.StringVar(&s.share, "share", "1%", "the `share` of the capacity that one key gets at most")
 }
 
-// check rejects a flag that would change nothing.
+// check rejects flags without effect.
 func (s *suggestFlags) check(c *cobra.Command) error {
 	if s.on {
 		if c.Flags().Changed("write-config") && s.write == "" {
@@ -77,7 +77,7 @@ func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Optio
 	return o, err
 }
 
-// readShare reads a share: 0.1%, or 0.001.
+// readShare parses a share: 0.1%, or 0.001.
 func readShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

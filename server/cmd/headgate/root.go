@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// commandGroup is commands that the help lists together.
+// commandGroup is a group of commands in the help.
 type commandGroup struct {
 	id, title string
 	make      []func() *cobra.Command
@@ -59,8 +59,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// prepare adds the examples and the completion to a command and those below it. One that only has others below it
-// prints its help, and names the nearest where one is unknown.
+// prepare adds examples and completion to a command and its subcommands. A command with only subcommands prints its
+// help, and suggests the nearest name for an unknown one.
 func prepare(c *cobra.Command) {
 	if text, ok := helpExamples[strings.TrimPrefix(c.CommandPath(), "headgate ")]; ok {
 		c.Example = text

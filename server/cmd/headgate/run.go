@@ -19,10 +19,10 @@ import (
 	"github.com/headgate/headgate/server/respapi"
 )
 
-// The exit statuses of run that are not the command's, as those of timeout(1) and env(1).
+// Exit statuses of run itself, as of timeout(1) and env(1); others are the command's.
 const (
 	exitNotAdmitted exit = 124 // denied, or --wait is over
-	exitNotRun      exit = 125 // the server cannot be asked, or the permit was lost
+	exitNotRun      exit = 125 // the server cannot be reached, or the permit was lost
 	exitNotStarted  exit = 126 // the command cannot be started
 	exitNotFound    exit = 127 // there is no such command
 )
@@ -33,7 +33,7 @@ type runner struct {
 
 	policy, key string
 	wait        time.Duration
-	until       time.Time // the end of wait
+	until       time.Time // the end of --wait
 	stderr      io.Writer
 }
 
@@ -88,8 +88,7 @@ func (r *runner) say(text string) {
 	fmt.Fprintln(r.stderr, "headgate: run: "+strings.TrimPrefix(text, "headgate: "))
 }
 
-// admit waits until the command may run. It returns the permit if the policy's units are
-// held.
+// admit waits until the command may run. It returns the permit if the policy's units are held.
 func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	held := &heldPermit{runner: r, id: rand.Text()}
 	admitted, err := held.acquire(signals)
@@ -108,12 +107,12 @@ func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	}
 }
 
-// words returns the words of a command on the policy and key.
+// words returns the words of a server command for the policy and key.
 func (r *runner) words(verb string, more ...string) []string {
 	return append([]string{"HEADGATE." + verb, r.policy, r.key}, more...)
 }
 
-// units returns the units as a word. Of a policy's own cost the server is asked first.
+// units returns the number of units as a word. For the policy's own cost it first queries the server.
 func (r *runner) units() []string {
 	if r.n < 0 {
 		return nil
@@ -154,20 +153,20 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 	}
 }
 
-// cancel gives a reservation back. The answer does not matter any more.
+// cancel gives a reservation back. The answer no longer matters.
 func (r *runner) cancel(reservation wire.Value) {
 	if reservation.Text != "" {
 		_, _ = r.call([]string{"HEADGATE.CANCEL", reservation.Text})
 	}
 }
 
-// late says that the command may not run.
+// late reports that the command may not run.
 func (r *runner) late() error {
 	r.say(fmt.Sprintf("denied by policy %q, or not within %s", r.policy, r.wait))
 	return exitNotAdmitted
 }
 
-// sleep waits, or ends with the exit status of a signal.
+// sleep waits, or returns the exit status for a signal.
 func sleep(wait time.Duration, signals <-chan os.Signal) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -179,8 +178,8 @@ func sleep(wait time.Duration, signals <-chan os.Signal) error {
 	}
 }
 
-// exitOf returns the exit status of a process that a signal has ended.
+// exitOf returns the exit status of a process ended by a signal.
 func exitOf(s os.Signal) exit {
-	number, _ := s.(syscall.Signal) // they are on Unix
+	number, _ := s.(syscall.Signal) // they are syscall.Signal on Unix
 	return exit(128 + int(number))
 }

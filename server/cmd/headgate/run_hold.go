@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// heldPermit is the permit of a command that runs.
+// heldPermit is the permit of a running command.
 type heldPermit struct {
 	runner *runner
 	id     string
 
 	lease   time.Duration
-	expires time.Time // by the clock of this process, from before the server was asked
+	expires time.Time // by this process's clock, counted from before the request
 }
 
 // longestAsk is the longest pause between two attempts to acquire.
 const longestAsk = time.Second
 
-// acquire waits until the units are held. It is not admitted when --wait is over, or the
-// units can never be held.
+// acquire waits until the units are held. admitted is false when --wait is over, or if the units can never be held.
 func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error) {
 	r := h.runner
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longestAsk) {
@@ -56,7 +55,7 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 	}
 }
 
-// release gives the units back. They are free after the lease time where that fails.
+// release gives the units back. If that fails, they are free after the lease time.
 func (h *heldPermit) release() { _, _ = h.runner.call(h.runner.words("RELEASE", h.id)) }
 
 // keep renews the permit until ctx ends, and calls lost once it is lost or may be lost.
@@ -84,10 +83,10 @@ func (h *heldPermit) keep(ctx context.Context, lost func()) {
 	}
 }
 
-// killAfter is how long a command has after SIGTERM when its permit is lost.
+// killAfter is how long a command may run after SIGTERM when its permit is lost.
 const killAfter = 10 * time.Second
 
-// execute runs the command, passes signals on to it, and holds the permit meanwhile.
+// execute runs the command, forwards signals to it, and holds the permit meanwhile.
 func (r *runner) execute(ctx context.Context, args []string, signals <-chan os.Signal, held *heldPermit) error {
 	command := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // what the caller has asked for; signals end it
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -121,7 +120,7 @@ func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan o
 	for {
 		select {
 		case s := <-signals:
-			_ = process.Signal(s) // it can have ended
+			_ = process.Signal(s) // the process may have ended
 		case <-lost:
 			lost, wasLost = nil, true
 			r.say("the permit is lost; the command gets SIGTERM")
@@ -138,7 +137,7 @@ func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan o
 	}
 }
 
-// statusOf returns the exit status of a command as an error; nil for 0.
+// statusOf returns the exit status of a command as an error, or nil for 0.
 func statusOf(err error) error {
 	var failed *exec.ExitError
 	if !errors.As(err, &failed) {

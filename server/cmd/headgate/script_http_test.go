@@ -12,8 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startGateway runs `headgate gateway` with the arguments, as start does for serve, and sets
-// HTTP to its address.
+// startGateway runs `headgate gateway` with the arguments, like start for serve, and sets HTTP to its address.
 func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("gateway cannot be negated")
@@ -21,8 +20,8 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	startServer(ts, []string{"HTTP"}, append([]string{"gateway", "--http", "127.0.0.1:0", "--drain", "0s"}, args...))
 }
 
-// startUpstream starts a server that answers with its name and what it got: upstream NAME. It
-// sets NAME to its URL.
+// startUpstream starts a server that answers with its name and the request that it got: upstream NAME. It sets NAME
+// to its URL.
 func startUpstream(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: upstream NAME")
@@ -56,8 +55,8 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%s\n%s%s", answer.Status, strings.ReplaceAll(header.String(), "\r", ""), body)
 }
 
-// exampleFile copies a file of the examples, with the URLs of a script's upstreams in the
-// place of its own: example FILE OLD NEW [OLD NEW]…
+// exampleFile copies a file of the examples, with its upstream URLs replaced by those of the script: example FILE OLD
+// NEW [OLD NEW]…
 func exampleFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args)%2 != 1 {
 		ts.Fatalf("usage: example FILE [OLD NEW]...")
@@ -72,7 +71,7 @@ func exampleFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(filepath.Base(args[0])), []byte(strings.NewReplacer(args[1:]...).Replace(string(text))), 0o600))
 }
 
-// examples is where the examples are, from anywhere.
+// examples is the absolute path of the examples.
 var examples = func() string {
 	path, err := filepath.Abs("../../../examples")
 	if err != nil {

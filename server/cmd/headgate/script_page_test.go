@@ -32,8 +32,8 @@ func blocksOf(page, language string) (all []string) {
 	return all
 }
 
-// writePage writes the YAML of a page into policies.yaml, its test cases into policies_test.yaml, rules of Envoy's rate
-// limit service into rules.yaml, and configuration of Envoy itself into envoy.yaml: page PAGE.
+// writePage writes blocks of a page to files: policies to policies.yaml, test cases to policies_test.yaml, rules of
+// Envoy's rate limit service to rules.yaml, and Envoy configuration to envoy.yaml: page PAGE.
 func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	files := map[string]string{}
 	for _, block := range blocksOf(pageOf(ts, args), "yaml") {
@@ -52,10 +52,10 @@ func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// seconds are the times in an answer, which pass.
+// seconds matches the times in an answer, which change.
 var seconds = regexp.MustCompile(`(t=|Retry-After: )\d+`)
 
-// has reports whether a line of a page stands in an answer. Three points stand for any text.
+// has reports whether an answer contains a line of a page, where three dots match any text.
 func has(answer, line string) bool {
 	for part := range strings.SplitSeq(seconds.ReplaceAllString(line, "${1}…"), "…") {
 		_, rest, ok := strings.Cut(answer, part)
@@ -67,8 +67,8 @@ func has(answer, line string) bool {
 	return true
 }
 
-// sendRequests sends the requests of a page to the server in order: requests PAGE. Each line that the page has below a
-// request stands in its answer.
+// sendRequests sends the requests of a page to the server in order: requests PAGE. Each line that the page shows
+// below a request must be in its answer.
 func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	sent := 0
 	for _, block := range blocksOf(pageOf(ts, args), "console") {
@@ -87,10 +87,10 @@ func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// headerOfCurl is an option of curl, and what a body is.
+// headerOfCurl matches an option of curl, and the body.
 var headerOfCurl = regexp.MustCompile(`-(H|d) '([^']*)'`)
 
-// curl sends a request as curl -i does, and returns what that prints.
+// curl sends a request like curl -i, and returns the same output.
 func curl(ts *testscript.TestScript, words string) string {
 	path, options, _ := strings.Cut(strings.TrimSpace(words), " ")
 	r, err := http.NewRequest(http.MethodGet, "http://"+ts.Getenv("HTTP")+path, http.NoBody)

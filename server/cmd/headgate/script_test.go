@@ -42,13 +42,13 @@ func params(folder string) testscript.Params {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[serverKey{}] = new(server)
-			env.Setenv("GORACE", "atexit_sleep_ms=10") // by default each command sleeps a second at its end
+			env.Setenv("GORACE", "atexit_sleep_ms=10") // by default each command sleeps one second on exit
 			return nil
 		},
 	}
 }
 
-// server is the process that a script has started with start.
+// server is the process started by a script with start.
 type server struct {
 	process *os.Process
 	wait    func() error
@@ -57,9 +57,9 @@ type server struct {
 
 type serverKey struct{}
 
-// start runs `headgate serve` with the arguments, waits until it listens, and sets RESP and
-// HTTP to its addresses, GRPC and ADMIN if it has these listeners, and PID. Its log is in
-// server.log. At the end of the script it gets SIGTERM and must exit with status 0.
+// start runs `headgate serve` with the arguments, waits until it listens, and sets RESP and HTTP to its addresses,
+// GRPC and ADMIN if it has these listeners, and PID. Its log is in server.log. At the end of the script it gets
+// SIGTERM and must exit with status 0.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("start cannot be negated")
@@ -67,8 +67,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	startServer(ts, []string{"RESP", "HTTP"}, append([]string{"serve", "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--drain", "0s"}, args...))
 }
 
-// startServer runs the server with the words, and sets the variables to the addresses that
-// it prints.
+// startServer runs the server with the arguments, and sets the variables to the addresses that it prints.
 func startServer(ts *testscript.TestScript, names, words []string) {
 	command := exec.Command("headgate", words...)
 	command.Dir = ts.Getenv("WORK")
@@ -91,7 +90,7 @@ func startServer(ts *testscript.TestScript, names, words []string) {
 	ts.Setenv("PID", strconv.Itoa(command.Process.Pid))
 	running.process, running.wait = command.Process, sync.OnceValue(command.Wait)
 	ts.Defer(func() {
-		if err := command.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) { // the script can have stopped it
+		if err := command.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) { // the script may have stopped it
 			ts.Check(err)
 			ts.Check(running.wait())
 		}
@@ -118,7 +117,7 @@ func signalServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Value(serverKey{}).(*server).process.Signal(syscall.SIGHUP))
 }
 
-// endServer ends the server and waits for that: end TERM, or end KILL.
+// endServer stops the server and waits until it has exited: end TERM, or end KILL.
 func endServer(ts *testscript.TestScript, neg bool, args []string) {
 	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
 	if neg || len(args) != 1 || signals[args[0]] == nil {
@@ -131,8 +130,8 @@ func endServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitForLog waits until a line of the server's log matches a pattern: log PATTERN. With !
-// it fails if a line matches now.
+// waitForLog waits until a line of the server's log matches a pattern: log PATTERN. With ! it fails if a line matches
+// now.
 func waitForLog(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: log PATTERN")

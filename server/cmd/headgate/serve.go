@@ -79,7 +79,7 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	return c
 }
 
-// add adds the flags that the gateway has too.
+// add adds the flags shared with the gateway.
 func (f *serveFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.config, "config", "", "`file` with policies")
@@ -156,7 +156,7 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	}
 }
 
-// check checks the numbers.
+// check checks numeric flags.
 func (f *serveFlags) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, values ...any) {
@@ -175,8 +175,8 @@ func (f *serveFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// daemonConfig checks the flags and reads the policies file. Flags that are given take
-// precedence over the file. The error has all errors of the flags and the file.
+// daemonConfig checks the flags and reads the policies file. Given flags take precedence over the file. The error has
+// all errors of the flags and the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
 	if err := refuseEmpty(c); err != nil {
 		return config, err
@@ -203,10 +203,10 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	return config, err
 }
 
-// setDeadline sets the deadline of decisions: that of the flag, or of the store's URL. Tests of
-// the store that end later would not close the breaker while decisions still fail.
+// setDeadline sets the deadline of decisions, from the flag or the store's URL. Tests of the store that ended later
+// would not close the breaker while decisions still fail.
 func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
-	// Opening the store reports what is wrong with its URL.
+	// Opening the store reports errors in its URL.
 	if within, err := open.Deadline(config.Store); err == nil && within != 0 && !c.Flags().Changed("deadline") {
 		f.deadline = max(0, within)
 	}
@@ -216,7 +216,7 @@ func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
 	}
 }
 
-// read reads the flags that are texts.
+// read parses the flags given as texts.
 func (f *serveFlags) read(c *cobra.Command, config *daemon.Config) error {
 	var failure, memory, denied, logger error
 	if config.Failure, failure = policy.ParseFailure(f.failure); failure != nil {
@@ -250,8 +250,8 @@ func (f *serveFlags) readFile(c *cobra.Command, config *daemon.Config) error {
 	return nil
 }
 
-// memory returns the configuration of the memory store. Beside policies, limits that come
-// with a request have a share of it, so that such requests cannot fill it for all.
+// memory returns the configuration of the memory store. If there are policies, inline limits get only a share of it,
+// so that such requests cannot fill it for all.
 func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	m := memstore.Config{MaxKeys: f.maxKeys}
 	if f.maxKeys < 1 || f.maxKeys > 1<<31 {

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/envoy"
 )
 
-// defaultGRPC is where gRPC listens if there is an Envoy configuration.
+// defaultGRPC is the gRPC address if there is an Envoy configuration.
 const defaultGRPC = "127.0.0.1:8081"
 
 // envoyFlags are the flags of serve for Envoy's rate limit service.
@@ -27,7 +27,7 @@ type envoyFlags struct {
 	grpc, directory, semantics string
 	environment                bool
 	deadline                   time.Duration
-	tls                        policy.TLSFiles // by the environment
+	tls                        policy.TLSFiles // from the environment
 }
 
 func (f *envoyFlags) add(c *cobra.Command) {
@@ -39,8 +39,8 @@ func (f *envoyFlags) add(c *cobra.Command) {
 	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; if the caller leaves less, three quarters of that")
 }
 
-// apply adds the service to the configuration of the server. It reads the environment if
-// asked to, and names the variables that mean nothing.
+// apply adds the service to the configuration of the server. If requested, it reads the environment, and lists the
+// variables without effect.
 func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
 	g := daemon.GRPC{Address: f.grpc, Directory: f.directory, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
 	if f.environment {
@@ -62,7 +62,7 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
 	}
 	if g.Directory == "" && !c.Flags().Changed("grpc") {
-		g.Address = daemon.Off // unless the policies file names it
+		g.Address = daemon.Off // unless the policies file has one
 	}
 	if c.Flags().Changed("failure") {
 		failure, err := policy.ParseFailure(serve.failure)
@@ -100,12 +100,11 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 	}
 	f.tls = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
 	g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
-	g.Force = true // as there: it waits for a good configuration
+	g.Force = true // as in envoyproxy/ratelimit, it waits for a valid configuration
 	return nil
 }
 
-// checkEnvoy checks a file if it is one of envoyproxy/ratelimit, and otherwise returns
-// false.
+// checkEnvoy checks a file if it is one of envoyproxy/ratelimit, and otherwise returns false.
 func checkEnvoy(path, output string) (lines string, ok bool, err error) {
 	f, err := files.Open(path)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// tlsFlags are the flags of serve for listeners whose files the policies file does not
-// name.
+// tlsFlags are the flags of serve for TLS files of listeners for which the policies file has none.
 type tlsFlags struct{ files policy.TLSFiles }
 
 func (f *tlsFlags) add(c *cobra.Command) {
@@ -21,8 +20,7 @@ func (f *tlsFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with certificates, in PEM: clients must show a certificate that one of them has signed")
 }
 
-// apply returns the files of each listener. gRPC can have its own by the environment, and
-// a socket in the file system has no TLS.
+// apply returns the files of each listener. gRPC can have its own from the environment, and a Unix socket has no TLS.
 func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 	switch {
 	case f.files.Cert == "" && f.files.Key+f.files.ClientCA != "":
@@ -40,7 +38,7 @@ func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 	return all, nil
 }
 
-// listeners puts what the file says of the listeners where no flag says otherwise.
+// listeners applies the file's listeners, except where flags override them.
 func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *policy.Listeners) {
 	for _, l := range []struct {
 		flag     string

@@ -37,15 +37,15 @@ func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logge
 	}
 }
 
-// captureLibraries sends what libraries log to the log of the server, in its format: those that use
-// package log or slog's default, and errors of gRPC. Its other lines are about single connections.
+// captureLibraries sends libraries' logs to the server's log, in its format: from package log, slog's default, and
+// errors of gRPC. Other gRPC lines are about single connections.
 func captureLibraries(logger *slog.Logger) {
 	slog.SetDefault(logger)
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
-// logged returns the error of a server that does not start, or ends. If the log is JSON, the error is
-// lines of it.
+// logged returns the error of a server that does not start, or ends. If the log is JSON, it logs the error as lines
+// instead.
 func (f *serveFlags) logged(w io.Writer, err error) error {
 	if f.format != "json" || err == nil {
 		return err
@@ -57,8 +57,8 @@ func (f *serveFlags) logged(w io.Writer, err error) error {
 	return exitUnusable
 }
 
-// settings returns what the flags, the file and the environment have set, for operators.
-// Flags have no secrets but the user and password in the store's URL, which are left out.
+// settings returns the settings from flags, file and environment, for operators. The only secrets in flags, the user
+// and password in the store's URL, are removed.
 func settings(c *cobra.Command, config *daemon.Config) map[string]string {
 	all := map[string]string{"version": config.Version}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -71,7 +71,7 @@ func settings(c *cobra.Command, config *daemon.Config) map[string]string {
 	return all
 }
 
-// perSecond reads a rate such as 10/s.
+// perSecond parses a rate such as 10/s.
 func perSecond(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "/s"))
 	if err == nil && (n < 0 || n > daemon.MaxLogDenied || !strings.HasSuffix(text, "/s")) {

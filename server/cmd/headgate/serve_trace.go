@@ -25,7 +25,7 @@ func (f *traceFlags) add(c *cobra.Command) {
 }
 
 func (f *traceFlags) apply(c *cobra.Command, config *daemon.Config) error {
-	if !(f.ratio >= 0 && f.ratio <= 1) { // also if it is NaN
+	if !(f.ratio >= 0 && f.ratio <= 1) { // also rejects NaN
 		return fmt.Errorf("--trace-sample %v: accepted: 0 to 1", f.ratio)
 	}
 	if f.endpoint == "" && (f.headersFile != "" || f.keys || c.Flags().Changed("trace-sample")) {

@@ -12,9 +12,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// refuseEmpty rejects files and addresses that are given and empty, as by a variable of the
-// shell that is not set: the server would start as if the flag were not there, without users
-// or TLS.
+// refuseEmpty rejects files and addresses that are given but empty, as from an unset shell variable: the server would
+// start as if the flag were missing, without users or TLS.
 func refuseEmpty(c *cobra.Command) error {
 	var errs []error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -24,7 +23,7 @@ func refuseEmpty(c *cobra.Command) error {
 		switch name, _ := pflag.UnquoteUsage(f); name {
 		case "file", "directory", "path":
 			errs = append(errs, fmt.Errorf("--%s \"\": accepted: a %s; leave the flag out for none", f.Name, name))
-		case "address": // which would be any port of all interfaces
+		case "address": // would be any port on all interfaces
 			accepted := "host:port, or off"
 			if f.Name == "grpc" {
 				accepted = "host:port, unix:/path, or off"
@@ -41,8 +40,8 @@ func refuseEmpty(c *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// refuseUnused rejects flags that are given and change nothing, because of other flags or
-// the policies file: a flag that is given is meant.
+// refuseUnused rejects given flags without effect, because of other flags or the policies file: a given flag is
+// meant.
 func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error {
 	memory, redis := config.Store == open.Memory, config.Store != open.Memory
 	noAdmin := config.Admin.Address == daemon.Off
@@ -72,7 +71,7 @@ func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error 
 	return errors.Join(errs...)
 }
 
-// given reports whether a flag is given, with another value than the one that is none.
+// given reports whether a flag is given with a value that enables it.
 func given(c *cobra.Command, name string) bool {
 	f := c.Flags().Lookup(name)
 	if f == nil || !f.Changed {

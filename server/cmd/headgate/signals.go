@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// ignoreBrokenPipes lets the server outlive the program that reads its log or its output: by
-// default a write to a pipe without a reader ends a process.
+// ignoreBrokenPipes lets the server outlive the reader of its log or output: by default a write to a pipe without a
+// reader ends a process.
 func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }
 
-// catchHangups returns the SIGHUPs of the process. By default one would end it without a
-// drain.
+// catchHangups returns a channel of the process's SIGHUPs. By default one would end it without a drain.
 func catchHangups() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -35,8 +34,7 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context
 	}
 }
 
-// secondSignal returns a context that ends with the second SIGTERM or SIGINT. ctx ends with
-// the first.
+// secondSignal returns a context that ends with the second SIGTERM or SIGINT. ctx ends with the first.
 func secondSignal(ctx context.Context) (stopNow context.Context, release func()) {
 	stopNow, release = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {

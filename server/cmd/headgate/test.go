@@ -37,7 +37,7 @@ Exit status: 0 no differences, 1 differences, 2 a file is invalid.`,
 	return c
 }
 
-// runTests runs all files, whose differences make the exit status.
+// runTests runs all files. Differences set the exit status.
 func runTests(ctx context.Context, w io.Writer, files []*policytest.File, output outputFlag) error {
 	results, different := make([]policytest.Result, len(files)), 0
 	for i, f := range files {

@@ -90,8 +90,8 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	}
 }
 
-// TestTopInATerminal: with four noisy keys among 100 000, top names them within two
-// seconds, in a terminal of tmux, and ends with Ctrl-C.
+// TestTopInATerminal checks that with four noisy keys among 100 000, top shows them within two seconds, in a tmux
+// terminal, and that Ctrl-C ends it.
 func TestTopInATerminal(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
@@ -148,7 +148,7 @@ func TestTopInATerminal(t *testing.T) {
 		first := strings.Join(lines[2:6], "\n")
 		return strings.Count(first, "noisy-") == 4
 	})
-	// The screen is drawn again, in place, also in a window of another size.
+	// The screen is redrawn in place, even in a window of another size.
 	tmux("resize-window", "-x", "80", "-y", "5")
 	began = time.Now()
 	waitFor(5*time.Second, "fewer lines", func(screen string) bool {

@@ -56,8 +56,7 @@ type verified struct {
 	Differences []string `json:"differences"`
 }
 
-// verify reads all files before it replays the first, so that an invalid file is an error
-// before the engine is called.
+// verify reads all files before it replays the first, so that an invalid file is reported before the store is used.
 func verify(ctx context.Context, address, passwordFile string, names []string) ([]verified, error) {
 	files := make([]vectors.File, len(names))
 	for i, name := range names {
@@ -69,7 +68,7 @@ func verify(ctx context.Context, address, passwordFile string, names []string) (
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	// Its own keys, so that it can run on a Redis in use.
+	// Separate keys, so that it can run on a Redis in use.
 	clock := headgatetest.NewClock()
 	store, err := open.Store(ctx, address, open.Options{
 		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,
@@ -87,7 +86,7 @@ func verify(ctx context.Context, address, passwordFile string, names []string) (
 	return results, nil
 }
 
-// verifyFile replays a file and deletes the keys.
+// verifyFile replays a file and deletes its keys.
 func verifyFile(ctx context.Context, store engine.Store, clock *headgatetest.Clock, name string, f *vectors.File) (verified, error) {
 	found, err := f.Replay(ctx, store, "verify", clock.Set)
 	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), store, "verify"))

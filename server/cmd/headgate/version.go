@@ -7,17 +7,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release is the version of a released binary. The linker sets it.
+// release is the version of a released binary, set by the linker.
 var release string
 
-// buildInfo names the source of a binary.
+// buildInfo identifies the source of a binary.
 type buildInfo struct {
 	// Version is a tag, a pseudo-version with the commit, or devel.
 	Version string `json:"version"`
-	// Commit and Date are those of the clone that it was built in; "" of other builds.
+	// Commit and Date come from the clone of the build, or are "".
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
-	// Modified is true if the clone had changes that were not committed.
+	// Modified is true if the clone had uncommitted changes.
 	Modified bool `json:"modified,omitempty"`
 }
 
@@ -30,7 +30,7 @@ func build() buildInfo {
 	return buildOf(release, info)
 }
 
-// buildOf reads the build info of the Go command.
+// buildOf reads the build info recorded by the Go command.
 func buildOf(release string, info *debug.BuildInfo) buildInfo {
 	b := buildInfo{Version: release}
 	if b.Version == "" {
@@ -39,7 +39,7 @@ func buildOf(release string, info *debug.BuildInfo) buildInfo {
 	if b.Version == "" || b.Version == "(devel)" {
 		b.Version = "devel"
 	}
-	if release != "" { // whose tag names the commit
+	if release != "" { // its tag identifies the commit
 		return b
 	}
 	for _, s := range info.Settings {
@@ -55,7 +55,7 @@ func buildOf(release string, info *debug.BuildInfo) buildInfo {
 	return b
 }
 
-// String returns the build as a line.
+// String returns the build on one line.
 func (b buildInfo) String() string {
 	if b.Commit == "" {
 		return b.Version
@@ -67,7 +67,7 @@ func (b buildInfo) String() string {
 	return fmt.Sprintf("%s (commit %s of %s%s)", b.Version, b.Commit[:min(len(b.Commit), 12)], b.Date, changed)
 }
 
-// version returns the version alone.
+// version returns only the version.
 func version() string { return build().Version }
 
 func newVersion() *cobra.Command {

@@ -5,17 +5,14 @@ import (
 	"strconv"
 )
 
-// The Append functions write one reply, or the beginning of one, to the end of
-// dst and return the extended slice. Those whose form depends on the protocol
-// version take it as their second argument.
+// The Append functions append one reply, or the beginning of one, to dst and return the extended slice. If the form
+// depends on the protocol version, it is the second argument.
 
-// AppendSimple appends a simple string such as +OK. It cannot hold CR or LF:
-// they become blanks.
+// AppendSimple appends a simple string such as +OK. It cannot contain CR or LF: they become blanks.
 func AppendSimple(dst []byte, text string) []byte { return appendLine(dst, '+', text) }
 
-// AppendError appends an error. text begins with its code in capitals, as in
-// "ERR unknown command". CR and LF become blanks, so that text can never end
-// this reply and begin another.
+// AppendError appends an error. text begins with its code in capitals, as in "ERR unknown command". CR and LF become
+// blanks, so that text can never end this reply and start another.
 func AppendError(dst []byte, text string) []byte { return appendLine(dst, '-', text) }
 
 // AppendInt appends an integer.
@@ -28,7 +25,7 @@ func AppendBulk[S ~string | ~[]byte](dst []byte, s S) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendNull appends the absence of a value: the null bulk string in RESP2.
+// AppendNull appends a null: the null bulk string in RESP2.
 func AppendNull(dst []byte, p Proto) []byte {
 	if p == RESP3 {
 		return append(dst, "_\r\n"...)
@@ -36,11 +33,11 @@ func AppendNull(dst []byte, p Proto) []byte {
 	return append(dst, "$-1\r\n"...)
 }
 
-// AppendArray begins an array of n values, which are to follow.
+// AppendArray starts an array of n values. The caller appends the values.
 func AppendArray(dst []byte, n int) []byte { return appendHeader(dst, '*', int64(n)) }
 
-// AppendMap begins a map of n pairs: n keys, each with its value, are to
-// follow. RESP2 has no maps and gets the array of 2n values.
+// AppendMap starts a map of n pairs. The caller appends n keys, each followed by its value. RESP2 has no maps and
+// gets an array of 2n values.
 func AppendMap(dst []byte, p Proto, n int) []byte {
 	if p == RESP3 {
 		return appendHeader(dst, '%', int64(n))
@@ -48,7 +45,7 @@ func AppendMap(dst []byte, p Proto, n int) []byte {
 	return AppendArray(dst, 2*n)
 }
 
-// AppendSet begins a set of n values, which are to follow: an array in RESP2.
+// AppendSet starts a set of n values, or an array in RESP2. The caller appends the values.
 func AppendSet(dst []byte, p Proto, n int) []byte {
 	if p == RESP3 {
 		return appendHeader(dst, '~', int64(n))
@@ -56,7 +53,7 @@ func AppendSet(dst []byte, p Proto, n int) []byte {
 	return AppendArray(dst, n)
 }
 
-// AppendBool appends a truth value: 1 or 0 in RESP2.
+// AppendBool appends a boolean: 1 or 0 in RESP2.
 func AppendBool(dst []byte, p Proto, v bool) []byte {
 	switch {
 	case p == RESP3 && v:
@@ -70,8 +67,8 @@ func AppendBool(dst []byte, p Proto, v bool) []byte {
 	}
 }
 
-// AppendDouble appends a floating-point number by its shortest text that reads
-// back equal: a bulk string in RESP2.
+// AppendDouble appends a floating-point number as the shortest text that parses to the same number: a bulk string in
+// RESP2.
 func AppendDouble(dst []byte, p Proto, v float64) []byte {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	switch {
@@ -88,8 +85,7 @@ func AppendDouble(dst []byte, p Proto, v float64) []byte {
 	return AppendBulk(dst, text)
 }
 
-// AppendVerbatim appends text that a client should show as it is: a bulk
-// string in RESP2.
+// AppendVerbatim appends text that a client should show unchanged: a bulk string in RESP2.
 func AppendVerbatim[S ~string | ~[]byte](dst []byte, p Proto, text S) []byte {
 	if p == RESP2 {
 		return AppendBulk(dst, text)
@@ -109,14 +105,14 @@ func AppendCommand[S ~string | ~[]byte](dst []byte, words ...S) []byte {
 	return dst
 }
 
-// appendHeader appends a type byte and a number on a line of their own.
+// appendHeader appends a line with a type byte and a number.
 func appendHeader(dst []byte, kind byte, n int64) []byte {
 	dst = append(dst, kind)
 	dst = strconv.AppendInt(dst, n, 10)
 	return append(dst, "\r\n"...)
 }
 
-// appendLine appends a type byte and text on a line of their own.
+// appendLine appends a line with a type byte and text.
 func appendLine(dst []byte, kind byte, text string) []byte {
 	dst = append(dst, kind)
 	from := len(dst)

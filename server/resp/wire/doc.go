@@ -4,56 +4,49 @@
 // Append functions, which write replies onto a byte slice. A client uses
 // [AppendCommand] and [ReadValue].
 //
-// The package trusts no length that it reads: memory is taken only for bytes
-// that have arrived, and every size has an upper bound, named below. What
-// breaks the protocol is a [ProtocolError]; nothing panics.
+// The package trusts no length that it reads: it allocates memory only for bytes that have arrived, and every size
+// has an upper bound, defined below. Protocol violations are a [ProtocolError]; nothing panics.
 //
-// Reader refuses a little more than Redis does: negative lengths other than
-// -1, and a bulk string that CRLF does not follow.
+// Reader is slightly stricter than Redis: it rejects negative lengths other than -1, and a bulk string without CRLF
+// at its end.
 package wire
 
-// Bounds on what a client may send. A Reader holds at most MaxCommand bytes of
-// input, and slice headers for MaxBatchArgs+MaxArgs words and MaxBatch
-// commands: about 1.3 MiB for the worst client, 16 KiB for an ordinary one.
+// Bounds on input from clients. A Reader holds at most MaxCommand bytes of input, and slice headers for
+// MaxBatchArgs+MaxArgs words and MaxBatch commands: about 1.3 MiB for the worst client, 16 KiB for an ordinary one.
 const (
 	// MaxBulk is the longest word of a command, in bytes.
 	MaxBulk = 64 << 10
 
-	// MaxArgs is the most words in one command, its name included.
+	// MaxArgs is the largest number of words in one command, including its name.
 	MaxArgs = 1024
 
-	// MaxInline is the longest inline command, in bytes without its LF. It is
-	// Redis's own bound.
+	// MaxInline is the longest inline command, in bytes without its LF. Redis has the same bound.
 	MaxInline = 64 << 10
 
 	// MaxCommand is the longest command in its encoded form, in bytes.
 	MaxCommand = 1 << 20
 
-	// MaxAnonymousArgs and MaxAnonymousCommand take the place of MaxArgs and
-	// MaxCommand before a client has authenticated. Redis has the same
-	// numbers; its 16 KiB bound each word.
+	// MaxAnonymousArgs and MaxAnonymousCommand replace MaxArgs and MaxCommand until a client has authenticated. Redis
+	// has the same numbers; its 16 KiB bound each word.
 	MaxAnonymousArgs    = 10
 	MaxAnonymousCommand = 16 << 10
 
-	// MaxBatch is the most commands that ReadBatch returns at once.
+	// MaxBatch is the largest number of commands returned by one ReadBatch.
 	MaxBatch = 1024
 
-	// MaxBatchArgs ends a batch early once it holds this many words: a batch
-	// has fewer than MaxBatchArgs+MaxArgs.
+	// MaxBatchArgs ends a batch early once it has this many words: a batch has fewer than MaxBatchArgs+MaxArgs.
 	MaxBatchArgs = 8 << 10
 
-	// minBuffer is the size in bytes that the read buffer starts with, and
-	// returns to after a long command. A batch is no longer than the buffer,
-	// so this also bounds how many short commands arrive by one read.
+	// minBuffer is the initial size in bytes of the read buffer, to which it returns after a long command. A batch is
+	// no longer than the buffer, so this also bounds how many short commands one read returns.
 	minBuffer = 16 << 10
 
-	// maxHeader is the longest length line, in bytes without its type byte and
-	// CRLF. Every valid length is shorter; the room is for telling a wrong
-	// number from a line without an end.
+	// maxHeader is the longest length line, in bytes without its type byte and CRLF. Every valid length is shorter;
+	// the extra room distinguishes a wrong number from an endless line.
 	maxHeader = 32
 )
 
-// Bounds on a reply that ReadValue accepts.
+// Bounds on a reply accepted by ReadValue.
 const (
 	// MaxDepth is how deep arrays, maps, sets, pushes and attributes may nest.
 	MaxDepth = 8

@@ -2,21 +2,18 @@ package wire
 
 import "strconv"
 
-// ProtocolError says that the bytes read are not RESP, or exceed a bound of
-// this package. Nothing sensible can be read after it: the server answers it
-// and closes the connection.
+// ProtocolError means that the bytes read are not RESP, or exceed a bound of this package. The input after it cannot
+// be parsed: the server sends the error and closes the connection.
 type ProtocolError struct {
-	// Reason is what is wrong, in Redis's words where Redis has some, such as
-	// "invalid bulk length".
+	// Reason describes the violation, in Redis's words if Redis has some, such as "invalid bulk length".
 	Reason string
 }
 
-// Error returns the text that Redis would send: "Protocol error: " and the
-// reason. It has no code such as ERR in front.
+// Error returns the text that Redis would send: "Protocol error: " and the reason. It has no code such as ERR in
+// front.
 func (e *ProtocolError) Error() string { return "Protocol error: " + e.Reason }
 
-// The reasons that need no formatting, made once so that a flood of bad input
-// costs no allocation.
+// Reasons without formatting are created once, so that a flood of bad input costs no allocations.
 var (
 	errBulkLength      = &ProtocolError{"invalid bulk length"}
 	errBulkHeader      = &ProtocolError{"too big bulk count string"}
@@ -32,8 +29,7 @@ var (
 	errAnonymousBulk   = &ProtocolError{"unauthenticated bulk length"}
 )
 
-// errNotBulk reports that a command's word starts with got instead of '$', as
-// an array inside an array does.
+// errNotBulk reports that a command's word starts with got instead of '$', as in an array inside an array.
 func errNotBulk(got byte) error {
 	return &ProtocolError{"expected '$', got " + strconv.QuoteRuneToASCII(rune(got))}
 }

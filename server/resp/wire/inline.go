@@ -2,9 +2,8 @@ package wire
 
 import "bytes"
 
-// parseInline parses one line of words, as a person types it into telnet. It
-// ends with LF; a CR before that is dropped. Words with quotes and escapes are
-// decoded where they lie, so b is changed, but only once the line is complete.
+// parseInline parses one line of words, as typed into telnet. It ends with LF; a CR before that is dropped. Words
+// with quotes and escapes are decoded in place, so b is changed, but only once the line is complete.
 func parseInline(args [][]byte, b []byte, maxArgs int) (_ [][]byte, n int, err error) {
 	end := bytes.IndexByte(b[:min(len(b), MaxInline+1)], '\n')
 	if end < 0 {
@@ -43,8 +42,8 @@ func splitLine(args [][]byte, line []byte, maxArgs int) ([][]byte, error) {
 	}
 }
 
-// decodeWord decodes the word at the front of b onto itself, which is safe
-// because decoding never lengthens it, and returns the bytes that it took.
+// decodeWord decodes the word at the front of b in place, which is safe because decoding never lengthens it, and
+// returns the number of bytes consumed.
 func decodeWord(b []byte) (word []byte, n int, err error) {
 	out := 0
 	for n < len(b) {
@@ -69,9 +68,8 @@ func decodeWord(b []byte) (word []byte, n int, err error) {
 	return b[:out:out], n, nil
 }
 
-// decodeQuoted decodes a quoted string at the front of src, whose first byte
-// is the quote, onto dst. It returns the bytes written and the bytes taken,
-// both quotes included; used is 0 if the string does not end.
+// decodeQuoted decodes a quoted string at the front of src, whose first byte is the quote, into dst. It returns the
+// number of bytes written and consumed, including both quotes; used is 0 if the string does not end.
 func decodeQuoted(dst, src []byte) (size, used int) {
 	quote := src[0]
 	for i := 1; i < len(src); {
@@ -88,8 +86,8 @@ func decodeQuoted(dst, src []byte) (size, used int) {
 	return 0, 0
 }
 
-// decodeEscape decodes the escape at the front of b, whose first byte is a
-// backslash. A backslash that begins no escape stands for itself.
+// decodeEscape decodes the escape at the front of b, whose first byte is a backslash. A backslash that starts no
+// escape is kept.
 func decodeEscape(b []byte, quote byte) (c byte, n int) {
 	switch {
 	case len(b) < 2 || quote == '\'' && b[1] != '\'':
@@ -113,8 +111,8 @@ func decodeEscape(b []byte, quote byte) (c byte, n int) {
 	}
 }
 
-// isBlank reports whether c separates words. CR does in Redis, but a CR inside
-// a line is more likely half of a broken line end, and is refused.
+// isBlank reports whether c separates words. In Redis CR does, but a CR inside a line is more likely half of a broken
+// line end, and is rejected.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' }
 
 func isHex(c byte) bool {

@@ -4,8 +4,8 @@ import (
 	"io"
 )
 
-// Command is one command: its name and then its arguments, never empty.
-// Words are any bytes; they need not be UTF-8.
+// Command is one command: its name followed by its arguments, never empty. Words are arbitrary bytes, not necessarily
+// UTF-8.
 type Command [][]byte
 
 // Reader reads commands from one connection. It is not safe for concurrent
@@ -15,12 +15,12 @@ type Reader struct {
 	buf     []byte // len(buf) is its size; buf[pos:end] is read but not yet parsed
 	pos     int
 	end     int
-	batch   []Command // of the last ReadBatch; its words lie in buf
+	batch   []Command // from the last ReadBatch; its words point into buf
 	args    [][]byte  // backs batch
 	err     error     // protocol error after the last complete command; final
-	readErr error     // what src said at its end; final
+	readErr error     // final error of src
 
-	anonymous bool // the bounds are those of a client that has not authenticated
+	anonymous bool // the bounds for unauthenticated clients apply
 }
 
 // NewReader returns a Reader of the commands in src.
@@ -28,20 +28,17 @@ func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, buf: make([]byte, minBuffer)}
 }
 
-// SetAnonymous says whether the client has still to authenticate. Until then
-// a command has MaxAnonymousArgs words and MaxAnonymousCommand bytes at most,
-// and a batch is one command: the next one is read with the bounds that hold
-// after it.
+// SetAnonymous sets whether the client must still authenticate. Until then a command has at most MaxAnonymousArgs
+// words and MaxAnonymousCommand bytes, and a batch is one command, so that the next one is read with the bounds that
+// apply after it.
 func (r *Reader) SetAnonymous(anonymous bool) { r.anonymous = anonymous }
 
-// ReadBatch returns the complete commands that are buffered, at most MaxBatch.
-// Only if there is none does it read from the source, until there is one.
-// Empty commands are skipped, as Redis does.
+// ReadBatch returns the complete buffered commands, at most MaxBatch. Only if there are none does it read from the
+// source, until there is one. Like Redis, it skips empty commands.
 //
-// The commands and their bytes are valid until the next call. An error comes
-// after all commands that precede it and repeats for ever: a *ProtocolError,
-// io.EOF at the end between two commands, io.ErrUnexpectedEOF inside one, or
-// another error of the source.
+// The commands and their bytes are valid until the next call. An error comes after all commands that precede it, and
+// then repeats: a *ProtocolError, io.EOF at the end between two commands, io.ErrUnexpectedEOF inside one, or another
+// error of the source.
 func (r *Reader) ReadBatch() ([]Command, error) {
 	for {
 		r.parse()
@@ -59,15 +56,12 @@ func (r *Reader) ReadBatch() ([]Command, error) {
 	}
 }
 
-// Buffered returns the number of bytes that were read from the source and have
-// not been returned. During a read of the source they are the beginning of one
-// command; zero then means that none has begun.
+// Buffered returns the number of bytes read from the source and not yet returned. During a read of the source they
+// are the beginning of one command; zero then means that none has begun.
 func (r *Reader) Buffered() int { return r.end - r.pos }
 
-// parse collects the complete commands at the front of the buffer. One that
-// is only partly there is parsed again from its start when more has arrived:
-// at most MaxArgs headers or MaxInline bytes to scan, no more than the read
-// that brought it costs.
+// parse collects the complete commands at the front of the buffer. A partial command is parsed again from its start
+// when more has arrived: at most MaxArgs headers or MaxInline bytes are scanned, which costs no more than the read.
 func (r *Reader) parse() {
 	r.batch, r.args = r.batch[:0], r.args[:0]
 	in, most := &authenticated, MaxBatch
@@ -95,14 +89,13 @@ func (r *Reader) parse() {
 	}
 }
 
-// fill makes room and reads once. It is called when the buffer holds no
-// complete command.
+// fill makes room and reads once. It is called when the buffer holds no complete command.
 func (r *Reader) fill() {
 	r.makeRoom()
 	if r.err != nil {
 		return
 	}
-	// A source may return nothing and no error now and then, but not always.
+	// A source may occasionally return no bytes and no error, but not forever.
 	for range 100 {
 		n, err := r.src.Read(r.buf[r.end:])
 		r.end += n
@@ -114,9 +107,8 @@ func (r *Reader) fill() {
 	r.readErr = io.ErrNoProgress
 }
 
-// makeRoom moves the unfinished command to the front, and doubles a buffer
-// that it fills. Only a long command grows the buffer, never a long pipeline;
-// once it has been answered the memory is given back.
+// makeRoom moves the unfinished command to the front, and doubles the buffer if the command fills it. Only a long
+// command grows the buffer, never a long pipeline. The memory is freed once the command has been answered.
 func (r *Reader) makeRoom() {
 	r.end = copy(r.buf, r.buf[r.pos:r.end])
 	r.pos = 0
@@ -133,7 +125,7 @@ func (r *Reader) makeRoom() {
 	}
 }
 
-// bounds are those of one command.
+// bounds are the bounds for one command.
 type bounds struct{ args, word, command int }
 
 var (
@@ -141,11 +133,9 @@ var (
 	anonymous     = bounds{MaxAnonymousArgs, MaxAnonymousCommand, MaxAnonymousCommand}
 )
 
-// parseCommand appends the words of the command at the front of b to args and
-// returns how many bytes it took. n is 0 while the command is incomplete; the
-// words are then to be discarded. An empty command takes bytes and appends
-// nothing. Whatever follows in b does not change the result, so a command is
-// read alike however its bytes arrive.
+// parseCommand appends the words of the command at the front of b to args and returns the number of bytes consumed. n
+// is 0 while the command is incomplete; the words must then be discarded. An empty command consumes bytes and appends
+// nothing. Later bytes in b do not change the result, so a command is parsed equally however its bytes arrive.
 func parseCommand(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err error) {
 	switch {
 	case len(b) == 0:
@@ -167,7 +157,7 @@ func parseMultibulk(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err
 		return args, 0, errAnonymousArgs
 	}
 	pos := 1 + used
-	for range count { // no turn for the null array, whose count is -1
+	for range count { // no iterations for the null array, whose count is -1
 		word, used, err := parseBulk(b[pos:], in)
 		if used == 0 || err != nil {
 			return args, 0, err
@@ -178,8 +168,8 @@ func parseMultibulk(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err
 	return args, pos, nil
 }
 
-// parseBulk parses one bulk string, $2\r\nhi\r\n, and returns its data as a
-// slice of b. The null string is no word.
+// parseBulk parses one bulk string, $2\r\nhi\r\n, and returns its data as a slice of b. The null string is not a
+// valid word.
 func parseBulk(b []byte, in *bounds) (word []byte, n int, err error) {
 	if len(b) == 0 {
 		return nil, 0, nil
@@ -207,9 +197,8 @@ func parseBulk(b []byte, in *bounds) (word []byte, n int, err error) {
 	return b[from:to:to], to + 2, nil
 }
 
-// parseLength parses a decimal from -1 to limit and its CRLF, and returns how
-// many bytes they took, 0 while they are incomplete. wrong and endless are the
-// errors to return for a bad number and for a line without an end.
+// parseLength parses a decimal from -1 to limit and its CRLF, and returns the number of bytes consumed, or 0 while
+// they are incomplete. wrong and endless are the errors for a bad number and for a line without an end.
 func parseLength(b []byte, limit int, wrong, endless *ProtocolError) (value, n int, err error) {
 	i := 0
 	for i < len(b) && i <= maxHeader && b[i] != '\r' {

@@ -11,8 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// readAll reads every command of src and the error at its end. It copies the
-// words, which a Reader reuses.
+// readAll reads all commands of src and the error at the end. It copies the words, which a Reader reuses.
 func readAll(src io.Reader) (commands [][]string, err error) {
 	r := NewReader(src)
 	for {
@@ -60,7 +59,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// Every case has a complete PING first: the error must not swallow it.
+// Every case starts with a complete PING, which the error must not swallow.
 func TestProtocolErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"huge array", "*9999999999\r\n", "invalid multibulk length"},
@@ -126,8 +125,8 @@ func TestLengthsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestAnonymousBatches (known bug 69): before a client has authenticated a batch is one command, so that
-// the next one is read with the bounds that hold after it, and the buffer does not grow.
+// TestAnonymousBatches (known bug 69): before a client has authenticated, a batch is a single command, so that the
+// next one is read with the bounds that then apply, and the buffer does not grow.
 func TestAnonymousBatches(t *testing.T) {
 	word := strings.Repeat("x", MaxAnonymousCommand-len("*1\r\n$16370\r\n\r\n"))
 	exact := "*1\r\n$" + strconv.Itoa(len(word)) + "\r\n" + word + "\r\n"
@@ -178,7 +177,7 @@ func TestSourceErrors(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
 		}
 	}
-	// Data and an error by the same Read: first the data, then the error.
+	// Data and an error in the same Read: first the data, then the error.
 	got, err := readAll(iotest.DataErrReader(strings.NewReader("PING\r\n")))
 	if len(got) != 1 || err != io.EOF {
 		t.Errorf("read %q, %v; want one PING and EOF", got, err)
@@ -251,7 +250,7 @@ func TestBufferShrinks(t *testing.T) {
 	}
 }
 
-// loop gives the same input for ever.
+// loop repeats the same input forever.
 type loop struct{ in []byte }
 
 func (l loop) Read(p []byte) (int, error) { return copy(p, l.in), nil }

@@ -10,12 +10,11 @@ import (
 // NewReplyReader returns a buffered reader that is large enough for ReadValue.
 func NewReplyReader(src io.Reader) *bufio.Reader { return bufio.NewReaderSize(src, MaxReplyLine) }
 
-// ReadValue reads one reply of RESP2 or RESP3 from r, which NewReplyReader
-// made. Streamed strings and aggregates, which no server sends, are refused.
+// ReadValue reads one reply of RESP2 or RESP3 from r, which NewReplyReader made. It rejects streamed strings and
+// aggregates, which no server sends.
 //
-// The error is a *ProtocolError for what is not RESP or exceeds a bound of
-// this package, io.EOF before a reply, io.ErrUnexpectedEOF inside one, or
-// another error of the source.
+// The error is a *ProtocolError for input that is not RESP or exceeds a bound of this package, io.EOF before a reply,
+// io.ErrUnexpectedEOF inside one, or another error of the source.
 func ReadValue(r *bufio.Reader) (Value, error) {
 	if _, err := r.Peek(1); err != nil {
 		return Value{}, err
@@ -28,13 +27,13 @@ func ReadValue(r *bufio.Reader) (Value, error) {
 	return v, err
 }
 
-// parser reads one reply, and counts down what this reply may still hold.
+// parser reads one reply, and counts down what the reply may still contain.
 type parser struct {
 	r            *bufio.Reader
 	items, bytes int
 }
 
-// value reads a value that is inside depth others, with its attributes.
+// value reads a value at a nesting depth, with its attributes.
 func (p *parser) value(depth int) (Value, error) {
 	if p.items--; p.items < 0 {
 		return Value{}, &ProtocolError{"too many values in reply"}
@@ -56,7 +55,7 @@ func (p *parser) value(depth int) (Value, error) {
 	}
 }
 
-// line reads a line and returns it without its CRLF; it has at least one byte.
+// line reads a line of at least one byte and returns it without its CRLF.
 func (p *parser) line() (string, error) {
 	line, err := p.r.ReadSlice('\n')
 	switch {
@@ -81,7 +80,7 @@ func (p *parser) attributed(text string, depth int) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	v, err := p.value(depth + 1) // deeper, so that attributes in a row have an end
+	v, err := p.value(depth + 1) // one level deeper, so that consecutive attributes are bounded
 	if err != nil {
 		return Value{}, err
 	}
@@ -92,8 +91,7 @@ func (p *parser) attributed(text string, depth int) (Value, error) {
 	return v, nil
 }
 
-// aggregate reads the items of an array or its like. Room is made as they
-// arrive, not by the number announced.
+// aggregate reads the items of an array or similar. Memory grows as they arrive, not by the announced number.
 func (p *parser) aggregate(kind Kind, text string, depth int) (Value, error) {
 	if depth == MaxDepth {
 		return Value{}, &ProtocolError{"too deep reply"}
@@ -119,8 +117,7 @@ func (p *parser) aggregate(kind Kind, text string, depth int) (Value, error) {
 	return v, nil
 }
 
-// bulk reads a text whose length in bytes came before it. Room is made as it
-// arrives.
+// bulk reads a text after its length in bytes. Memory grows as the text arrives.
 func (p *parser) bulk(kind Kind, text string) (Value, error) {
 	n, ok := parseDecimal([]byte(text), MaxReplyBytes)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// scalar parses a value that is all on one line.
+// scalar parses a value that fits on one line.
 func scalar(kind Kind, text string) (v Value, err error) {
 	v, ok := Value{Kind: kind}, true
 	switch kind {
@@ -40,7 +40,7 @@ func isDouble(text string) bool {
 		return true
 	}
 	if strings.Trim(text, "0123456789+-.eE") != "" {
-		return false // what else ParseFloat takes: hexadecimal, "infinity"
+		return false // ParseFloat also accepts hexadecimal and "infinity"
 	}
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil

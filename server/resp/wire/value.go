@@ -1,6 +1,6 @@
 package wire
 
-// Kind says what a Value is, by the type byte that RESP3 sends first.
+// Kind is the type of a Value: the type byte that RESP3 sends first.
 type Kind byte
 
 // The kinds of values. In brackets, the fields of Value that they use.
@@ -30,13 +30,12 @@ type Value struct {
 	Text  string
 	Int   int64
 	Items []Value
-	Attrs []Value // what the server says about the value: key, value, …; mostly nil
+	Attrs []Value // attributes sent by the server: key, value, …; usually nil
 }
 
-// Append appends v in its RESP3 form, which ReadValue reads back as v. What
-// was read comes out byte for byte but for this: both nulls of RESP2 become
-// "_", integers lose a plus sign, leading zeros and the sign of zero, and
-// attributes without a pair vanish.
+// Append appends v in its RESP3 form, which ReadValue parses back to v. A parsed reply is reproduced byte for byte,
+// except that both nulls of RESP2 become "_", integers lose a plus sign, leading zeros and the sign of zero, and
+// empty attributes vanish.
 func (v Value) Append(dst []byte) []byte {
 	if len(v.Attrs) > 0 {
 		dst = appendHeader(dst, byte(attribute), int64(len(v.Attrs)/2))

@@ -14,7 +14,7 @@ func TestReadValue(t *testing.T) {
 	tests := []struct {
 		in   string
 		want Value
-		out  string // what v.Append writes; empty if the same as in
+		out  string // what v.Append writes, or empty if it is the same as in
 	}{
 		{"+OK\r\n", Value{Kind: Simple, Text: "OK"}, ""},
 		{"+\r\n", Value{Kind: Simple}, ""},

@@ -46,12 +46,12 @@ func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	return servicetest.OfResponse(r.Kind, &answers[0])
 }
 
-// TestLibraryAnswersTheSuite: a Go program with a policies file decides as a server with it does.
+// TestLibraryAnswersTheSuite checks that a Go program with a policies file decides like a server with the same file.
 func TestLibraryAnswersTheSuite(t *testing.T) {
 	servicetest.RunLibrary(t, func(_ *testing.T, l *decide.Limiter) servicetest.Front { return library{l} })
 }
 
-// TestLibraryHashesKeysAsAServer: with the same file of secrets both count a key together, and
+// TestLibraryHashesKeysAsAServer checks that with the same file of secrets both count a key together, and that
 // neither shows it to the store. Overrides see the key itself.
 func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secrets")

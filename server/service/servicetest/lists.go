@@ -13,16 +13,16 @@ import (
 // Charge is one of several charges of a request.
 type Charge struct {
 	Policy, Key string
-	Cost        int64 // −1: the request names none
+	Cost        int64 // −1: the request has none
 }
 
-// LimitText is what an answer says of one limit of several charges: its policy, the place of its first
-// charge and the units that remain.
+// LimitText formats the answer for one limit of several charges: its policy, the index of its first charge and the
+// remaining units.
 func LimitText(policy string, place int, remaining int64) string {
 	return fmt.Sprintf("%s.%d: %d left", policy, place, remaining)
 }
 
-// LimitsText joins those of all limits, the binding one first.
+// LimitsText joins the texts of all limits, the binding one first.
 func LimitsText(binding int, texts []string) string {
 	for i := binding; i > 0; i-- {
 		texts[i-1], texts[i] = texts[i], texts[i-1]
@@ -30,7 +30,7 @@ func LimitsText(binding int, texts []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// limitsOf is LimitsText of an answer.
+// limitsOf is LimitsText for a response.
 func limitsOf(r *decide.Response) string {
 	if len(r.Limits) == 0 || r.Limits[0].Items == nil {
 		return ""
@@ -51,17 +51,17 @@ func commitEach(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Commits: true}
 }
 
-// report says what was used so far of a reservation.
+// report reports the units used so far of a reservation.
 func report(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Reports: true}
 }
 
-// allOrNothing is a request under two keys.
+// allOrNothing is a request with two keys.
 func allOrNothing(kind engine.Kind, reply, bucket int64) Request {
 	return list(kind, Charge{"reply", "ann", reply}, Charge{"bucket", "org", bucket})
 }
 
-// call is a call of an estimate of tokens, and one of two at the same time.
+// call is a reserve for a call with an estimate of tokens, and one of two concurrent calls.
 func call(tokens int64) Request {
 	return list(engine.OpReserve, Charge{"day", "ann", 1}, Charge{"jobs", "org", 1}, Charge{"bucket", "ann", tokens})
 }

@@ -1,5 +1,5 @@
-// Package servicetest is a suite of requests that every front end must answer alike. The
-// test of a front end wraps it in a [Front] and calls [Run].
+// Package servicetest is a suite of requests that every front end must answer equally. The test of a front end wraps
+// it in a [Front] and calls [Run].
 package servicetest
 
 import (
@@ -55,25 +55,24 @@ type Request struct {
 	// of its rate, and the period in seconds.
 	Throttle [3]int64
 	Key      string
-	Cost     int64 // −1: the request names none
-	// Charges are several charges, in the place of Policy, Key and Cost.
+	Cost     int64 // −1: the request has none
+	// Charges are several charges, instead of Policy, Key and Cost.
 	Charges []Charge
-	// MaxDelay is the longest delay that a reserve accepts in ms; −1: the request names
-	// none.
+	// MaxDelay is the longest delay that a reserve accepts in ms; −1: the request has none.
 	MaxDelay int64
-	// Of is the step, from 1, that answered the reservation or the id of the request; the
-	// suite sets Handle to it. Commits tells a commit, of Cost units or of Used of each charge, from a cancel.
+	// Of is the number of the step, from 1, whose answer has the reservation or the id for the request; the suite
+	// sets Handle to it. Commits distinguishes a commit (of Cost units, or of Used for each charge) from a cancel.
 	Of      int
 	Handle  string
 	Commits bool
 	Used    []int64
-	// Reports tells a report, of Used, from a commit.
+	// Reports distinguishes a report, of Used, from a commit.
 	Reports bool
-	// Class is that of a take, peek, reserve or acquire; "": the request names none.
+	// Class is the class of a take, peek, reserve or acquire, or "".
 	Class string
 }
 
-// Decide returns the request as package decide has it; ok is false for a limit that cannot be.
+// Decide returns the request for package decide; ok is false for an invalid limit.
 func (r *Request) Decide() (q decide.Request, ok bool) {
 	q = decide.Request{
 		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
@@ -96,7 +95,7 @@ func (r *Request) Decide() (q decide.Request, ok bool) {
 	return q, true
 }
 
-// Answer is what every front end can answer, in the coarsest of their units.
+// Answer has the values that every front end can answer, in the coarsest of their units.
 type Answer struct {
 	Allowed, Unlimited, Never, Found bool
 	Limit, Remaining                 int64
@@ -105,17 +104,16 @@ type Answer struct {
 	// Failed is set if there was no decision. Code is then the class of the error.
 	Failed bool
 	Code   service.Code
-	// Handle is the reservation of a reserve, or the id of an acquire; LeaseMillis is how
-	// long the permit lasts.
+	// Handle is the reservation of a reserve, or the id of an acquire. LeaseMillis is how long the permit lasts.
 	Handle      string
 	LeaseMillis int64
-	// Limits is what the answer to several charges says of each limit: see LimitsText.
+	// Limits is the answer for each limit of several charges: see LimitsText.
 	Limits string
-	// Paid is the limit that was charged of those of a policy with first.
+	// Paid is the charged limit of a policy with first.
 	Paid string
 }
 
-// some stands for any handle in the answers that the suite wants.
+// some matches any handle in the expected answers.
 const some = "some"
 
 // Front is a front end under test.
@@ -133,8 +131,8 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	})
 }
 
-// RunLibrary runs the cases on a limiter of package decide, without a service, which has rights: a Go
-// program has none, and so no case about them.
+// RunLibrary runs the cases on a limiter of package decide, without a service. It skips the cases about rights, which
+// a Go program does not have.
 func RunLibrary(t *testing.T, open func(t *testing.T, l *decide.Limiter) Front) {
 	t.Helper()
 	run(t, func(c *testCase) bool { return !c.readOnly }, func(t *testing.T, g *ground) Front {
@@ -142,7 +140,7 @@ func RunLibrary(t *testing.T, open func(t *testing.T, l *decide.Limiter) Front) 
 	})
 }
 
-// run runs the cases that are wanted; nil wants all.
+// run runs the selected cases; nil selects all.
 func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g *ground) Front) {
 	t.Helper()
 	for _, c := range slices.Concat(cases, listCases) {
@@ -171,7 +169,7 @@ func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g 
 	}
 }
 
-// ground is what a case runs on.
+// ground is the setup that a case runs on.
 type ground struct {
 	config   *policy.Config
 	limiter  *headgate.Limiter
@@ -209,7 +207,7 @@ type testCase struct {
 	steps    []step
 }
 
-// awayStore fails every operation, as a store does whose server cannot be reached.
+// awayStore fails every operation, like a store whose server cannot be reached.
 type awayStore struct{ engine.Store }
 
 func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
@@ -221,7 +219,7 @@ func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 }
 
 type step struct {
-	after   time.Duration // since the step before
+	after   time.Duration // since the previous step
 	request Request
 	want    Answer
 }
@@ -257,7 +255,7 @@ func Of(d *headgate.Decision) Answer {
 	return a
 }
 
-// Verb returns the name of a kind of operation on the wires.
+// Verb returns the wire name of a kind of operation.
 func Verb(kind engine.Kind) string {
 	if kind == engine.OpAllow {
 		return "take"

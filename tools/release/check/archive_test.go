@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestArchives: each has its files, and a program for its system, which its bill of materials
-// names with all modules.
+// TestArchives checks that each archive has its files, and a program for its system, whose modules are all in the
+// bill of materials.
 func TestArchives(t *testing.T) {
 	for _, target := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64", "windows_arm64"} {
 		t.Run(target, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// compareBill compares a bill of materials with the program that it is of.
+// compareBill compares a bill of materials with its program.
 func compareBill(t *testing.T, target, program string, modules int) {
 	t.Helper()
 	data, err := os.ReadFile(named("headgate_%s_%s.cdx.json", *version, target))
@@ -71,7 +71,7 @@ func compareBill(t *testing.T, target, program string, modules int) {
 	if bill.BomFormat != "CycloneDX" || main.Version != "v"+*version || len(main.Hashes) != 1 || main.Hashes[0].Content != hex.EncodeToString(sum[:]) {
 		t.Errorf("the bill of materials is of another program: %+v", main)
 	}
-	if len(bill.Components) != modules+1 { // and the standard library
+	if len(bill.Components) != modules+1 { // plus the standard library
 		t.Errorf("%d components, the program has %d modules", len(bill.Components), modules)
 	}
 	for _, c := range bill.Components {
@@ -81,8 +81,8 @@ func compareBill(t *testing.T, target, program string, modules int) {
 	}
 }
 
-// TestProgram: the program of this machine's archive is static, gives the exact answers, and
-// accepts the example of policies.
+// TestProgram checks that the program in this machine's archive is static, gives the exact answers, and accepts the
+// example policies.
 func TestProgram(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("*** not Linux: THE PROGRAM IS NOT TESTED ***")

@@ -1,5 +1,5 @@
-// Package check tests the files of a release. scripts/release-test makes the files and runs the
-// tests; without -release there is nothing to test.
+// Package check tests the files of a release. scripts/release-test makes the files and runs the tests. Without
+// -release the tests are skipped.
 //
 //	go test ./check -release FOLDER -public-key FILE -v
 package check
@@ -41,12 +41,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// named returns the path of a file of the release.
+// named returns the path of a release file.
 func named(format string, args ...any) string {
 	return filepath.Join(*folder, fmt.Sprintf(format, args...))
 }
 
-// need skips a test, loudly, where a program is missing.
+// need skips a test, with a prominent message, if a program is missing.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -56,7 +56,7 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// asRoot skips a test, loudly, that only root can run.
+// asRoot skips a test, with a prominent message, that only root can run.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -64,7 +64,7 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// run returns the output of a command, which must end well within two minutes.
+// run returns the output of a command, which must succeed within two minutes.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	c := exec.Command("timeout", append([]string{"120", name}, args...)...)
@@ -75,7 +75,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// extract writes the files of an archive into a folder and returns it.
+// extract extracts an archive into a directory and returns its path.
 func extract(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -131,7 +131,7 @@ func extractZip(t *testing.T, data []byte, to string) {
 	}
 }
 
-// place writes a file below a folder.
+// place writes a file below a directory.
 func place(t *testing.T, to, name string, mode os.FileMode, content io.Reader) {
 	t.Helper()
 	if !filepath.IsLocal(name) {

@@ -48,8 +48,8 @@ func images(t *testing.T) map[string]v1.Image {
 	return found
 }
 
-// TestImage: each architecture has the program of its archive, a user without a name, a health
-// check, and no files but those that it needs.
+// TestImage checks that each architecture has the program of its archive, a numeric user, a health check, and only
+// the files that it needs.
 func TestImage(t *testing.T) {
 	found := images(t)
 	if len(found) != 2 || found["amd64"] == nil || found["arm64"] == nil {
@@ -90,9 +90,9 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// container runs a program on a root that is read-only, as the user of the image, with
-// a network, processes and mounts of its own. It calls the health check before and after the
-// server's end, and sends six requests to a limit of five.
+// container runs a program on a read-only root, as the user of the image, with separate network, process and mount
+// namespaces. It calls the health check before and after the server has stopped, and sends six requests to a limit of
+// five.
 const container = `
 root=$1 health=$2; shift 2
 ip link set lo up
@@ -110,8 +110,7 @@ kill $server; wait $server; echo "ended $?"
 in_image $health 2>/dev/null || echo "unhealthy $?"
 `
 
-// TestContainer runs the image's root by its configuration: entrypoint, arguments, user, health
-// check.
+// TestContainer runs the image's root with its configuration: entrypoint, arguments, user, health check.
 func TestContainer(t *testing.T) {
 	asRoot(t)
 	need(t, "unshare", "chroot", "ip", "curl")
@@ -123,7 +122,7 @@ func TestContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The user of the image must reach its root; t.TempDir is for root alone.
+	// The image's user must be able to reach its root, and t.TempDir is only for root.
 	unpacked, err := os.MkdirTemp("", "headgate-image-")
 	if err != nil {
 		t.Fatal(err)

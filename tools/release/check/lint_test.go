@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLintian: lintian reports nothing beyond the overrides.
+// TestLintian checks that lintian reports nothing except the overrides.
 func TestLintian(t *testing.T) {
 	need(t, "lintian")
 	for _, file := range globbed(t, "*.deb") {
@@ -20,7 +20,7 @@ func TestLintian(t *testing.T) {
 	}
 }
 
-// TestRpmlint: rpmlint reports nothing beyond the filters in deploy/package/rpmlint.toml.
+// TestRpmlint checks that rpmlint reports nothing except the filters in deploy/package/rpmlint.toml.
 func TestRpmlint(t *testing.T) {
 	need(t, "rpmlint")
 	out := run(t, "rpmlint", append([]string{"-c", filepath.Join(*root, "deploy", "package", "rpmlint.toml")}, globbed(t, "*.rpm")...)...)
@@ -29,7 +29,7 @@ func TestRpmlint(t *testing.T) {
 	}
 }
 
-// TestManuals: mandoc can set every page, and each command has one.
+// TestManuals checks that mandoc can format every page, and that each command has one.
 func TestManuals(t *testing.T) {
 	need(t, "mandoc")
 	top := extract(t, named("headgate_%s_linux_amd64.tar.gz", *version))
@@ -43,7 +43,7 @@ func TestManuals(t *testing.T) {
 	}
 }
 
-// TestCompletions: the shells can read their scripts.
+// TestCompletions checks that the shells can parse their scripts.
 func TestCompletions(t *testing.T) {
 	top := extract(t, named("headgate_%s_linux_amd64.tar.gz", *version))
 	for shell, script := range map[string]string{"bash": "headgate.bash", "zsh": "_headgate", "fish": "headgate.fish"} {
@@ -58,7 +58,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// TestUnit: systemd accepts the unit of the packages and finds it little exposed.
+// TestUnit checks that systemd accepts the packages' unit and rates its exposure as low.
 func TestUnit(t *testing.T) {
 	need(t, "systemd-analyze", "dpkg-deb")
 	place := t.TempDir()
@@ -76,7 +76,7 @@ func TestUnit(t *testing.T) {
 		t.Errorf("exposure %s, at most 1.6", exposure[1])
 	}
 	t.Logf("exposure %s", exposure[1])
-	// For verify the program must be where the unit names it.
+	// verify requires the program at the unit's path.
 	text, err := os.ReadFile(unit)
 	if err == nil {
 		err = os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), "/usr/bin/headgate", filepath.Join(place, "usr/bin/headgate"))), 0o644)
@@ -91,7 +91,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// globbed returns the files of the release that a pattern matches; there is at least one.
+// globbed returns the release files that match a pattern; at least one must.
 func globbed(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(named("%s", pattern))

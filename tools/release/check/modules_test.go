@@ -34,8 +34,8 @@ func main() {
 }
 `
 
-// TestModules: go get and go install take all modules at the version of the release, from a
-// folder in the place of the module proxy, in a module without replace.
+// TestModules checks that go get and go install get all modules at the version of the release, from a directory
+// instead of the module proxy, in a module without replace.
 func TestModules(t *testing.T) {
 	tree := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "tree.tar")
@@ -75,7 +75,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// publish writes a module as the module proxy has it.
+// publish writes a module in the layout of the module proxy.
 func publish(t *testing.T, proxy, path, folder string) {
 	t.Helper()
 	at := filepath.Join(proxy, filepath.FromSlash(path), "@v")
@@ -106,8 +106,8 @@ func publish(t *testing.T, proxy, path, folder string) {
 	}
 }
 
-// commands returns how to run go in a folder, with modules from the proxy, then from this
-// machine's cache, then from where they came from. Nothing enters the machine's own cache.
+// commands returns a function that runs go in a directory. It gets modules from the proxy, then from this machine's
+// cache, then from their origin, and does not modify the machine's cache.
 func commands(t *testing.T, proxy, folder string) func(args ...string) string {
 	t.Helper()
 	cache := strings.TrimSpace(run(t, "go", "env", "GOMODCACHE"))
@@ -126,7 +126,7 @@ func commands(t *testing.T, proxy, folder string) func(args ...string) string {
 	}
 }
 
-// stderr returns what a command that failed has printed.
+// stderr returns the error output of a failed command.
 func stderr(err error) string {
 	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output does not wrap it
 		return string(failed.Stderr)

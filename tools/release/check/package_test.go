@@ -14,7 +14,7 @@ var packaged = []string{
 	"usr/share/man/man1/headgate-serve.1.gz", "usr/share/bash-completion/completions/headgate", "usr/share/fish/vendor_completions.d/headgate.fish",
 }
 
-// emptyRoot returns a folder that packages can be installed into, which every user can reach.
+// emptyRoot returns a directory that packages can be installed into, accessible to every user.
 func emptyRoot(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "headgate-root-")
@@ -28,8 +28,8 @@ func emptyRoot(t *testing.T) string {
 	return folder
 }
 
-// debian returns an empty root, and how to run dpkg on it. Scripts of packages run outside it,
-// with DPKG_ROOT: it has no shell.
+// debian returns an empty root, and a function that runs dpkg on it. The packages' scripts run outside of it with
+// DPKG_ROOT, because the root has no shell.
 func debian(t *testing.T) (place string, dpkg func(args ...string) string) {
 	t.Helper()
 	asRoot(t)
@@ -56,8 +56,8 @@ func debFile() string {
 	return named("headgate_%s-1_%s.deb", strings.Replace(*version, "-", "~", 1), runtime.GOARCH)
 }
 
-// TestDeb installs the package into a root of its own, serves from it by its unit, installs it
-// again over a changed file of policies, and removes it.
+// TestDeb installs the package into an empty root, runs the server from its unit, installs it again over a changed
+// policies file, and removes it.
 func TestDeb(t *testing.T) {
 	place, dpkg := debian(t)
 	file := debFile()
@@ -87,7 +87,7 @@ func TestDeb(t *testing.T) {
 	}
 }
 
-// TestRPM installs the package into a root of its own, serves from it and erases it.
+// TestRPM installs the package into an empty root, runs the server from it and erases it.
 func TestRPM(t *testing.T) {
 	asRoot(t)
 	need(t, "rpm")

@@ -56,7 +56,7 @@ func login(t *testing.T, place string, requests int, flags ...string) (statuses 
 	return statuses
 }
 
-// fromUnit returns a command of the installed unit, in the root and as a user without rights.
+// fromUnit returns a command of the installed unit, in the root and as an unprivileged user.
 func fromUnit(t *testing.T, place, key string, more ...string) *exec.Cmd {
 	t.Helper()
 	unit, err := os.ReadFile(filepath.Join(place, "usr/lib/systemd/system/headgate.service"))
@@ -73,7 +73,7 @@ func fromUnit(t *testing.T, place, key string, more ...string) *exec.Cmd {
 	return c
 }
 
-// listening returns the address of HTTP from the log of a server, and reads on.
+// listening returns the HTTP address from a server's log, and continues to read it.
 func listening(t *testing.T, log io.Reader) string {
 	t.Helper()
 	lines := bufio.NewScanner(log)

@@ -10,8 +10,8 @@ import (
 	"aead.dev/minisign"
 )
 
-// TestSums: SHA256SUMS names every file of the release once, sha256sum agrees, and it notices
-// a changed byte.
+// TestSums checks that SHA256SUMS names every file of the release once, that sha256sum agrees, and that it detects a
+// changed byte.
 func TestSums(t *testing.T) {
 	need(t, "sha256sum")
 	text, err := os.ReadFile(named("SHA256SUMS"))
@@ -61,8 +61,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSignature: the library and minisign itself accept the signature, and neither does after
-// one changed byte.
+// TestSignature checks that the library and minisign itself accept the signature, and that neither does after one
+// changed byte.
 func TestSignature(t *testing.T) {
 	key, err := minisign.PublicKeyFromFile(*publicKey)
 	if err != nil {

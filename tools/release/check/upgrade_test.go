@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestUpgrade: a package of an earlier build is upgraded to that of the release. The policies
-// stay as they were changed, and the release goes on from the state that the earlier program
-// has written.
+// TestUpgrade upgrades a package of an earlier build to the release. The changed policies stay, and the release
+// continues from the state written by the earlier program.
 func TestUpgrade(t *testing.T) {
 	if *previous == "" {
 		t.Skip("*** no -previous: NO UPGRADE IS TESTED ***")
@@ -44,7 +43,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// earlier returns a package like that of the release with the earlier program, as version 0.0.1.
+// earlier returns a package like the release's with the earlier program, as version 0.0.1.
 func earlier(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -66,7 +66,7 @@ func run(args []string, out io.Writer) error {
 	return write(*file, report)
 }
 
-// write writes the HTML file, if one was asked for.
+// write writes the HTML file, if requested.
 func write(name string, report *page.Report) error {
 	if name == "" {
 		return nil
