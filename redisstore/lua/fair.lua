@@ -3,13 +3,9 @@
 -- charged last first: 8 bytes that stand for the key, 4 that are its parts. packed is set while its first 40 bytes are those of the
 -- locals. total is the parts of all, also of keys that have left the list.
 
---- functions
-
-local NO_OWNERS = string.rep(' ', 40)
-
 --- locals
 local rate, period, burst, weight, own_key, image, packed, total
-local whole, part, clock, behind, own, own_at, level
+local whole, part, clock, behind, own, own_at
 
 --- read
 prior = prior or call('GET', key)
@@ -35,13 +31,13 @@ while own_at and own_at % 12 ~= 5 do own_at = string.find(image, own_key, own_at
 if own_at then own = unpack('>I4', image, own_at + 8) end
 
 --- level
--- What is missing in 1/256 units, rounded up.
+-- What is missing in 1/256 units, rounded up. Each part that needs it declares level, because Lua has 200 locals at most.
 local q, r = muldiv(part, 256, period)
 level = 256 * whole + q
 if r > 0 then level = level + 1 end
 
 --- settle
-whole, part, clock, behind, shifted, image, packed, total = 0, 0, now, 0, nil, NO_OWNERS, false, 0
+whole, part, clock, behind, shifted, image, packed, total = 0, 0, now, 0, nil, string.rep(' ', 40), false, 0
 --@read
 if not absent then
   local elapsed = now - clock
@@ -63,7 +59,7 @@ if not absent then
   else
     behind = -elapsed
   end
-  if whole == 0 and part == 0 then image, total = NO_OWNERS, 0 end
+  if whole == 0 and part == 0 then image, total = string.rep(' ', 40), 0 end
 end
 --@owner
 
@@ -91,6 +87,7 @@ end
 --- room
 room = 0
 if whole + (part > 0 and 1 or 0) < burst then
+  local level
   --@level
   local held, least = 0, 1
   if own > 0 then held, least = muldiv(own, level, total), 0 end
@@ -107,7 +104,7 @@ if room < 0 then room = 0 end
 --- shrink
 -- All parts become smaller by the same factor. Keys without a part leave.
 total = (total - total % 256) / 256
-local kept = { NO_OWNERS }
+local kept = { string.rep(' ', 40) }
 for i = 41, #image, 12 do
   local parts = unpack('>I4', image, i + 8)
   if parts >= 256 then kept[#kept + 1] = string.sub(image, i, i + 7) .. pack('>I4', (parts - parts % 256) / 256) end
@@ -115,9 +112,10 @@ end
 image = table.concat(kept)
 
 --- charge
+local level
 --@level
 local more, shrunk = 1048576, false
-if level == 0 then image, total, shrunk = NO_OWNERS, 0, true end
+if level == 0 then image, total, shrunk = string.rep(' ', 40), 0, true end
 while total > 0 do
   local q, r = muldiv(256 * units, total, level)
   if r > 0 then q = q + 1 end
@@ -155,6 +153,7 @@ if own_at and level > 0 then
 end
 
 --- give
+local level
 --@level
 whole = whole - units
 if whole < 0 then whole, part = 0, 0 end
@@ -163,6 +162,7 @@ if whole < 0 then whole, part = 0, 0 end
 --- give_held
 local left = held_ends - clock
 if left > 0 then
+  local level
   --@level
   -- The least of the units, and of what is still missing of the charge.
   local back, back_part = muldiv(held_ends - taken, rate, period)
@@ -193,7 +193,7 @@ if left > 0 then
 end
 
 --- resettle
-if whole == 0 and part == 0 then clock, behind, image, packed, total = now, 0, NO_OWNERS, false, 0 end
+if whole == 0 and part == 0 then clock, behind, image, packed, total = now, 0, string.rep(' ', 40), false, 0 end
 -- Less is missing now, so the clock may now be farther behind than a refill takes.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind, packed = now, 0, false
