@@ -80,6 +80,17 @@ type ClassStanding struct {
 	Remaining *int64 `json:"remaining,omitempty"`
 }
 
+// Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates.
+type Pool struct {
+	// Burst is the size of the bucket, and Outstanding how much of it has not refilled yet.
+	Burst       int64 `json:"burst"`
+	Outstanding int64 `json:"outstanding"`
+	// Own is about how many of the outstanding units are this key's.
+	Own int64 `json:"own"`
+	// HeavyKeys is about how many keys of weight 1 ask for more than they get.
+	HeavyKeys int64 `json:"heavy_keys"`
+}
+
 // Standing is the state of a key under one limit.
 type Standing struct {
 	// Policy is the policy that has the limit, which differs if the policy includes it with all or first.
@@ -112,6 +123,8 @@ type Standing struct {
 	RetryAfter *int64     `json:"retry_after_ms,omitempty"`
 	ResetAfter int64      `json:"reset_after_ms"`
 	FreesAt    *time.Time `json:"frees_at,omitempty"`
+	// Pool is the state of all keys together under a fair-share limit. It is omitted for other limits.
+	Pool *Pool `json:"pool,omitempty"`
 	// State is true if the store has state for the key. Without state the limit is full.
 	State bool   `json:"state"`
 	Mode  string `json:"mode,omitempty"`

@@ -127,6 +127,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	}
 	for i := range e.Limits {
 		stand(&e.Limits[i], &results[2*i], &results[2*i+1])
+		pool(&e.Limits[i], charges[i].Limit, &results[2*i])
 	}
 	results = results[2*len(e.Limits):]
 	for i := range inClasses {
@@ -173,6 +174,13 @@ func stand(l *adminapi.Standing, peek, expiry *headgate.Result) {
 		Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter,
 	}}, d.At, d.Promise.Mode)
 	l.State = expiry.Err == nil && expiry.Found
+}
+
+// pool sets the state of all keys of a limit that divides its units among them.
+func pool(l *adminapi.Standing, limit engine.Limit, peek *headgate.Result) {
+	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter); ok && peek.Err == nil {
+		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, HeavyKeys: p.Heavy}
+	}
 }
 
 // inClass returns the standing of a class, from the result of a peek.

@@ -9,7 +9,7 @@ import { asFields, type Limit, parse } from "./limits";
 import { ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
 import type { Change, PolicyView, TopKeys, Trial } from "./types";
 
-const limitFields = ["algorithm", "rate", "burst", "debt", "next_pays", "max_wait", "max_queue", "warm_up", "limit", "window", "windows", "segment", "segments", "variant", "align", "lease", "count_denied", "name", "deny", "unlimited", "all"];
+const limitFields = ["algorithm", "rate", "burst", "debt", "next_pays", "max_wait", "max_queue", "warm_up", "weight", "limit", "window", "windows", "segment", "segments", "variant", "align", "lease", "count_denied", "name", "deny", "unlimited", "all"];
 
 /** settingsOf returns the fields of a change that are no limit and no candidate. */
 function settingsOf(change: Change | null): Record<string, unknown> {

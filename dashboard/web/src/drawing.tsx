@@ -22,7 +22,8 @@ function curve(l: Limit, until = 0): Shape | null {
   if (!first) return null;
   const perSecond = first.count / first.seconds;
   switch (l.algorithm) {
-    case "token-bucket": {
+    case "token-bucket":
+    case "fair-share": {
       const burst = Number(l.fields.burst ?? first.count) + Number(l.fields.debt ?? 0);
       const end = until || 2 * Math.max(burst / perSecond, 1 / perSecond);
       return { points: [[0, 0], [0, burst], [end, burst + end * perSecond]], end };

@@ -124,7 +124,10 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
               <code>{l.limit}</code> {l.class && <span class="tag">{t("classIs", { name: l.class })}</span>} {l.shadow && <span class="tag">{t("isShadow")}</span>} {l.decides && e.limits.length > 1 && <span class="tag">{t("decides")}</span>}
             </td>
             <td class="num">{l.classes ? <Classes of={l} /> : l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })} {l.unit}</td>
-            <td>{l.error ? <span class="bad">{l.error}</span> : <Level l={l} />}</td>
+            <td>
+              {l.error ? <span class="bad">{l.error}</span> : <Level l={l} />}
+              {l.pool && <small class="dim">{t("poolIs", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.own), keys: whole(l.pool.heavy_keys) })}</small>}
+            </td>
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>
             <td>
               {l.rule ? t("overrideOf", { rule: l.rule }) : t(l.from === "change" ? "change" : "file")}

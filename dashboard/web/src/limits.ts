@@ -21,7 +21,7 @@ const units: Record<string, number> = {
 };
 const names: Record<string, string> = {};
 for (const [name, aliases] of Object.entries(algorithms)) for (const one of [name, ...aliases]) names[one] = name;
-const numbers = ["burst", "debt", "max_queue", "segments"];
+const numbers = ["burst", "debt", "max_queue", "segments", "weight"];
 const spans = ["max_wait", "warm_up", "segment", "lease"];
 const flags = ["count_denied", "next_pays"];
 
@@ -70,6 +70,7 @@ export function parse(text: string): Limit | null {
 function guess({ fields }: Limit): string {
   if ("max_wait" in fields || "max_queue" in fields) return "pacer";
   if ("warm_up" in fields) return "warm-up";
+  if ("weight" in fields) return "fair-share";
   return "align" in fields ? "fixed-window" : "token-bucket";
 }
 
@@ -103,6 +104,8 @@ export function set(limit: Limit, text: string): Record<string, unknown> | null 
   if (limit.algorithm === "concurrency") return /^\d+$/.test(text) ? { algorithm: limit.algorithm, ...fields, limit: Number(text) } : null;
   const found = rate(text);
   if (!found) return null;
+  // A key with another rate leaves the counter that all keys share.
+  if (limit.algorithm === "fair-share") return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
   // A burst that the old rate had would outlast the new one by far.
   if (limit.algorithm === "token-bucket") fields.burst = found.count;
   return asFields({ ...limit, fields, rates: [found] });

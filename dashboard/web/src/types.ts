@@ -365,6 +365,17 @@ export interface ClassStanding {
   remaining?: number;
 }
 
+/** Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates. */
+export interface Pool {
+  /** Burst is the size of the bucket, and Outstanding how much of it has not refilled yet. */
+  burst: number;
+  outstanding: number;
+  /** Own is about how many of the outstanding units are this key's. */
+  own: number;
+  /** HeavyKeys is about how many keys of weight 1 ask for more than they get. */
+  heavy_keys: number;
+}
+
 /** Standing is the state of a key under one limit. */
 export interface Standing {
   /** Policy is the policy that has the limit, which differs if the policy includes it with all or first. */
@@ -396,6 +407,8 @@ export interface Standing {
   retry_after_ms?: number;
   reset_after_ms: number;
   frees_at?: string;
+  /** Pool is the state of all keys together under a fair-share limit. It is omitted for other limits. */
+  pool?: Pool;
   /** State is true if the store has state for the key. Without state the limit is full. */
   state: boolean;
   mode?: string;

@@ -102,6 +102,7 @@ export const zh: Record<keyof typeof en, string> = {
   costIs: "成本 {cost}",
   classesAre: "类别 {classes}",
   classIs: "类别 {name}",
+  poolIs: "所有键：{n}/{all} 个单位尚未恢复，其中约 {own} 个属于此键；约 {keys} 个键的请求超过其份额",
   unitIs: "单位 {unit}",
   pages: "列表分页",
   previous: "上一页",

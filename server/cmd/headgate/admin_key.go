@@ -96,6 +96,9 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 	fmt.Fprintf(w, "%s%s, policy %s, cost %d: %s\n", keyText(e.KeyFields), hash(e), e.Policy, e.Cost, verdict(e))
 	for i := range e.Limits {
 		fmt.Fprintf(w, "  %s\n", standingText(&e.Limits[i]))
+		if p := e.Limits[i].Pool; p != nil {
+			fmt.Fprintf(w, "    all keys: %d of %d units outstanding, about %d of them this key's; about %d keys ask for more than they get\n", p.Outstanding, p.Burst, p.Own, p.HeavyKeys)
+		}
 	}
 }
 

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"math/bits"
+	"time"
+)
+
+// Pool is the state of all keys together under a limit that divides its units among them. It is worked out from what
+// one key was told, so Own is exact to the weight plus one unit, and is a least value for a key with nothing left.
+type Pool struct {
+	// Burst is the size of the bucket, and Outstanding how much of it has not refilled yet.
+	Burst, Outstanding int64
+	// Own is about how many of the outstanding units are this key's.
+	Own int64
+	// Heavy is about how many keys of weight 1 ask for more than they get.
+	Heavy int64
+}
+
+// Pool returns the state of all keys, from what a peek told one key. ok is false if the limit does not divide its
+// units.
+//
+// With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1: 150 are
+// outstanding, at least 50 of them its own, and 3 keys ask for more than they get.
+func (l Limit) Pool(remaining int64, reset time.Duration) (p Pool, ok bool) {
+	n := l.Numbers()
+	if !n.Algorithm.Divides() {
+		return p, false
+	}
+	p.Burst = n.Burst
+	p.Outstanding = n.Burst
+	if hi, lo := bits.Mul64(uint64(reset.Microseconds()), uint64(n.Count)); hi < uint64(n.Period) {
+		units, rest := bits.Div64(hi, lo, uint64(n.Period))
+		if rest > 0 {
+			units++
+		}
+		p.Outstanding = int64(min(units, uint64(n.Burst)))
+	}
+	free := p.Burst - p.Outstanding
+	p.Own = min(p.Outstanding, max(0, n.Weight*free-(n.Weight+1)*remaining))
+	if p.Heavy = p.Burst - 1; free > 0 {
+		p.Heavy = min(p.Heavy, p.Burst/free-1)
+	}
+	return p, true
+}
