@@ -40,6 +40,10 @@ type fair State
 type parts struct {
 	total int64
 	of    []part // the key that was charged last is the first
+
+	// level and whose are of one decision: the grains that are missing, and the key that asks.
+	level int64
+	whose uint64
 }
 
 type part struct {
@@ -62,11 +66,11 @@ func (f *fair) measure() {
 	m := f.bucket.Missing
 	if m.hi == 0 && m.lo < 1<<55 {
 		p := uint64(f.bucket.Period)
-		f.level = int64((m.lo*grains + p - 1) / p)
+		f.parts.level = int64((m.lo*grains + p - 1) / p)
 		return
 	}
 	whole, rest := m.over(f.bucket.Period)
-	f.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
+	f.parts.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
 }
 
 // own returns how many parts the request's key has.
@@ -79,11 +83,8 @@ func (f *fair) own() int64 {
 
 // find returns the place of the request's key, −1 if it has no part.
 func (f *fair) find() int {
-	if f.parts == nil {
-		return -1
-	}
 	for i := range f.parts.of {
-		if f.parts.of[i].key == f.whose {
+		if f.parts.of[i].key == f.parts.whose {
 			return i
 		}
 	}
@@ -95,6 +96,9 @@ func (f *fair) pull(l *Limit, t Instant)                        { f.bucket.pull(
 
 func (f *fair) settle(l *Limit, t Instant) {
 	f.bucket.settle(l, t)
+	if f.parts == nil {
+		f.parts = &parts{}
+	}
 	f.measure()
 }
 
@@ -103,7 +107,7 @@ func (f *fair) grainsOf(own int64) int64 {
 	if own == 0 {
 		return 0
 	}
-	held, _ := product(own, f.level).over(f.parts.total)
+	held, _ := product(own, f.parts.level).over(f.parts.total)
 	return held
 }
 
@@ -116,7 +120,7 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	}
 	own, depth := f.own(), product(l.Burst-cost, f.bucket.Period)
 	fits := !depth.less(f.bucket.Missing)
-	if own == 0 && cost == 1 || f.grainsOf(own)+cost*grains <= l.Weight*((l.Burst-cost)*grains-f.level) {
+	if own == 0 && cost == 1 || f.grainsOf(own)+cost*grains <= l.Weight*((l.Burst-cost)*grains-f.parts.level) {
 		if fits {
 			return 0, 0
 		}
@@ -141,33 +145,32 @@ func (f *fair) fairDepth(l *Limit, own, cost int64) uint128 {
 func (l *Limit) mostOfOne() int64 { return l.Weight * l.Burst / (l.Weight + 1) }
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
-	if f.level > (l.Burst-1)*grains {
+	if f.parts.level > (l.Burst-1)*grains {
 		return 0
 	}
 	own, least := f.own(), int64(0)
 	if own == 0 {
 		least = 1
 	}
-	most := l.Weight*(l.Burst*grains-f.level) - f.grainsOf(own)
+	most := l.Weight*(l.Burst*grains-f.parts.level) - f.grainsOf(own)
 	return max(least, most/(grains*(l.Weight+1)))
 }
 
 func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	m, p := cost*grains, f.parts
-	if p == nil || f.level == 0 {
-		p = &parts{}
-		f.parts = p
+	if p.level == 0 {
+		p.total, p.of = 0, p.of[:0]
 	}
 	more := int64(firstParts)
 	for p.total > 0 {
-		if n := product(m, p.total).ceilOver(f.level); n < mostParts-p.total {
+		if n := product(m, p.total).ceilOver(f.parts.level); n < mostParts-p.total {
 			more = n
 			break
 		}
 		p.shift()
 	}
 	f.add(more)
-	f.level += m
+	f.parts.level += m
 	return f.bucket.charge(l, t, cost, 0)
 }
 
@@ -183,7 +186,7 @@ func (p *parts) shift() {
 // add adds parts of the request's key, which becomes the first.
 func (f *fair) add(more int64) {
 	p, i := f.parts, f.find()
-	one := part{key: f.whose, parts: more}
+	one := part{key: f.parts.whose, parts: more}
 	switch {
 	case i >= 0:
 		one.parts += p.of[i].parts
@@ -203,10 +206,10 @@ func (f *fair) give(l *Limit, t Instant, n, taken int64) {
 
 // returned takes from the request's key the part of what was given back.
 func (f *fair) returned(give func()) {
-	before := f.level
+	before := f.parts.level
 	give()
 	f.measure()
-	i, after := f.find(), f.level
+	i, after := f.find(), f.parts.level
 	if i < 0 || after == 0 {
 		return // without anything missing nobody has a part
 	}

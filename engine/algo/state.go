@@ -19,11 +19,7 @@ type State struct {
 	log       logs
 	warmth    warming
 	permits   permits
-	// parts, level and whose are of a fair-share limit, which has a bucket too: which keys have which part of what is
-	// missing, how much that is, and which key asks.
-	parts *parts
-	level int64
-	whose uint64
+	parts     *parts // of a fair-share limit, which has a bucket too
 }
 
 // Absent reports whether there is nothing to store.

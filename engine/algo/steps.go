@@ -152,9 +152,11 @@ func (s *Step) settle(t Instant) {
 		s.moved, s.Write = &moved, s.Write || s.Cost > 0
 	}
 	s.behind = behind
-	s.State.whose = s.Whose
 	s.State.algorithm = s.Limit.Algorithm
 	s.arithmetic.settle(s.Limit, s.instant(t))
+	if p := s.State.parts; p != nil {
+		p.whose = s.Whose
+	}
 }
 
 // instant returns the instant of the decision.
