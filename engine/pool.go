@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Pool is the state of all keys together under a limit that divides its units among them. It is worked out from what
-// one key was told, so Own is exact to the weight plus one unit, and is a least value for a key with nothing left.
+// Pool is the state of all keys together under a limit that divides its units among them. It is derived from one key's
+// answer, so Own can be too large by up to the weight, and for a key with nothing remaining it is a lower bound.
 type Pool struct {
-	// Burst is the size of the bucket, and Outstanding how much of it has not refilled yet.
+	// Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet.
 	Burst, Outstanding int64
-	// Own is about how many of the outstanding units are this key's.
+	// Own estimates the outstanding units of this key.
 	Own int64
-	// Heavy is about how many keys of weight 1 ask for more than they get.
+	// Heavy estimates the number of keys of weight 1 that ask for more than they get.
 	Heavy int64
 }
 
-// Pool returns the state of all keys, from what a peek told one key. ok is false if the limit does not divide its
-// units.
+// Pool derives the state of all keys from the answer to a peek. ok is false if the limit does not divide its units.
 //
 // With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1: 150 are
 // outstanding, at least 50 of them its own, and 3 keys ask for more than they get.

@@ -96,7 +96,7 @@ func TestBytesOfOpenReservations(t *testing.T) {
 	}
 }
 
-// A key of a fair-share limit takes 16 bytes, while it has a part of what is missing, and its share of the counter of all keys.
+// Each key in the list of a fair-share limit takes 16 bytes, and the counter that all keys share takes the rest.
 func TestBytesOfShares(t *testing.T) {
 	const pools, keys = 500, 20
 	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})

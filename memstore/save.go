@@ -37,7 +37,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[1])
 	w.bytes = binary.AppendUvarint(w.bytes, uint64(len(s.shards)))
 	w.values(&s.coordinator)
-	open := s.opens.names() // before the keys: what a reservation charged later may not be in them
+	open := s.opens.names() // before the keys, which may lack the charge of a later reservation
 	for i := range s.shards {
 		if err := s.ready(ctx); err != nil {
 			return 0, err
@@ -137,7 +137,7 @@ func (w *snapshotWriter) values(c *coordinator) {
 	}
 }
 
-// opens writes those of some reservations that are still open.
+// opens writes the reservations with these names that are still open.
 func (w *snapshotWriter) opens(o *opens, names []hash) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,7 +21,7 @@ func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 	space, subject := fmt.Sprintf("shares-%d", seed), model.New()
 	burst := []int64{20, 300, 2000}[seed%3]
 	for call := range calls {
-		clock.Advance(time.Duration(r.Int64N(400)) * time.Microsecond) // in which nearly as much refills as the calls ask for
+		clock.Advance(time.Duration(r.Int64N(400)) * time.Microsecond) // the refill is a little less than the demand
 		now := clock.Now().UnixMicro()
 		ops, wants := make([]engine.Op, 40), make([]model.Answer, 40)
 		for i := range ops {

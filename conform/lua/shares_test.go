@@ -28,7 +28,7 @@ func TestSharesDifferential(t *testing.T) {
 	}
 }
 
-// TestShareInItsPlace: the bytes of a key that stand across two other keys are not its part.
+// TestShareInItsPlace: a key is not found at a wrong offset, where its bytes span two entries.
 func TestShareInItsPlace(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -46,7 +46,7 @@ func TestShareInItsPlace(t *testing.T) {
 	state.Write([]byte{0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0x86, 0xa0}[:6])
 	state.Write([]byte{0, 0, 0, 0, 1, 0x86, 0xa0}) // of 1 in 100 ms
 	write(uint32(3 << 20))
-	for range 2 { // each pair of keys has those of ann across its middle
+	for range 2 { // the bytes of ann span both entries
 		state.Write(append(make([]byte, 8), own[:4]...))
 		state.Write(append(append([]byte{}, own[4:8]...), 0, 16, 0, 0, 0, 16, 0, 0))
 	}

@@ -22,7 +22,7 @@ var _ = register(algorithm{
 	shared: true,
 })
 
-// pool is a fair-share limit (section 8b): a bucket for all keys, of which each key owns a part of what is missing.
+// pool is a fair-share limit (section 3b): one bucket for all keys, and a list of the keys that owe its missing units.
 type pool struct {
 	*bucket
 
@@ -84,7 +84,7 @@ func (l Limit) weight() int64 { return max(1, l.Weight) }
 
 func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
 
-// largest is what a key alone can have: c ≤ w·(B − c).
+// largest is the most that a lone key can take: c ≤ w·(B − c).
 func (p *pool) largest() int64 {
 	w := p.limit.weight()
 	return floorDiv(mul(num(w), num(p.limit.Burst)), num(w+1)).Int64()
@@ -145,7 +145,7 @@ func (p *pool) give(n int64) { p.back(func() { p.bucket.give(n) }) }
 
 func (p *pool) giveBack(n int64, h held) { p.back(func() { p.bucket.giveBack(n, h) }) }
 
-// back takes from the key its part of what comes back.
+// back gives units back and reduces the key's parts.
 func (p *pool) back(give func()) {
 	before := p.inGrains(p.d)
 	give()

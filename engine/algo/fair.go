@@ -12,7 +12,7 @@ var fairShare = algorithm{
 		burstIsCount: true, // as for a token bucket
 		divides:      true,
 		// Denials are not repeated, because a key passes earlier if others give units back. Units are not
-		// prefetched, because the units that one key leaves are for all.
+		// prefetched, because other keys may need them.
 	},
 	on: func(s *State) arithmetic { return (*fair)(s) },
 	// A process does not know the keys of the others: a share is a bucket for all keys.
@@ -30,16 +30,16 @@ var fairShare = algorithm{
 	},
 }
 
-// fair is the state of a fair-share limit: a bucket, which bounds all keys together, and what part of the missing
-// units each key has. Parts are integers of no unit: a key with s of S parts has the fraction s/S of what is missing.
-// So they need no change while the bucket refills. Units are counted in grains, because a share can be less than one.
+// fair is the state of a fair-share limit: one bucket for all keys, and a list of the keys that still owe some of the
+// missing units. A key with s of S parts owes the fraction s/S of the missing units, so the parts need no update while
+// the bucket refills. The arithmetic uses grains of 1/256 unit, because a share can be smaller than a unit.
 type fair State
 
-// parts are those of the keys that were charged last. total is theirs and those of keys that have left the list, which
-// other keys have pushed out: these have no part any more, and begin again.
+// parts lists the keys that were charged last. A key that drops off the end of the list starts again without parts, but
+// its parts stay in total.
 type parts struct {
 	total int64
-	of    []part // the key that was charged last is the first
+	of    []part // the most recently charged key first
 
 	// level and whose are of one decision: the grains that are missing, and the key that asks.
 	level int64
@@ -55,13 +55,14 @@ const (
 	grains = 256 // of one unit
 	// MaxShares is how many keys a fair-share limit tells apart at a time.
 	MaxShares = 256
-	// firstParts are those of the first key, and mostParts more than all may have: then all are divided by 2^8.
+	// The first key of an empty bucket gets firstParts. The total stays below mostParts: before it would reach that,
+	// all parts are shifted right by partsShift.
 	firstParts = 1 << 20
 	mostParts  = 1 << 32
 	partsShift = 8
 )
 
-// measure sets the level: the grains that are missing, rounded up.
+// measure sets the level to the number of missing grains, rounded up.
 func (f *fair) measure() {
 	m := f.bucket.Missing
 	if m.hi == 0 && m.lo < 1<<55 {
@@ -73,7 +74,7 @@ func (f *fair) measure() {
 	f.parts.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
 }
 
-// own returns how many parts the request's key has.
+// own returns the number of parts of the request's key.
 func (f *fair) own() int64 {
 	if i := f.find(); i >= 0 {
 		return f.parts.of[i].parts
@@ -81,7 +82,7 @@ func (f *fair) own() int64 {
 	return 0
 }
 
-// find returns the place of the request's key, −1 if it has no part.
+// find returns the index of the request's key in the list, or −1.
 func (f *fair) find() int {
 	for i := range f.parts.of {
 		if f.parts.of[i].key == f.parts.whose {
@@ -102,7 +103,7 @@ func (f *fair) settle(l *Limit, t Instant) {
 	f.measure()
 }
 
-// grainsOf returns how many grains of what is missing are the request's key's, rounded down.
+// grainsOf returns the number of missing grains that a key with so many parts owes, rounded down.
 func (f *fair) grainsOf(own int64) int64 {
 	if own == 0 {
 		return 0
@@ -111,9 +112,9 @@ func (f *fair) grainsOf(own int64) int64 {
 	return held
 }
 
-// wait lets a cost pass that is in the bucket, and that keeps the key's part with the cost at or below weight times what is then
-// left. With D grains missing of B, a key with s of S parts, a cost of m and the weight w that is ⌊s·D/S⌋ + m ≤ w·(B − D − m).
-// One unit passes a key without parts as long as it is there.
+// wait admits a cost if the bucket has the units, and if the key then owes no more than its weight times the units that
+// are left. For a bucket of B grains with D missing, a key with s of S parts, a cost of m grains and the weight w, this
+// is ⌊s·D/S⌋ + m ≤ w·(B − D − m). A key without parts needs only the first condition for a single unit.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
@@ -130,7 +131,7 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// fairDepth returns the largest amount that may be missing for the cost to be within the key's share.
+// fairDepth returns the largest missing amount at which the cost is within the key's share.
 func (f *fair) fairDepth(l *Limit, own, cost int64) uint128 {
 	total, left := int64(1), l.Weight*(l.Burst-cost)*grains-cost*grains
 	if own > 0 {
@@ -141,7 +142,7 @@ func (f *fair) fairDepth(l *Limit, own, cost int64) uint128 {
 	return product(level/grains, f.bucket.Period).plus(uint128{lo: uint64(rest)})
 }
 
-// mostOfOne returns how many units one key can have while no other has any.
+// mostOfOne returns the largest number of units that a key can owe while no other key owes any.
 func (l *Limit) mostOfOne() int64 { return l.Weight * l.Burst / (l.Weight + 1) }
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
@@ -174,7 +175,7 @@ func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return f.bucket.charge(l, t, cost, 0)
 }
 
-// shift makes all parts smaller, by the same factor.
+// shift scales all parts down by the same factor.
 func (p *parts) shift() {
 	p.total >>= partsShift
 	for i := range p.of {
@@ -183,7 +184,7 @@ func (p *parts) shift() {
 	p.of = slices.DeleteFunc(p.of, func(one part) bool { return one.parts == 0 })
 }
 
-// add adds parts of the request's key, which becomes the first.
+// add adds parts to the request's key and moves it to the front of the list.
 func (f *fair) add(more int64) {
 	p, i := f.parts, f.find()
 	one := part{key: f.parts.whose, parts: more}
@@ -204,7 +205,7 @@ func (f *fair) give(l *Limit, t Instant, n, taken int64) {
 	f.returned(func() { f.bucket.give(l, t, n, taken) })
 }
 
-// returned takes from the request's key the part of what was given back.
+// returned gives units back and reduces the parts of the request's key accordingly.
 func (f *fair) returned(give func()) {
 	before := f.parts.level
 	give()
@@ -222,7 +223,7 @@ func (f *fair) returned(give func()) {
 	}
 }
 
-// report has as remaining units those that the request's key can have now.
+// report reports as remaining the units that the request's key can take now.
 func (f *fair) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.mostOfOne(), f.room(l, t), f.ttl(l, t)
 }

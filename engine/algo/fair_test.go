@@ -17,7 +17,7 @@ type asker struct {
 	first        bool // its first request passed
 }
 
-// askers are ordered by who asks next.
+// askers is a heap. The first one asks next.
 type askers []*asker
 
 func (a askers) Len() int           { return len(a) }
@@ -55,12 +55,12 @@ func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
 	return total
 }
 
-// jain is Jain's index of what keys were given, compared with fair parts: 1 is fair.
+// jain returns Jain's index of the ratios between the units that keys got and their fair parts. 1 is fair.
 func jain(total int, keys []*asker) float64 {
 	left, open := float64(total), slices.Clone(keys)
 	slices.SortFunc(open, func(a, b *asker) int { return a.asked - b.asked })
 	var sum, squares float64
-	for i, k := range open { // who asks for less than an equal part of what is left gets what it asks for
+	for i, k := range open { // a key that asks for less than an equal part of the rest gets all it asks for
 		fair := min(float64(k.asked), left/float64(len(open)-i))
 		left -= fair
 		x := float64(k.given) / fair

@@ -82,12 +82,12 @@ type ClassStanding struct {
 
 // Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates.
 type Pool struct {
-	// Burst is the size of the bucket, and Outstanding how much of it has not refilled yet.
+	// Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet.
 	Burst       int64 `json:"burst"`
 	Outstanding int64 `json:"outstanding"`
-	// Own is about how many of the outstanding units are this key's.
+	// Own estimates the outstanding units of this key.
 	Own int64 `json:"own"`
-	// HeavyKeys is about how many keys of weight 1 ask for more than they get.
+	// HeavyKeys estimates the number of keys of weight 1 that ask for more than they get.
 	HeavyKeys int64 `json:"heavy_keys"`
 }
 

@@ -367,12 +367,12 @@ export interface ClassStanding {
 
 /** Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates. */
 export interface Pool {
-  /** Burst is the size of the bucket, and Outstanding how much of it has not refilled yet. */
+  /** Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet. */
   burst: number;
   outstanding: number;
-  /** Own is about how many of the outstanding units are this key's. */
+  /** Own estimates the outstanding units of this key. */
   own: number;
-  /** HeavyKeys is about how many keys of weight 1 ask for more than they get. */
+  /** HeavyKeys estimates the number of keys of weight 1 that ask for more than they get. */
   heavy_keys: number;
 }
 
