@@ -435,7 +435,7 @@ await step("the page of a Go program without a server", async () => {
   await row(own, "per-user", "10/s").waitFor();
   await row(own, "Last decisions", "refused").waitFor();
   await own.getByRole("link", { name: "Policies" }).click();
-  await own.getByRole("link", { name: "per-user" }).click();
+  await row(own, "Policies", "per-user").getByRole("link", { name: "per-user" }).click(); // of that page, and not of the one before
   await own.getByRole("img", { name: /10\/s: from idle 10 units/ }).waitFor();
   await own.getByText("As the program has it.").waitFor();
   // What only a server has is not there, also by its address.
