@@ -57,16 +57,15 @@ const (
 	partsShift = 8
 )
 
-// measure sets the level: the grains that are missing, rounded up.
-func (f *fair) measure() {
+// level returns how many grains are missing, rounded up. It is not kept: a field would be in the states of all algorithms.
+func (f *fair) level() int64 {
 	m := f.bucket.Missing
 	if m.hi == 0 && m.lo < 1<<55 {
 		p := uint64(f.bucket.Period)
-		f.level = int64((m.lo*grains + p - 1) / p)
-		return
+		return int64((m.lo*grains + p - 1) / p)
 	}
 	whole, rest := m.over(f.bucket.Period)
-	f.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
+	return whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
 }
 
 // own returns how many parts the request's key has.
@@ -92,18 +91,14 @@ func (f *fair) find() int {
 
 func (f *fair) behind(l *Limit, t Instant) (us int64, far bool) { return f.bucket.behind(l, t) }
 func (f *fair) pull(l *Limit, t Instant)                        { f.bucket.pull(l, t) }
+func (f *fair) settle(l *Limit, t Instant)                      { f.bucket.settle(l, t) }
 
-func (f *fair) settle(l *Limit, t Instant) {
-	f.bucket.settle(l, t)
-	f.measure()
-}
-
-// grainsOf returns how many grains of what is missing are the request's key's, rounded down.
-func (f *fair) grainsOf(own int64) int64 {
+// grainsOf returns how many grains of a level are the request's key's, rounded down.
+func (f *fair) grainsOf(own, level int64) int64 {
 	if own == 0 {
 		return 0
 	}
-	held, _ := product(own, f.level).over(f.parts.total)
+	held, _ := product(own, level).over(f.parts.total)
 	return held
 }
 
@@ -114,9 +109,9 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
 	}
-	own, depth := f.own(), product(l.Burst-cost, f.bucket.Period)
+	own, level, depth := f.own(), f.level(), product(l.Burst-cost, f.bucket.Period)
 	fits := !depth.less(f.bucket.Missing)
-	if own == 0 && cost == 1 || f.grainsOf(own)+cost*grains <= l.Weight*((l.Burst-cost)*grains-f.level) {
+	if own == 0 && cost == 1 || f.grainsOf(own, level)+cost*grains <= l.Weight*((l.Burst-cost)*grains-level) {
 		if fits {
 			return 0, 0
 		}
@@ -141,33 +136,32 @@ func (f *fair) fairDepth(l *Limit, own, cost int64) uint128 {
 func (l *Limit) mostOfOne() int64 { return l.Weight * l.Burst / (l.Weight + 1) }
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
-	if f.level > (l.Burst-1)*grains {
+	own, level, least := f.own(), f.level(), int64(0)
+	if level > (l.Burst-1)*grains {
 		return 0
 	}
-	own, least := f.own(), int64(0)
 	if own == 0 {
 		least = 1
 	}
-	most := l.Weight*(l.Burst*grains-f.level) - f.grainsOf(own)
+	most := l.Weight*(l.Burst*grains-level) - f.grainsOf(own, level)
 	return max(least, most/(grains*(l.Weight+1)))
 }
 
 func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
-	m, p := cost*grains, f.parts
-	if p == nil || f.level == 0 {
+	m, p, level := cost*grains, f.parts, f.level()
+	if p == nil || level == 0 {
 		p = &parts{}
 		f.parts = p
 	}
 	more := int64(firstParts)
 	for p.total > 0 {
-		if n := product(m, p.total).ceilOver(f.level); n < mostParts-p.total {
+		if n := product(m, p.total).ceilOver(level); n < mostParts-p.total {
 			more = n
 			break
 		}
 		p.shift()
 	}
 	f.add(more)
-	f.level += m
 	return f.bucket.charge(l, t, cost, 0)
 }
 
@@ -203,10 +197,9 @@ func (f *fair) give(l *Limit, t Instant, n, taken int64) {
 
 // returned takes from the request's key the part of what was given back.
 func (f *fair) returned(give func()) {
-	before := f.level
+	before := f.level()
 	give()
-	f.measure()
-	i, after := f.find(), f.level
+	i, after := f.find(), f.level()
 	if i < 0 || after == 0 {
 		return // without anything missing nobody has a part
 	}

@@ -19,10 +19,9 @@ type State struct {
 	log       logs
 	warmth    warming
 	permits   permits
-	// parts, level and whose are of a fair-share limit, which has a bucket too: which keys have which part of what is
-	// missing, how much that is, and which key asks.
+	// parts and whose are of a fair-share limit, which has a bucket too: which keys have which part of what is
+	// missing, and which key asks.
 	parts *parts
-	level int64
 	whose uint64
 }
 
