@@ -73,6 +73,11 @@ type member struct {
 // unlimited for all its limits together, or for one of them: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
+// Divides reports whether a limit of the policy divides its units among keys, so that they share a counter.
+func (p *Policy) Divides() bool {
+	return slices.ContainsFunc(p.members, func(m member) bool { return m.limit.Algorithm().Divides() })
+}
+
 // Space returns the name space of the policy's counters.
 func (p *Policy) Space() string { return p.space }
 
