@@ -347,6 +347,19 @@ func (s *Set) Replicated() (names []string) {
 	return names
 }
 
+// Divided returns the keys that fair-share limits of the policies count a key under.
+func (s *Set) Divided(key string) (counted []string) {
+	for _, name := range s.Names() {
+		p := s.byName[name]
+		for i := range p.members {
+			if m := &p.members[i]; m.policy == p && m.limit.Algorithm().Divides() {
+				counted = append(counted, m.limit.Counts(p.space, key))
+			}
+		}
+	}
+	return counted
+}
+
 // Names returns the names of the policies, sorted.
 func (s *Set) Names() []string {
 	if s == nil {
