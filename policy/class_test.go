@@ -127,7 +127,7 @@ func TestChangeOfAClass(t *testing.T) {
 	}
 }
 
-// TestLeavesOfAFairShare: a class leaves units of the burst, of which one key can have half.
+// TestLeavesOfAFairShare: a class leaves units of the burst, and one key can have half of the burst.
 func TestLeavesOfAFairShare(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"8", "45%", ""},
