@@ -113,7 +113,7 @@ func TestDenialIsADecision(t *testing.T) {
 func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	l, _ := newLimiter(t)
 	held := headgate.Concurrency(2)
-	one := engine.Charge{Limit: five, Cost: 1}
+	one, fair := engine.Charge{Limit: five, Cost: 1}, headgate.FairShare(headgate.PerSecond(10))
 	for want, op := range map[string]engine.Op{
 		`key is ""; accepted: 1 to 1024 bytes`:                    engine.Single(engine.OpAllow, "", five, 1),
 		"key is 1025; accepted: 1 to 1024 bytes":                  engine.Single(engine.OpAllow, strings.Repeat("k", 1025), five, 1),
@@ -122,6 +122,7 @@ func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 		"limits is 0; accepted: 1 to 32":                          {Key: "k"},
 		"limits is 33;":                                           {Key: "k", Charges: make([]engine.Charge, 33)},
 		"limits is sliding-log reply twice;":                      {Key: "k", Charges: []engine.Charge{one, one}},
+		"fair-share default of two keys; accepted: one key of a":  {Key: "k", Charges: []engine.Charge{{Limit: fair, Cost: 1}, {Limit: fair, Cost: 1, Key: "l"}}},
 		"acquire and release on a concurrency limit, not allow":   engine.Single(engine.OpAllow, "k", held, 1),
 		"acquire and release on a concurrency limit, not give":    engine.Single(engine.OpGive, "k", held, 1),
 		"limit is sliding-log; accepted: concurrency":             {Kind: engine.OpAcquire, Key: "k", ID: "x", Charges: []engine.Charge{one}},

@@ -59,13 +59,14 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) (open bool, err
 }
 
 // OpenOf returns up to most open reservations with a term that charged a key, or none if the store does not keep
-// them. It is for operators: on a single Redis it reads all open reservations.
-func (l *Limiter) OpenOf(ctx context.Context, key string, most int) ([]*engine.Reservation, error) {
+// them. It is for operators: on a single Redis it reads all open reservations. On a Cluster it finds reservations under a
+// fair-share limit only by the key that the limit counts under ([Limit.Counts]).
+func (l *Limiter) OpenOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {
 		return nil, nil
 	}
-	return keeper.OpenOf(ctx, key, most)
+	return keeper.OpenOf(ctx, key, most, under...)
 }
 
 // overdueEach is the interval at which a limiter looks for overdue reservations.

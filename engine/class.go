@@ -14,7 +14,7 @@ type Leave struct {
 	Units   int64
 	Percent int64
 	// Pressure is how many quarters of the rest are left as well: 0 to [FullPressure]. At [FullPressure] the class
-	// has one unit of each capacity.
+	// has one unit of each capacity, and 10 of a fair-share limit.
 	Pressure int64
 }
 
@@ -47,15 +47,28 @@ func (l Leave) String() string {
 
 // Of returns the number of units of a capacity that are left: a percentage is rounded up, and the quarters of the
 // rest down. Of 200 units with 10 % and two quarters it is 20 + ⌊179·2/4⌋ = 109.
-func (l Leave) Of(capacity int64) int64 {
+func (l Leave) Of(capacity int64) int64 { return l.keeping(1, capacity) }
+
+// keeping is Of for a class that keeps at least some units under pressure.
+func (l Leave) keeping(least, capacity int64) int64 {
 	left := l.Units + (capacity*l.Percent+99)/100 // below 2^55
-	return left + max(0, capacity-1-left)*l.Pressure/FullPressure
+	return left + max(0, capacity-least-left)*l.Pressure/FullPressure
+}
+
+// LeftBy returns how many units of the limit a class leaves: of the burst, or of the count of the first window.
+func (l Limit) LeftBy(leave Leave) int64 {
+	n := l.Numbers()
+	if n.Algorithm.Divides() { // its capacity is what one key can have
+		return leave.keeping(leastDivided, n.Burst)
+	}
+	return leave.Of(l.Capacity())
 }
 
 // Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by
 // [Leave.Of]. It counts in the same counter as l, because it is another version of l. So a request of the class
 // passes only if that many units remain after it, and requests under l can use all. It allows no debt. It is an error
-// if no unit is left, for a pacer, with next_pays, and if the lowered limits of windows no longer grow.
+// if no unit is left, for a pacer, with next_pays, and if the lowered limits of windows no longer grow. A class of a
+// fair-share limit has the 10 units that such a limit needs, also at [FullPressure].
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.
@@ -69,11 +82,14 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 	case s.numbers.Algorithm.Paces():
 		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no classes on a pacer, whose slots are given out in the order of arrival")
 	}
-	lowered := *s
-	least, grow := lowered.numbers.Lower(leave.Of)
+	lowered, needs, has := *s, int64(1), "one"
+	if s.numbers.Algorithm.Divides() {
+		needs, has = leastDivided, strconv.Itoa(leastDivided)
+	}
+	least, grow := lowered.numbers.Lower(func(capacity int64) int64 { return leave.keeping(needs, capacity) })
 	switch {
-	case least < 1:
-		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "less than "+strconv.FormatInt(smallest(&s.numbers), 10)+" units, so that the class has one")
+	case least < needs:
+		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "less than "+strconv.FormatInt(smallest(&s.numbers)-needs+1, 10)+" units, so that the class has "+has)
 	case !grow:
 		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "so little that each longer window keeps a larger limit")
 	}

@@ -16,6 +16,9 @@ func TestLeavingLowersEachCapacity(t *testing.T) {
 		{"sliding-log 5/3s 50/1h", "10%", "sliding-log 4/3s 45/1h"},
 		{"concurrency 10", "25%", "concurrency 7 lease 1m"},
 		{"deny", "99%", "deny"},
+		{"fair-share 100/s burst 200 weight 3", "10%", "fair-share 100/s burst 180 weight 3"},
+		{"fair-share 100/s burst 20", "10", "fair-share 100/s burst 10"},
+		{"fair-share 100/s burst 20", "11", ""},
 		{"5/s burst 7", "7", ""},
 		{"sliding-log 2/3s 3/1h", "50%", ""},
 		{"pacer 5/s max_wait 1s", "1", ""},
@@ -34,6 +37,25 @@ func TestLeavingLowersEachCapacity(t *testing.T) {
 		}
 		if err == nil && lowered.Counter() != limit.Counter() {
 			t.Errorf("%s leaves %s: another counter", c.limit, c.leaves)
+		}
+	}
+}
+
+// TestLoweredTextIsALimit: snapshots and reservations keep lowered limits as text.
+func TestLoweredTextIsALimit(t *testing.T) {
+	for _, text := range []string{"100/s burst 20", "fair-share 100/s burst 20", "sliding-log 5/3s 50/1h", "warm-up 10/s burst 3 warm_up 1s"} {
+		limit, err := engine.ParseLimit(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for level := range engine.FullPressure + 1 {
+			lowered, err := limit.Leaving(engine.Leave{Units: 2, Pressure: int64(level)})
+			if err != nil {
+				continue // its windows no longer grow
+			}
+			if again, err := engine.ParseLimit(lowered.String()); err != nil || again != lowered || again.Capacity() < 1 {
+				t.Errorf("%s at level %d: %s, %v", text, level, lowered, err)
+			}
 		}
 	}
 }

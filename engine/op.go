@@ -323,10 +323,16 @@ func (o *Op) checkTwice(i int) error {
 		if c.Key == "" {
 			one.Grid, two.Grid = algo.Grid{}, algo.Grid{}
 		}
-		if one == two {
-			return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
-				"different names (Named) or policies, or one charge with the cost of both")
+		if one != two {
+			continue
 		}
+		_, subject := o.Subject(i)
+		if _, otherSubject := o.Subject(j); subject != otherSubject {
+			return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" of two keys"),
+				"one key of a fair-share limit in a request, because its keys share a counter")
+		}
+		return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
+			"different names (Named) or policies, or one charge with the cost of both")
 	}
 	return nil
 }

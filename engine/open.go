@@ -64,8 +64,9 @@ type Keeper interface {
 	// not ended again after ten seconds. On a Cluster without shards one call covers part of the slots, and 30 calls
 	// cover all.
 	Due(ctx context.Context) ([]*Reservation, error)
-	// OpenOf returns up to most open reservations that charged a key in any name space.
-	OpenOf(ctx context.Context, key string, most int) ([]*Reservation, error)
+	// OpenOf returns up to most open reservations that charged a key in any name space. On a Cluster it finds
+	// reservations under fair-share limits only by the keys that those limits count it under: [Limit.Counts].
+	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
 	// OpenCount returns the number of open reservations. On a Cluster without shards it counts one for each slot that
 	// a reservation charged.
 	OpenCount(ctx context.Context) (int64, error)

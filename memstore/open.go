@@ -248,7 +248,7 @@ func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) 
 }
 
 // OpenOf returns the open reservations that charged a key. See [engine.Keeper].
-func (s *Store) OpenOf(ctx context.Context, key string, most int) (of []*engine.Reservation, err error) {
+func (s *Store) OpenOf(ctx context.Context, key string, most int, _ ...string) (of []*engine.Reservation, err error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}

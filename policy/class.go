@@ -113,7 +113,7 @@ func (p *Policy) classify() error {
 		return invalid("classes", "set", "classes in the policies that all or first names, which have the limits")
 	}
 	if i := slices.IndexFunc(p.classes.list, func(c Class) bool { return c.Weight > 0 }); i >= 0 && !divides {
-		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share limit"), "classes", strconv.Itoa(i), "weight")
+		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share limit"), "classes", strconv.Itoa(i))
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (p *Policy) lower(limit headgate.Limit) error {
 	for i, class := range p.classes.list {
 		weighted := limit.Weighing(class.Weight)
 		lowered, err := weighted.Leaving(class.Leaves)
-		if err == nil && i > 0 && class.Leaves.Of(limit.Capacity()) < p.classes.list[i-1].Leaves.Of(limit.Capacity()) {
+		if err == nil && i > 0 && limit.LeftBy(class.Leaves) < limit.LeftBy(p.classes.list[i-1].Leaves) {
 			err = invalid("leaves", class.Leaves.String()+" after "+p.classes.list[i-1].Leaves.String(), "as much as the class before it leaves, or more")
 		}
 		if err != nil {

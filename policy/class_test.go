@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"testing"
@@ -123,5 +124,29 @@ func TestChangeOfAClass(t *testing.T) {
 	}
 	if l := explained(t, c, "/fixed", "192.0.2.1", "ann", ""); l.Limit != "fixed-window 14/1m" {
 		t.Errorf("%+v", l)
+	}
+}
+
+// TestLeavesOfAFairShare: a class leaves units of the burst, and one key can have half of the burst.
+func TestLeavesOfAFairShare(t *testing.T) {
+	for _, c := range []struct{ first, second, want string }{
+		{"8", "45%", ""},
+		{"45%", "8", `x.yaml:2:96: policies.api.classes.1.leaves: leaves is 8 after 45%; accepted: as much as the class before it leaves, or more`},
+		{"8", "11", `x.yaml:2:94: policies.api.classes.1.leaves: leaves is 11 of fair-share 20/s; accepted: less than 11 units, so that the class has 10`},
+	} {
+		file := fmt.Sprintf("policies:\n  api: {algorithm: fair-share, rate: 20/s, classes: [{name: a, leaves: %s}, {name: b, leaves: %s}]}\n", c.first, c.second)
+		_, err := policy.Parse("x.yaml", []byte(file))
+		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
+			t.Errorf("%s, %s: %v; want %q", c.first, c.second, err, c.want)
+		}
+	}
+}
+
+// TestWeightWithoutFairShare: the error names the field of the class once.
+func TestWeightWithoutFairShare(t *testing.T) {
+	_, err := policy.Parse("x.yaml", []byte("policies: {a: {algorithm: token-bucket, rate: 10/s, classes: [{name: p, weight: 2}]}}"))
+	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a fair-share limit"
+	if fmt.Sprint(err) != want {
+		t.Errorf("%v; want %s", err, want)
 	}
 }

@@ -23,6 +23,13 @@ func TestFieldsOfThePage(t *testing.T) {
 	}
 	table, tail, _ := strings.Cut(rest, "\n\n")
 	rows := strings.Split(table, "\n")
+	for _, a := range fileAlgorithms {
+		for _, field := range a.Fields() {
+			if !strings.Contains(table, "| `"+field+"` |") {
+				t.Errorf("%s has no row for %s of %s", path, field, a)
+			}
+		}
+	}
 	for i, row := range rows {
 		cells := strings.Split(row, "|")
 		name := strings.Trim(cells[1], " `")

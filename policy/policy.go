@@ -73,6 +73,11 @@ type member struct {
 // unlimited for all its limits together, or for one of them: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
+// Divides reports whether a limit of the policy divides its units among keys, so that they share a counter.
+func (p *Policy) Divides() bool {
+	return slices.ContainsFunc(p.members, func(m member) bool { return m.limit.Algorithm().Divides() })
+}
+
 // Space returns the name space of the policy's counters.
 func (p *Policy) Space() string { return p.space }
 
@@ -340,6 +345,19 @@ func (s *Set) Replicated() (names []string) {
 		}
 	}
 	return names
+}
+
+// Divided returns the keys that fair-share limits of the policies count a key under.
+func (s *Set) Divided(key string) (counted []string) {
+	for _, name := range s.Names() {
+		p := s.byName[name]
+		for i := range p.members {
+			if m := &p.members[i]; m.policy == p && m.limit.Algorithm().Divides() {
+				counted = append(counted, m.limit.Counts(p.space, key))
+			}
+		}
+	}
+	return counted
 }
 
 // Names returns the names of the policies, sorted.

@@ -35,11 +35,13 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 	} else if n := len(f.Policies); n < 1 && !f.broken || n > engine.MaxCharges {
 		r.try(invalid("policies", strconv.Itoa(n)+" names", policiesAccepted))
 	}
-	charges, limits := make([]route.Charge, len(readers)), 0
+	charges, limits, before := make([]route.Charge, len(readers)), 0, []Charge(nil)
 	for i := range readers {
 		charges[i] = readers[i].read(path)
 		all := readers[i].limits()
 		readers[i].try(bothWays(all))
+		readers[i].try(divided(all, before))
+		before = append(before, all...)
 		limits += len(distinctCharges(all))
 	}
 	if limits > engine.MaxCharges {
@@ -47,6 +49,17 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 	}
 	checkSums(readers, charges)
 	return charges
+}
+
+// divided rejects a limit that divides its units among keys, and that an entry before charges too: both keys count in one counter.
+func divided(charges, before []Charge) error {
+	for i := range charges {
+		c := &charges[i]
+		if c.Limit.Algorithm().Divides() && !c.Shadow && slices.ContainsFunc(before, func(b Charge) bool { return !b.Shadow && c.sameCounter(&b) }) {
+			return invalid("policy", format.Quote(c.Policy)+" twice", "a fair-share limit once in a route, because its keys share a counter")
+		}
+	}
+	return nil
 }
 
 // listed returns the entries of charge.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -85,10 +86,15 @@ func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) 
 }
 
 // OpenOf returns the open reservations that charged a key. See [engine.Keeper].
-func (s *Store) OpenOf(ctx context.Context, key string, most int) (of []*engine.Reservation, err error) {
+func (s *Store) OpenOf(ctx context.Context, key string, most int, under ...string) (of []*engine.Reservation, err error) {
 	tags := s.openTags()
 	if len(tags) == slotCount || len(s.shards) > 0 {
-		tags = shards{s.openTag(key)} // the tag of its state
+		tags = shards{s.openTag(key)} // the tags of its states
+		for _, counted := range under {
+			if tag := s.openTag(counted); !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
 	}
 	for _, tag := range tags {
 		open := s.openKeys(tag)[0]

@@ -29,7 +29,7 @@ func (l lists) keeper() engine.Keeper {
 // open checks whether a key has an open reservation (on a Cluster, one for each of its parts).
 func (l lists) open(key string, want bool) {
 	l.Helper()
-	of, err := l.keeper().OpenOf(context.Background(), key, 10)
+	of, err := l.keeper().OpenOf(context.Background(), key, 10, divided.Counts("storetest", key))
 	if err != nil || (len(of) > 0) != want {
 		l.Fatalf("%d reservations of %s are open, %v; want open=%t", len(of), key, err, want)
 	}
@@ -92,6 +92,29 @@ func runTerms(t *testing.T, o Options) {
 		l.clock.Advance(time.Minute)
 		if l.overdue() > 0 {
 			l.Fatal("it was ended twice")
+		}
+	})
+	with("one of a fair share is open for its key", func(l lists) {
+		op := engine.Op{
+			Kind: engine.OpReserve, Space: "storetest", Key: "ann", ID: "a", Term: &engine.Term{Within: 10 * time.Second, Then: engine.ReleaseCharge, Ceilings: []int64{8}},
+			Charges: []engine.Charge{{Limit: divided, Cost: 4}},
+		}
+		r := l.reserve(op, true, 0)
+		l.open("ann", true)
+		l.report(r, true, 6)
+		other := op
+		other.Key, other.ID = "bob", "b"
+		answer := do(l.T, l.store, other)
+		if answer.Err != nil || !answer.Outcome.Allowed || len(answer.Outcome.Pending) != 1 || answer.Outcome.Pending[0] != 6 {
+			l.Fatalf("%+v, %v; want 6 units pending, 2 of ann and 4 of bob", answer.Outcome, answer.Err)
+		}
+		l.settle(answer.Outcome.Reservation(&other, "b"), true, 0)
+		l.settle(r, true, 7)
+		l.open("ann", false)
+		peek := engine.Single(engine.OpPeek, "ann", divided, 1)
+		peek.Space = "storetest"
+		if o := do(l.T, l.store, peek).Outcome; o.Remaining != 3 {
+			l.Fatalf("%+v; want 7 of 20 units charged to ann, so that 3 are left for it", o)
 		}
 	})
 	with("a denied one is not open", func(l lists) {

@@ -68,7 +68,7 @@ type Config struct {
 	// Decide decides operations that are not requests of clients.
 	Decide func(ctx context.Context, ops []engine.Op, results []headgate.Result)
 	// OpenOf returns the open reservations of a key. If it is nil, none are shown.
-	OpenOf func(ctx context.Context, key string, most int) ([]*engine.Reservation, error)
+	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Settings are the settings of the server, without secrets.
 	Settings any
 	// Level is the level of the log.

@@ -40,7 +40,7 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost, body.Class)...)
 		answer.OverrideUnknown = answer.Explanations[0].OverrideUnknown
 	}
-	answer.Open = a.open(ctx, &counted, body.Policy)
+	answer.Open = a.open(ctx, &f, &counted, body.Policy)
 	return answer, nil
 }
 
@@ -196,12 +196,12 @@ func inClass(class string, peek *headgate.Result) adminapi.ClassStanding {
 
 // open returns the open reservations that charged a key under a policy, or under any if policy is "". It returns none
 // while the store is away.
-func (a *api) open(ctx context.Context, key *countedKey, policy string) (open []adminapi.Open) {
+func (a *api) open(ctx context.Context, f *inForce, key *countedKey, policy string) (open []adminapi.Open) {
 	if a.OpenOf == nil {
 		return nil
 	}
 	for _, counted := range key.counted {
-		of, _ := a.OpenOf(ctx, counted, adminapi.MaxOpen)
+		of, _ := a.OpenOf(ctx, counted, adminapi.MaxOpen, f.current.Policies.Divided(counted)...)
 		for _, r := range of {
 			if one := openOf(r); policy == "" || slices.ContainsFunc(one.Charges, func(c adminapi.OpenCharged) bool { return c.Policy == policy }) {
 				open = append(open, one)

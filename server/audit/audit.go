@@ -56,6 +56,8 @@ type Auditor struct {
 	// own.
 	epochs      map[string]int64
 	epoch, next int64
+	// divided is the epoch of all keys under limits that divide their units among keys.
+	divided int64
 }
 
 // New returns an auditor for one key in sample, 1 to [MaxSample].
@@ -72,6 +74,9 @@ func (a *Auditor) Observe(o *service.Observed) {
 		r, answer := &o.Requests[i], &o.Responses[i]
 		if answer.Err != nil {
 			continue
+		}
+		if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && answer.Requested != nil && answer.Requested.Divides() {
+			a.forgetDivided()
 		}
 		if r.Items == nil {
 			if answer.Requested != nil && a.samples(o.Key(i)) {
@@ -121,7 +126,11 @@ func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.Li
 		if f == nil || !ok || limit.Cost <= 0 {
 			continue
 		}
-		result := a.spend(key, limit.Policy, measured, limit.Cost)
+		space := limit.Policy
+		if limit.Limit.Algorithm().Divides() {
+			space = strconv.FormatInt(a.divided, 10) + ":" + space
+		}
+		result := a.spend(key, space, measured, limit.Cost)
 		if result.Err != nil {
 			continue // no room for one more key
 		}
@@ -144,14 +153,21 @@ func (a *Auditor) forget(key string) {
 	a.epochs[strings.Clone(key)] = a.next
 }
 
-// spend charges as many units as fit on the auditor's counter.
-func (a *Auditor) spend(key, policy string, limit headgate.Limit, cost int64) engine.Result {
+// forgetDivided restarts the counters of all keys that share one, because what comes back of one key is for all.
+func (a *Auditor) forgetDivided() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.divided++
+}
+
+// spend charges as many units as fit on the auditor's counter of a key in a name space.
+func (a *Auditor) spend(key, space string, limit headgate.Limit, cost int64) engine.Result {
 	epoch, known := a.epochs[key]
 	if !known {
 		epoch = a.epoch
 	}
 	op := engine.Single(engine.OpAtMost, key, limit, cost)
-	op.Space = strconv.FormatInt(epoch, 10) + ":" + policy
+	op.Space = strconv.FormatInt(epoch, 10) + ":" + space
 	results := make([]engine.Result, 1)
 	a.store.Do(context.Background(), []engine.Op{op}, results)
 	return results[0]

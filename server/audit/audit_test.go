@@ -46,6 +46,7 @@ policies:
   pacer:  {algorithm: pacer, rate: 10/s, max_queue: 3}
   warm:   {algorithm: warm-up, rate: 10/s, burst: 3, warm_up: 1s}
   both:   {all: [bucket, log]}
+  fair:   {algorithm: fair-share, rate: 10/s, burst: 10}
   calls:  {algorithm: fixed-window, limit: 100, window: 1h}
   bytes:  {algorithm: fixed-window, limit: 1000, window: 1h, cost: 10}
 routes:
@@ -203,6 +204,20 @@ func TestForgottenUnitsAreOver(t *testing.T) {
 		if f := got[name]; f.Over == 0 || f.Over >= f.Units {
 			t.Errorf("%s: %+v", name, f)
 		}
+	}
+}
+
+// TestResetOfAnotherKey: keys of a fair-share limit share a counter, so a reset or give of one lets all others take more.
+func TestResetOfAnotherKey(t *testing.T) {
+	w := newWorld(t, 1)
+	for _, kind := range []engine.Kind{engine.OpReset, engine.OpGive} {
+		for range 5 {
+			w.do(engine.OpAllow, "fair", "k0", 5)
+			w.do(kind, "fair", "k1", 5)
+		}
+	}
+	if f := w.figures()["fair"]; f.Units != 50 || f.Over != 0 {
+		t.Errorf("%+v", f)
 	}
 }
 

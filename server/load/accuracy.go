@@ -40,14 +40,19 @@ func compare(limit headgate.Limit, keys int, log []entry) (a Accuracy) {
 	states := make([]algo.State, keys)
 	excess := make([]int64, keys) // units allowed beyond the steps, by key
 	steps := make([]algo.Step, 1)
+	divides := limit.Algorithm().Divides() // then all keys have one state
 	for _, e := range log {
-		steps[0] = algo.Step{Limit: limit.Numbers(), Cost: 1, State: states[e.key]}
+		of := e.key
+		if divides {
+			of = 0
+		}
+		steps[0] = algo.Step{Limit: limit.Numbers(), Cost: 1, State: states[of], Whose: uint64(e.key)}
 		if algo.Allow(steps, algo.Instant{Now: e.at, Wall: e.at}) {
 			a.Exact++
 			excess[e.key]--
 		}
 		if steps[0].Write {
-			states[e.key] = steps[0].State
+			states[of] = steps[0].State
 		}
 		if e.allowed {
 			a.Allowed++

@@ -40,14 +40,14 @@ func runOn(t *testing.T, target Target, c Config) *Report {
 // TestExactStoreIsFoundExact checks that a fixed rate sends as many requests as are due, and that the decisions of an
 // exact store equal those of the steps.
 func TestExactStoreIsFoundExact(t *testing.T) {
-	for _, zipf := range []bool{false, true} {
+	for i, limit := range []headgate.Limit{fivePerSecond, fivePerSecond, headgate.FairShare(headgate.PerSecond(300), headgate.Burst(100))} {
 		synctest.Test(t, func(t *testing.T) {
 			memory, err := memstore.New(memstore.Config{Clock: time.Now})
 			if err != nil {
 				t.Fatal(err)
 			}
 			target := storeTarget{limiter: headgate.New(headgate.WithStore(memory))}
-			r := runOn(t, target, Config{Limit: fivePerSecond, Keys: 50, Zipf: zipf, Callers: 7, PerSecond: 1000, Duration: 3 * time.Second})
+			r := runOn(t, target, Config{Limit: limit, Keys: 50, Zipf: i == 1, Callers: 7, PerSecond: 1000, Duration: 3 * time.Second})
 			if n := r.Decisions(); n < 2995 || n > 3007 || r.Failed != 0 || r.Latency.TotalCount() != n {
 				t.Errorf("%d decisions, %d failed, %d measured; want 3000", n, r.Failed, r.Latency.TotalCount())
 			}
