@@ -58,7 +58,7 @@ func (l Leave) keeping(least, capacity int64) int64 {
 // LeftBy returns how many units of the limit a class leaves: of the burst, or of the count of the first window.
 func (l Limit) LeftBy(leave Leave) int64 {
 	n := l.Numbers()
-	if n.Algorithm.Divides() { // its capacity is what one key can have
+	if n.Algorithm.Divides() { // its capacity is the most that one key can have
 		return leave.keeping(leastDivided, n.Burst)
 	}
 	return leave.Of(l.Capacity())

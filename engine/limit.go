@@ -2,7 +2,6 @@ package engine
 
 import (
 	"strconv"
-	"strings"
 	"time"
 	"unique"
 
@@ -149,26 +148,12 @@ func (l Limit) Counter() Counter {
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
 }
 
-// Counts returns the key that the limit counts requests of a key under. It is the key itself, unless the limit divides its units
-// among keys: then it is one for all keys with the same text in braces, as in {acme}:ann and {acme}:bob, and one for all keys of the
-// name space without braces.
+// Counts returns the key of the counter for the requests of a key. It is the key itself, unless the limit
+// divides its units among keys: then it is the same for all keys of the name space, so that no text in a key can open
+// another counter.
 func (l Limit) Counts(space, key string) string {
-	if !l.Algorithm().Divides() {
-		return key
-	}
-	if tag := HashTag(key); tag != key {
-		return "*{" + tag + "}" // on the same slot of a Cluster
-	}
-	return "*" + space
-}
-
-// HashTag returns the part of a key that determines its slot on a Cluster: the text in the
-// first braces, if there is any, or else the whole key (Redis Cluster specification, "Hash tags").
-func HashTag(key string) string {
-	if open := strings.IndexByte(key, '{'); open >= 0 {
-		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
-			return key[open+1 : open+1+length]
-		}
+	if l.Algorithm().Divides() {
+		return "*" + space
 	}
 	return key
 }

@@ -98,11 +98,12 @@ func TestBytesOfOpenReservations(t *testing.T) {
 
 // Each key in the list of a fair-share limit takes 16 bytes, and the counter that all keys share takes the rest.
 func TestBytesOfShares(t *testing.T) {
-	const pools, keys = 500, 20
+	const pools, keys = 40, 250
 	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
 	before := heap()
 	for i := range pools * keys {
-		if err := take(t, l, fmt.Sprintf("{pool %d} key %d", i%pools, i), headgate.FairShare(headgate.PerHour(100))); err != nil {
+		limit := headgate.FairShare(headgate.PerHour(1000), headgate.Named(fmt.Sprint("pool ", i%pools)))
+		if err := take(t, l, fmt.Sprint("key ", i), limit); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -137,11 +137,7 @@ func (t *transaction) locate() {
 		}
 		if c.Limit.Algorithm().Divides() {
 			step.Whose = p.key.lo
-			counted := p.scope.pool
-			if engine.HashTag(key) != key {
-				counted = c.Limit.Counts(space, key)
-			}
-			p.key = t.store.secret.hash(counted)
+			p.key = t.store.secret.hash(p.scope.pool)
 		}
 		p.shard = t.store.shard(p.key)
 		// All limits of one key are in one shard, so most operations take one lock.

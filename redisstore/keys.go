@@ -103,7 +103,7 @@ func appendSubject(b []byte, subject string) []byte {
 	switch {
 	case !strings.Contains(subject, "}"): // no hash tag, nothing to escape
 		return append(append(append(b, '{'), subject...), '}')
-	case engine.HashTag(subject) != subject:
+	case hashTag(subject) != subject:
 		return append(append(b, '/'), subject...)
 	default:
 		return append(appendEscaped(append(b, "%{"...), subject, tagEscapes), '}')

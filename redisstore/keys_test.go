@@ -40,7 +40,6 @@ func TestKeys(t *testing.T) {
 		{"a/b{c}%", headgate.Pacer(headgate.PerSecond(20), headgate.MaxQueue(1), headgate.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
 		{"inline", headgate.WarmUp(headgate.PerSecond(20), time.Minute), "k", "headgate/inline/warm-up:1:50ms:60s/default/{k}"},
 		{"policy:api", headgate.FairShare(headgate.PerSecond(20)), "ann", "headgate/policy:api/fair-share:1:50ms/default/{*policy:api}"},
-		{"policy:api", headgate.FairShare(headgate.PerSecond(20)), "{acme}:ann", "headgate/policy:api/fair-share:1:50ms/default//*{acme}"},
 	} {
 		if got := keyOf(c.space, c.limit, c.subject); got != c.want {
 			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)

@@ -51,10 +51,21 @@ func (s *Store) apart(op *engine.Op) error {
 	return nil
 }
 
+// hashTag returns the part of a key that determines its slot: the text between the first "{" and the next "}", if it is
+// not empty, or else the whole key (Redis Cluster specification, "Hash tags").
+func hashTag(key string) string {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
+			return key[open+1 : open+1+length]
+		}
+	}
+	return key
+}
+
 // slotOfKey returns the slot of a key: CRC-16/XMODEM of its hash tag, modulo 16384.
 func slotOfKey(key string) uint16 {
 	crc := uint16(0)
-	for _, c := range []byte(engine.HashTag(key)) {
+	for _, c := range []byte(hashTag(key)) {
 		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
 	}
 	return crc % slotCount
@@ -78,7 +89,7 @@ var crcTable = func() (table [256]uint16) {
 
 // slotOfSubject returns the slot of a subject's keys without shards.
 func slotOfSubject(subject string) uint16 {
-	if engine.HashTag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
+	if hashTag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
 		subject = string(appendEscaped(nil, subject, tagEscapes)) // as in its keys
 	}
 	return slotOfKey(subject)

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -48,8 +49,8 @@ var Kinds = map[string]script.Options{
 func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
 	t.Helper()
 	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, CaseSteps, options)
-	file := translate(t, c)
 	space := fmt.Sprintf("%s-%s-%d", algorithm, kind, seed)
+	file := translate(t, c, space)
 	different, err := file.Replay(context.Background(), store, space, clock.Set)
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
@@ -64,14 +65,15 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm,
 	}
 }
 
-// translate converts a case through JSON, the format that both sides share.
-func translate(t *testing.T, c model.Case) vectors.File {
+// translate converts a case to the format of files, which both sides read. The keys of lists are put on the slot of the
+// counter that all keys of a fair-share limit share in the name space.
+func translate(t *testing.T, c model.Case, space string) vectors.File {
 	t.Helper()
 	data, err := json.Marshal(model.File{Cases: []model.Case{c}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := vectors.Parse(data)
+	file, err := vectors.Parse(bytes.ReplaceAll(data, []byte("{list}"), []byte("{*"+space+"}")))
 	if err != nil {
 		t.Fatal(err)
 	}

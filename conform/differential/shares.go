@@ -26,12 +26,12 @@ func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 		ops, wants := make([]engine.Op, 40), make([]model.Answer, 40)
 		for i := range ops {
 			pool := r.IntN(2)
-			key := fmt.Sprintf("{%d}%d", pool, r.IntN([]int{4, 1000, 1000, 1000}[r.IntN(4)]))
+			key := fmt.Sprint("key ", r.IntN([]int{4, 1000, 1000, 1000}[r.IntN(4)]))
 			weight, cost := 1+r.Int64N(3), 1+r.Int64N(3)
 			kind := []engine.Kind{engine.OpAllow, engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpAtMost, engine.OpGive}[r.IntN(6)]
 			limit := headgate.FairShare(headgate.Per(1000, 10*time.Millisecond), headgate.Burst(burst), headgate.Weight(int(weight)))
 			ops[i] = engine.Single(kind, key, limit, cost)
-			ops[i].Space = space
+			ops[i].Space = fmt.Sprint(space, "-", pool)
 			names := map[engine.Kind]string{engine.OpAllow: model.Take, engine.OpPeek: model.Peek, engine.OpAtMost: model.AtMost, engine.OpGive: model.Give}
 			wants[i] = subject.Apply([]model.Limit{{
 				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, Weight: weight,

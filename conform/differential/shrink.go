@@ -21,8 +21,8 @@ func Differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *mod
 		limits := c.LimitSets[s.Set]
 		s.Want = subject.ApplyCosts(limits, s.Each(limits), s.Op, s.AtUS)
 	}
-	file := translate(t, *c)
 	const space = "shrink"
+	file := translate(t, *c, space)
 	different, err := file.Replay(context.Background(), store, space, clock.Set)
 	if err := file.Forget(context.Background(), store, space); err != nil {
 		t.Fatal(err)
