@@ -99,21 +99,7 @@ else
   end
   local elapsed = now - clock
   if elapsed >= 0 then
-    clock = now
-    if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
-      whole, part = 0, 0
-    else
-      local q, r = elapsed * rate, nil
-      if q < WORD then
-        r = q % period
-        q = (q - r) / period
-      else
-        q, r = muldiv(elapsed, rate, period)
-      end
-      whole, part = whole - q, part - r
-      if part < 0 then whole, part = whole - 1, part + period end
-      if whole < 0 then whole, part = 0, 0 end
-    end
+    --@refill
   elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
     -- The clock was set back farther than a refill takes: the state moves to now,
     -- under the rate that it was written under.
@@ -166,35 +152,9 @@ end
 if wait == 0 and delay > accepts then wait = delay - accepts + behind end
 
 --- give_held
--- The least of the units, of what is still missing of the charge (back), and of what
--- does not wait in slots behind the reservation (free).
 local left, same_rate = held_ends - clock, rate == own_rate and period == own_period
 if left > 0 and (pacer == 0 or clock < slot) then
-  local back, back_part = muldiv(held_ends - taken, own_rate, own_period)
-  if not same_rate then back_part = muldiv(back_part, period, own_period) end
-  local refilled, refilled_part = muldiv(math.max(0, clock - taken), rate, period)
-  back, back_part = back - refilled, back_part - refilled_part
-  if back_part < 0 then back, back_part = back - 1, back_part + period end
-  if back < 0 then back, back_part = 0, 0 end
-  if back >= units then back, back_part = units, 0 end
-  local waiting, waiting_part = whole - burst, part
-  local later = same_rate and span(rate, period, whole, part) - left
-  if later and later <= 0 then
-    waiting, waiting_part = 0, 0
-  elseif later then
-    local q, r = muldiv(later, rate, period)
-    r = r + rate - 1
-    local rest = r % period
-    q = q + (r - rest) / period
-    if q < waiting or q == waiting and rest < waiting_part then waiting, waiting_part = q, rest end
-  end
-  local free, free_part = units - waiting, -waiting_part
-  if free_part < 0 then free, free_part = free - 1, free_part + period end
-  if free < 0 then free, free_part = 0, 0 end
-  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
-  whole, part = whole - back, part - back_part
-  if part < 0 then whole, part = whole - 1, part + period end
-  if whole < 0 then whole, part = 0, 0 end
+  --@give_back
 end
 
 --- limit_passed

@@ -42,15 +42,7 @@ whole, part, clock, behind, shifted, image, packed, total = 0, 0, now, 0, nil, s
 if not absent then
   local elapsed = now - clock
   if elapsed >= 0 then
-    clock = now
-    if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
-      whole, part = 0, 0
-    else
-      local q, r = muldiv(elapsed, rate, period)
-      whole, part = whole - q, part - r
-      if part < 0 then whole, part = whole - 1, part + period end
-      if whole < 0 then whole, part = 0, 0 end
-    end
+    --@refill
   elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
     -- The clock was set back farther than a refill takes: the state moves to now.
     clock = now
@@ -160,35 +152,11 @@ if whole < 0 then whole, part = 0, 0 end
 --@returned
 
 --- give_held
-local left = held_ends - clock
+local left, same_rate, own_rate, own_period = held_ends - clock, true, rate, period
 if left > 0 then
   local level
   --@level
-  -- The least of the units, and of what is still missing of the charge.
-  local back, back_part = muldiv(held_ends - taken, rate, period)
-  local refilled, refilled_part = muldiv(math.max(0, clock - taken), rate, period)
-  back, back_part = back - refilled, back_part - refilled_part
-  if back_part < 0 then back, back_part = back - 1, back_part + period end
-  if back < 0 then back, back_part = 0, 0 end
-  if back >= units then back, back_part = units, 0 end
-  local waiting, waiting_part = whole - burst, part
-  local later = span(rate, period, whole, part) - left
-  if later <= 0 then
-    waiting, waiting_part = 0, 0
-  else
-    local q, r = muldiv(later, rate, period)
-    r = r + rate - 1
-    local rest = r % period
-    q = q + (r - rest) / period
-    if q < waiting or q == waiting and rest < waiting_part then waiting, waiting_part = q, rest end
-  end
-  local free, free_part = units - waiting, -waiting_part
-  if free_part < 0 then free, free_part = free - 1, free_part + period end
-  if free < 0 then free, free_part = 0, 0 end
-  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
-  whole, part = whole - back, part - back_part
-  if part < 0 then whole, part = whole - 1, part + period end
-  if whole < 0 then whole, part = 0, 0 end
+  --@give_back
   --@returned
 end
 
