@@ -208,7 +208,7 @@ func (p *Permit) Release(o Outcome) {
 	if p.answered > 0 {
 		end = p.answered
 	}
-	if took := max(0, end-p.began-p.excluded); o < Ignored || o == Abandoned && took > l.control.latency {
+	if took := max(0, end-p.began-p.excluded); o == Done || o == Failed || o == Abandoned && took > l.control.latency {
 		l.control.Done(now, took, o != Done)
 	}
 	p.began = 0

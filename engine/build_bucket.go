@@ -81,13 +81,16 @@ func (d *draft) fairShare(l *spec) error {
 		n.Weight = d.of("weight").Units
 	}
 	if n.Weight < 1 || n.Weight > MaxWeight {
-		return invalid("weight", n.Weight, "1 to 100")
+		return invalid("weight", n.Weight, WeightAccepted)
 	}
 	return checkRefill("burst", l, n.Burst, 0)
 }
 
-// MaxWeight is the largest weight of a key under a fair-share limit.
-const MaxWeight = 100
+// MaxWeight is the largest weight of a key under a fair-share limit, and WeightAccepted names the range in errors.
+const (
+	MaxWeight      = 100
+	WeightAccepted = "1 to 100"
+)
 
 // The bursts that are divided among keys.
 const (

@@ -71,7 +71,7 @@ var fields = []Field{
 		About: "How long a cold limit takes to reach its rate, if it is used as much as it allows. It begins with a third of the rate.",
 	},
 	{
-		Name: "weight", Kind: FieldUnits, Accepted: "1 to 100", implies: true,
+		Name: "weight", Kind: FieldUnits, Accepted: WeightAccepted, implies: true,
 		text:  weightText,
 		About: "How many times as much a key can have as one of weight 1, while both ask for more. By default 1.",
 	},

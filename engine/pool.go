@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"math/bits"
-	"time"
-)
+import "time"
 
 // Pool is the state of all keys together under a limit that divides its units among them. It is derived from one key's
 // answer, so Own can be too large by up to the weight, and for a key with nothing remaining it is a lower bound.
@@ -25,15 +22,7 @@ func (l Limit) Pool(remaining int64, reset time.Duration) (p Pool, ok bool) {
 	if !n.Algorithm.Divides() {
 		return p, false
 	}
-	p.Burst = n.Burst
-	p.Outstanding = n.Burst
-	if hi, lo := bits.Mul64(uint64(reset.Microseconds()), uint64(n.Count)); hi < uint64(n.Period) {
-		units, rest := bits.Div64(hi, lo, uint64(n.Period))
-		if rest > 0 {
-			units++
-		}
-		p.Outstanding = int64(min(units, uint64(n.Burst)))
-	}
+	p.Burst, p.Outstanding = n.Burst, min(n.Burst, n.Refilled(reset.Microseconds()))
 	free := p.Burst - p.Outstanding
 	p.Own = min(p.Outstanding, max(0, n.Weight*free-(n.Weight+1)*remaining))
 	if p.Heavy = p.Burst - 1; free > 0 {

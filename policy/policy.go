@@ -347,13 +347,13 @@ func (s *Set) Replicated() (names []string) {
 	return names
 }
 
-// Divided returns the keys that fair-share limits of the policies count a key under.
-func (s *Set) Divided(key string) (counted []string) {
+// Divided returns the keys of the counters that the fair-share limits of the policies have.
+func (s *Set) Divided() (counted []string) {
 	for _, name := range s.Names() {
 		p := s.byName[name]
 		for i := range p.members {
 			if m := &p.members[i]; m.policy == p && m.limit.Algorithm().Divides() {
-				counted = append(counted, m.limit.Counts(p.space, key))
+				counted = append(counted, m.limit.Counts(p.space, ""))
 			}
 		}
 	}

@@ -13,6 +13,11 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
+// shareKinds are the operations of [RunShares].
+var shareKinds = map[engine.Kind]string{
+	engine.OpAllow: model.Take, engine.OpPeek: model.Peek, engine.OpAtMost: model.AtMost, engine.OpGive: model.Give,
+}
+
 // RunShares sends calls of many operations on fair-share limits to a store, by more keys than a limit tells apart and
 // of two counters in turn, and compares each answer with the model's. So long a run makes parts smaller many times.
 func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64, calls int) {
@@ -32,10 +37,9 @@ func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 			limit := headgate.FairShare(headgate.Per(1000, 10*time.Millisecond), headgate.Burst(burst), headgate.Weight(int(weight)))
 			ops[i] = engine.Single(kind, key, limit, cost)
 			ops[i].Space = fmt.Sprint(space, "-", pool)
-			names := map[engine.Kind]string{engine.OpAllow: model.Take, engine.OpPeek: model.Peek, engine.OpAtMost: model.AtMost, engine.OpGive: model.Give}
 			wants[i] = subject.Apply([]model.Limit{{
 				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, Weight: weight,
-			}}, names[kind], cost, now)
+			}}, shareKinds[kind], cost, now)
 		}
 		results := make([]engine.Result, len(ops))
 		store.Do(context.Background(), ops, results)

@@ -164,14 +164,14 @@ func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	}
 	more := int64(firstParts)
 	for p.total > 0 {
-		if n := product(m, p.total).ceilOver(f.parts.level); n < mostParts-p.total {
+		if n := product(m, p.total).ceilOver(p.level); n < mostParts-p.total {
 			more = n
 			break
 		}
 		p.shift()
 	}
 	f.add(more)
-	f.parts.level += m
+	p.level += m
 	return f.bucket.charge(l, t, cost, 0)
 }
 
@@ -187,7 +187,7 @@ func (p *parts) shift() {
 // add adds parts to the request's key and moves it to the front of the list.
 func (f *fair) add(more int64) {
 	p, i := f.parts, f.find()
-	one := part{key: f.parts.whose, parts: more}
+	one := part{key: p.whose, parts: more}
 	switch {
 	case i >= 0:
 		one.parts += p.of[i].parts
@@ -207,15 +207,15 @@ func (f *fair) give(l *Limit, t Instant, n, taken int64) {
 
 // returned gives units back and reduces the parts of the request's key accordingly.
 func (f *fair) returned(give func()) {
-	before := f.parts.level
+	p := f.parts
+	before := p.level
 	give()
 	f.measure()
-	i, after := f.find(), f.parts.level
-	if i < 0 || after == 0 {
-		return // without anything missing nobody has a part
+	i := f.find()
+	if i < 0 || p.level == 0 {
+		return // a full bucket has no parts
 	}
-	p := f.parts
-	less, _ := product(before-after, p.total).over(before)
+	less, _ := product(before-p.level, p.total).over(before)
 	less = min(less, p.of[i].parts)
 	p.total -= less
 	if p.of[i].parts -= less; p.of[i].parts == 0 {

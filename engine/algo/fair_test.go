@@ -1,7 +1,7 @@
 package algo_test
 
 import (
-	"container/heap"
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -17,26 +17,18 @@ type asker struct {
 	first        bool // its first request passed
 }
 
-// askers is a heap. The first one asks next.
-type askers []*asker
-
-func (a askers) Len() int           { return len(a) }
-func (a askers) Less(i, j int) bool { return a[i].next < a[j].next }
-func (a askers) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
-func (a *askers) Push(x any)        { *a = append(*a, x.(*asker)) }
-func (a *askers) Pop() any          { panic("nobody leaves") }
-
 // divide lets keys ask for 20 s, and returns what passed in all. Each state that it passes is one that a store can keep.
 func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
 	t.Helper()
-	r, all, state := rand.New(rand.NewPCG(7, 0)), askers{}, algo.State{}
+	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
 	for _, k := range keys {
 		k.next += r.ExpFloat64() / k.rate
-		all = append(all, k)
 	}
-	heap.Init(&all)
-	for all[0].next < 20 {
-		k := all[0]
+	for {
+		k := slices.MinFunc(keys, func(a, b *asker) int { return cmp.Compare(a.next, b.next) })
+		if k.next >= 20 {
+			return total
+		}
 		limit := algo.Limit{Algorithm: algo.FairShare, Count: rate, Period: 1_000_000, Burst: burst, Weight: max(1, k.weight)}
 		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: uint64(slices.Index(keys, k) + 1)}}
 		k.asked++
@@ -50,9 +42,7 @@ func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
 			}
 		}
 		k.next += r.ExpFloat64() / k.rate
-		heap.Fix(&all, 0)
 	}
-	return total
 }
 
 // jain returns Jain's index of the ratios between the units that keys got and their fair parts. 1 is fair.

@@ -200,8 +200,9 @@ func (a *api) open(ctx context.Context, f *inForce, key *countedKey, policy stri
 	if a.OpenOf == nil {
 		return nil
 	}
+	divided := f.current.Policies.Divided()
 	for _, counted := range key.counted {
-		of, _ := a.OpenOf(ctx, counted, adminapi.MaxOpen, f.current.Policies.Divided(counted)...)
+		of, _ := a.OpenOf(ctx, counted, adminapi.MaxOpen, divided...)
 		for _, r := range of {
 			if one := openOf(r); policy == "" || slices.ContainsFunc(one.Charges, func(c adminapi.OpenCharged) bool { return c.Policy == policy }) {
 				open = append(open, one)

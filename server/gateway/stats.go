@@ -76,9 +76,7 @@ func (g *Gateway) Keep(routes []route.Route) {
 
 func (g *Gateway) keep(u *route.Upstream) {
 	next := g.counted(u)
-	if next.settings.Load() != u.InFlight {
-		next.bound()
-	}
+	next.bound()
 	g.upstreams.Store(u.Name, next)
 }
 
