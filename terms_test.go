@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A limiter ends reservations that nobody settles, and has no goroutine after Close.
+// A limiter ends reservations that are never settled, and has no goroutine after Close.
 func TestWatchTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

@@ -185,8 +185,8 @@ func (o *Op) Counted(i int) (space, key string) {
 	return space, o.Charges[i].Limit.Counts(space, key)
 }
 
-// Whose returns a number for the key of the charge at place i, for limits that divide their units among keys. All processes
-// have the same. Nobody finds a key with the number of another one.
+// Whose returns a number for the key of the charge at index i, for limits that divide their units among keys. All
+// processes compute the same number. To find another key with the number of a given key takes about 2^64 tries.
 func (o *Op) Whose(i int) uint64 {
 	_, key := o.Subject(i)
 	sum := sha256.Sum256([]byte(key))

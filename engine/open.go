@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Term makes the store keep a reservation while it is open, and determines what happens to it if nobody settles it in
+// Term makes the store keep a reservation while it is open, and determines what happens to it if no caller settles it in
 // time.
 type Term struct {
 	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1 ms to

@@ -99,7 +99,7 @@ func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 	})
 }
 
-// A denial with an endless body blocks nobody, because draining it is bounded.
+// A denial with an endless body blocks no other call, because draining it is bounded.
 func TestRefusalWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

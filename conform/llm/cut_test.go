@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A stream that is cut off is charged exactly once: the streamed units if somebody reports them at the end, otherwise
+// A stream that is cut off is charged exactly once: the streamed units if the caller reports them at the end, otherwise
 // the last report or, without one, the estimate. Azure/kars#12 charged 0.
 func cutStreams(w *world) {
 	const estimate, term = 1000, 10 * time.Millisecond

@@ -20,7 +20,7 @@ import (
 )
 
 // Tool returns the path of a program that make setup installs. If it is missing, the test is skipped with a message.
-// If HEADGATE_NEED_SERVERS is set, as in CI, the test fails instead, because nobody would notice that it was skipped.
+// If HEADGATE_NEED_SERVERS is set, as in CI, the test fails instead, because a skipped test would go unnoticed.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestDueBehindUnreadable: open reservations that this version cannot read, or that nobody ended, do not keep later
+// TestDueBehindUnreadable: open reservations that this version cannot read, or that no caller ended, do not keep later
 // ones from their end.
 func TestDueBehindUnreadable(t *testing.T) {
 	t.Parallel()

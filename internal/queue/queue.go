@@ -1,6 +1,6 @@
 // Package queue makes callers wait in order: until they are first, until a call can include them, or until a slot
 // that they have reserved. A caller joins and leaves in constant time at any position, so that many that leave
-// together delay nobody else.
+// together delay no other waiter.
 //
 //	queue.go   one queue
 //	set.go     queues by name, under one lock

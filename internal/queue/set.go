@@ -13,7 +13,7 @@ type Set[N comparable, S, W any] struct {
 	byName map[N]*Queue[S, W]
 }
 
-// None reports whether nobody waits under a name.
+// None reports whether a name has no waiters.
 func (s *Set[N, S, W]) None(name N) bool {
 	if s.queues.Load() == 0 {
 		return true
@@ -23,7 +23,7 @@ func (s *Set[N, S, W]) None(name N) bool {
 	return s.byName[name] == nil
 }
 
-// Do runs a short function on the queue of a name. The queue is new if nobody waits.
+// Do runs a short function on the queue of a name. The queue is new if it has no waiters.
 func (s *Set[N, S, W]) Do(name N, do func(*Queue[S, W])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

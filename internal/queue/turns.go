@@ -29,7 +29,7 @@ func (t *Turns[N, W]) Leave(name N, w *Waiter[W]) (left bool) {
 	return left
 }
 
-// serve makes calls until nobody waits. The head of the queue is the caller of the first call.
+// serve makes calls until the queue is empty. The head of the queue is the caller of the first call.
 func (t *Turns[N, W]) serve(name N, head *Waiter[W], most int, call func([]W)) {
 	for callers := []W{head.Value}; len(callers) > 0; {
 		call(callers)

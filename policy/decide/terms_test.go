@@ -18,7 +18,7 @@ policies:
   stream: {algorithm: concurrency, limit: 1, lease: 30s}
 `
 
-// A reservation that nobody settles is charged the estimate, even if estimate_max had lowered it, and its permit is
+// A reservation that is never settled is charged the estimate, even if estimate_max had lowered it, and its permit is
 // released. A renewal restarts the term.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

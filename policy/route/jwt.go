@@ -13,7 +13,7 @@ const maxToken = 8 << 10
 // the token lacks the claim. readable is false for a token that cannot be read: upstreams may accept it, and a client
 // could avoid its key that way.
 //
-// The signature is not verified, so anybody can write any claim. A key from a claim keeps honest callers apart. The
+// The signature is not verified, so any client can write any claim. A key from a claim keeps honest callers apart. The
 // upstream must reject forged tokens, or a caller gets a fresh key by changing the claim.
 func claim(header, name string) (text string, readable bool) {
 	token := header

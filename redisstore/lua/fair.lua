@@ -1,7 +1,7 @@
--- Fair shares: engine/algo/fair.go. whole and part are what is missing from the bucket of all keys: whole tokens, and a part of a
--- token in units of 1/period token. image is the stored state: after 40 bytes come the keys that have parts of it, the one that was
--- charged last first: 8 bytes that stand for the key, 4 that are its parts. packed is set while its first 40 bytes are those of the
--- locals. total is the parts of all, also of keys that have left the list.
+-- Fair shares: engine/algo/fair.go. whole and part are the tokens missing from the bucket of all keys: whole tokens, and the rest
+-- in units of 1/period token. image is the stored state: a header of 40 bytes, and then the list of keys, the most recently
+-- charged first: 8 bytes of the key's hash, 4 bytes with its parts. packed is set while the header agrees with the locals.
+-- total is the sum of all parts, including those of keys that have left the list.
 
 --- locals
 local rate, period, burst, weight, own_key, image, packed, total
@@ -25,13 +25,13 @@ cost, own_rate, own_period, burst, weight, own_key, at = unpack('>I7I6I7I6Bc8', 
 rate, period = own_rate, own_period
 
 --- owner
--- own is the parts of the request's key, and own_at where it is in the list.
+-- own is the number of parts of the request's key, and own_at its position in image.
 own, own_at = 0, string.find(image, own_key, 41, true)
 while own_at and own_at % 12 ~= 5 do own_at = string.find(image, own_key, own_at + 1, true) end
 if own_at then own = unpack('>I4', image, own_at + 8) end
 
 --- level
--- What is missing in 1/256 units, rounded up. Each part that needs it declares level, because Lua has 200 locals at most.
+-- The missing units, in 1/256 and rounded up. Each part that needs it declares level, because a script has at most 200 locals.
 local q, r = muldiv(part, 256, period)
 level = 256 * whole + q
 if r > 0 then level = level + 1 end
@@ -60,7 +60,7 @@ wait, delay = 0, 0
 if cost * (weight + 1) > weight * burst then
   wait = NEVER
 elseif cost > 0 then
-  -- The most that may be missing: what leaves the cost, and keeps the key within its share.
+  -- The largest missing amount at which the cost fits into the bucket and the key stays within its share.
   local most, most_part = burst - cost, 0
   if own > 0 or cost > 1 then
     local of = own > 0 and total or 1
@@ -94,7 +94,7 @@ if part > 0 then room = room - 1 end
 if room < 0 then room = 0 end
 
 --- shrink
--- All parts become smaller by the same factor. Keys without a part leave.
+-- Scales all parts down by the same factor, and drops keys whose parts become 0.
 total = (total - total % 256) / 256
 local kept = { string.rep(' ', 40) }
 for i = 41, #image, 12 do
@@ -122,7 +122,7 @@ if shrunk then
   --@owner
 end
 own, total, whole, after = own + more, total + more, whole + units, behind
--- One string instead of several: copies are what costs most where there are many keys.
+-- One concatenation, because with many keys most of the time goes into copies.
 local head = pack('>Bi8I7I7I6I7I4c8I4', FORMAT, clock, whole, part, rate, period, total, own_key, own)
 if own_at then
   image = head .. string.sub(image, 41, own_at - 1) .. string.sub(image, own_at + 12)
@@ -132,7 +132,7 @@ end
 own_at, packed = 41, true
 
 --- returned
--- Takes from the key its part of what was given back: level was missing before. Without anything missing resettle clears all.
+-- Reduces the key's parts by the units given back. level is the missing amount before. If nothing is missing, resettle clears the list.
 local before = level
 packed = false
 --@level

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// TestShares checks that a peer gets its share of the slots, an exempt one all, and nobody more than exist.
+// TestShares checks that a peer gets its share of the slots, an exempt peer gets all slots, and no peer gets more than exist.
 func TestShares(t *testing.T) {
 	exempt := netip.MustParsePrefix("10.0.0.0/8")
 	for _, c := range []struct {
