@@ -148,6 +148,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		return
 	}
 	kept, outside, given := s.keepOwn(ops, results), s.outside(ops), s.owed.given.Load()
+	suspended := s.owed.suspend(ctx, ops)
 	s.settles(ctx, ops, results)
 	meantime := s.owed.given.Load() != given
 	for i := range ops {
@@ -167,6 +168,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 			s.settled(op, r)
 		}
 	}
+	s.owed.resume(suspended)
 }
 
 // hold reports whether an operation is about a permit, or about an existing reservation.

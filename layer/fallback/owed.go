@@ -50,6 +50,9 @@ type debt struct {
 	pause time.Duration
 	sent  bool // the store may have decided it
 	paid  bool // a permit that the store has; owed again if the store misses a renewal
+
+	flying    chan struct{} // closed when the call that carries it has an answer; nil if there is no such call
+	suspended int           // acquires of the same permit in progress: a release is not sent meanwhile
 }
 
 // asked returns the operation to send: a permit is for the rest of its lease, and is granted above the limit.
@@ -157,6 +160,49 @@ func (o *owed) holds(op *engine.Op) bool {
 	return slices.ContainsFunc(subjects(op), func(subject owedKey) bool { return o.outside[subject] > 0 })
 }
 
+// suspend keeps back the releases of permits that the operations acquire again, and waits for those in flight: a release
+// that reached the store after the acquire would take the permit from its holder. The caller must pass the result to
+// resume.
+func (o *owed) suspend(ctx context.Context, ops []engine.Op) (suspended []*debt) {
+	if o.count.Load() == 0 {
+		return nil
+	}
+	for i := range ops {
+		acquire, holds := permitsOf(&ops[i])
+		if !holds || ops[i].Kind == engine.OpSettle {
+			continue
+		}
+		o.mu.Lock()
+		d := o.debts[nameOf(&acquire)]
+		if d == nil || d.op.Kind != engine.OpRelease {
+			o.mu.Unlock()
+			continue
+		}
+		d.suspended++
+		flying := d.flying
+		o.mu.Unlock()
+		if suspended = append(suspended, d); flying != nil {
+			select {
+			case <-flying:
+			case <-ctx.Done():
+			}
+		}
+	}
+	return suspended
+}
+
+// resume sends suspended releases again, unless their permits were acquired.
+func (o *owed) resume(suspended []*debt) {
+	if suspended == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, d := range suspended {
+		d.suspended--
+	}
+}
+
 // held cancels the release of a permit, because its holder has acquired it again.
 func (o *owed) held(op *engine.Op) {
 	if o.count.Load() == 0 {
@@ -210,8 +256,8 @@ func (o *owed) take(now int64, wanted func(*engine.Op) bool) (taken []*debt) {
 			if o.remove(name, d); d.op.Kind == engine.OpSettle {
 				o.lost.Add(1)
 			}
-		case !d.paid && now >= d.due && wanted(&d.op) && len(taken) < owedAtOnce:
-			d.sent = true
+		case !d.paid && d.suspended == 0 && now >= d.due && wanted(&d.op) && len(taken) < owedAtOnce:
+			d.sent, d.flying = true, make(chan struct{})
 			taken = append(taken, d)
 		}
 	}
@@ -224,6 +270,8 @@ func (o *owed) answered(taken []*debt, results []engine.Result, now int64) (away
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, d := range taken {
+		close(d.flying)
+		d.flying = nil
 		r := &results[i]
 		taken := r.Err == nil || unconfirmed(r.Err)
 		missed := d.op.Kind == engine.OpRelease && !r.Found || d.op.Kind == engine.OpAcquire && !r.Outcome.Allowed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,4 +267,66 @@ func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
 			t.Errorf("%d are left in the store; want 9: the permit is held", left)
 		}
 	})
+}
+
+// gate is a store that holds operations of a kind back, before it decides them or after.
+type gate struct {
+	engine.Store
+
+	kind   engine.Kind
+	before bool
+	closed atomic.Pointer[chan struct{}] // nil while the gate is open
+}
+
+func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	wait := func(now bool) {
+		if closed := g.closed.Load(); closed != nil && ops[0].Kind == g.kind && now {
+			<-*closed
+		}
+	}
+	wait(g.before)
+	g.Store.Do(ctx, ops, results)
+	wait(!g.before)
+}
+
+// TestAcquireBesideItsRelease: while the release of an unknown acquire is in flight, an acquire of the same permit waits for
+// it; and while such an acquire is in progress, the release is not sent.
+func TestAcquireBesideItsRelease(t *testing.T) {
+	for name, kind := range map[string]engine.Kind{"a release in flight": engine.OpRelease, "an acquire in progress": engine.OpAcquire} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, closed := newServer(t), make(chan struct{})
+				g := &gate{Store: s, kind: kind, before: kind == engine.OpRelease}
+				store, err := fallback.New(g, s, fallback.Config{Expect: 20, Memory: memstore.Config{Clock: s.clock}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer store.Close()
+				if g.before {
+					g.closed.Store(&closed)
+				}
+				s.set(nil, true)
+				acquire(t, store, engine.OpAcquire, "again")
+				synctest.Wait()
+				s.set(nil, false)
+				if !g.before { // the release finds no permit any more, and is repeated
+					time.Sleep(time.Second)
+					g.closed.Store(&closed)
+				}
+				answer := make(chan engine.Result)
+				go func() { answer <- acquire(t, store, engine.OpAcquire, "again") }()
+				if time.Sleep(10 * time.Millisecond); !g.before {
+					time.Sleep(6 * time.Second) // longer than the pause between two releases
+				}
+				close(closed)
+				if r := <-answer; r.Err != nil || !r.Outcome.Allowed {
+					t.Fatalf("%+v", r)
+				}
+				time.Sleep(10 * time.Second)
+				if left := s.left(t, ten); left != 9 {
+					t.Errorf("%d are left in the store; want 9", left)
+				}
+			})
+		})
+	}
 }

@@ -96,6 +96,15 @@ func (s *Store) oweRelease(op *engine.Op) {
 // unknown reports whether an error means that the store may have decided the operation.
 func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
 
+// permitsOf returns the acquire of an operation's permits: the operation itself, or that of a reservation. ok is false
+// if it has none.
+func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
+	if op.Kind == engine.OpAcquire {
+		return *op, true
+	}
+	return op.Permits()
+}
+
 // outside returns, by index, the acquires of keys for which the store does not have all permits. It must run before
 // the call to the store, which may get them meanwhile. Permits that shares give during the call are not included.
 func (s *Store) outside(ops []engine.Op) (found map[int]bool) {

@@ -68,10 +68,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 		return
 	}
 	own, sent := s.shares(op, n, wanted), unknown(r.Err)
-	permits, holds := op.Permits()
-	if op.Kind == engine.OpAcquire {
-		permits, holds = *op, true
-	}
+	permits, holds := permitsOf(op)
 	var answer engine.Result
 	if holds {
 		answer = s.hold(&own.op)
