@@ -96,8 +96,8 @@ func (s *Store) oweRelease(op *engine.Op) {
 // unknown reports whether an error means that the store may have decided the operation.
 func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
 
-// permitsOf returns the acquire of an operation's permits: the operation itself, or that of a reservation. ok is false
-// if it has none.
+// permitsOf returns the acquire of an operation's permits: the operation itself, or the acquire inside a reservation.
+// ok is false if it has none.
 func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
 	if op.Kind == engine.OpAcquire {
 		return *op, true

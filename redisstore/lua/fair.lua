@@ -1,7 +1,7 @@
 -- Fair shares: engine/algo/fair.go. whole and part are the tokens missing from the bucket of all keys: whole tokens, and the rest
 -- in units of 1/period token. image is the stored state: a header of 40 bytes, and then the list of keys, the most recently
 -- charged first: 8 bytes of the key's hash, 4 bytes with its parts. packed is set while the header agrees with the locals.
--- total is the sum of all parts, including those of keys that have left the list.
+-- total is the sum of all parts, including the parts of keys that have left the list.
 
 --- locals
 local rate, period, burst, weight, own_key, image, packed, total
