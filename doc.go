@@ -5,7 +5,7 @@
 // [Limiter] decides, in memory or in a store shared by several processes, and returns a [Decision]:
 //
 //	limiter := headgate.New()
-//	api := limiter.Policy("api", headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(200)))
+//	api := limiter.Policy("api", headgate.TokenBucket{Rate: headgate.PerSecond(100), Burst: 200})
 //	decision, err := api.Allow(ctx, "laoqian")
 //	if err != nil { … }        // the decision is not known
 //	if !decision.Allowed { … } // retry after decision.RetryAfter

@@ -56,7 +56,7 @@ var floors = [][]room{
 		{"snapshot", "memory in a file", []string{"server/snapshot"}},
 	},
 	{
-		{"headgate", "Limiter, Policy, Decision, Permit", []string{"."}},
+		{"headgate", "Limiter, Policy, Semaphore, Decision", []string{".", "internal/operate", "internal/inside"}},
 		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
 		{"load", "calls in flight by latency; pressure", []string{"adaptive", "pressure"}},

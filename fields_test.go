@@ -1,0 +1,37 @@
+package headgate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/operate"
+)
+
+// Every field of a limit reaches the engine, and a zero field has its default.
+func TestFieldsOfLimits(t *testing.T) {
+	l := headgate.New()
+	defer l.Close()
+	second, minute := headgate.PerSecond(5), headgate.PerMinute(50)
+	for want, limit := range map[string]headgate.Limit{
+		"5/s":                         headgate.TokenBucket{Rate: second},
+		`5/s burst 7 debt 3 name "n"`: headgate.TokenBucket{Rate: second, Burst: 7, Debt: 3, Name: "n"},
+		"5/s next_pays":               headgate.TokenBucket{Rate: second, NextPays: true},
+		"pacer 5/s max_wait 2s":       headgate.Pacer{Rate: second, MaxWait: 2 * time.Second},
+		`pacer 5/s burst 2 max_queue 9 next_pays name "n"`:                     headgate.Pacer{Rate: second, MaxQueue: 9, Burst: 2, NextPays: true, Name: "n"},
+		`warm-up 5/s warm_up 4s burst 2 next_pays name "n"`:                    headgate.WarmUp{Rate: second, Over: 4 * time.Second, Burst: 2, NextPays: true, Name: "n"},
+		`fair-share 50/1m burst 20 weight 3 name "n"`:                          headgate.FairShare{Rate: minute, Burst: 20, Weight: 3, Name: "n"},
+		`fixed-window 50/1d align UTC anchor 2026-01-31 count_denied name "n"`: headgate.FixedWindow{Rate: headgate.PerDay(50), Align: "UTC", Anchor: "2026-01-31", CountDenied: true, Name: "n"},
+		`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: "strict", SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
+		"sliding-window 50/1m segments 6 weighted":                             headgate.SlidingWindow{Rate: minute, Segments: 6},
+		`sliding-log 5/s 50/1m count_denied name "n"`:                          headgate.SlidingLog{Rate: second, And: []headgate.Rate{minute}, CountDenied: true, Name: "n"},
+	} {
+		p := l.Policy("p", limit)
+		if got := operate.Limits(p)[0].String(); got != want || p.Err() != nil {
+			t.Errorf("%s, %v; want %s", got, p.Err(), want)
+		}
+	}
+	if got := second.String(); got != "5/s" {
+		t.Error(got)
+	}
+}
