@@ -10,8 +10,7 @@ import (
 )
 
 // New returns middleware that charges each request on a policy, under the key of the request. A request without a key
-// gets a 400: see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]) or is a concurrency limit, whose
-// slots a request cannot hold.
+// gets a 400: see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]).
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
 }

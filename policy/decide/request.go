@@ -133,7 +133,7 @@ type Response struct {
 	ID    string
 	Lease time.Duration
 	// Err is the reason why the request was not decided: a [*NoPolicyError], the error passed to [Batch.Refuse], or
-	// an error of [headgate.Limiter.Allow].
+	// an error of [headgate.Policy].
 	Err error
 }
 
