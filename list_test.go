@@ -42,9 +42,12 @@ func (m llm) reserve(t *testing.T, user string, tokens int64) (*headgate.Reserva
 	return r, d
 }
 
-func (m llm) left(t *testing.T, p interface {
+// peeker is a policy or a semaphore.
+type peeker interface {
 	Peek(ctx context.Context, key string, n int64) (headgate.Decision, error)
-}, key string, want int64) {
+}
+
+func (m llm) left(t *testing.T, p peeker, key string, want int64) {
 	t.Helper()
 	d, err := p.Peek(context.Background(), key, 1)
 	if err != nil || d.Remaining != want {

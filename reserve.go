@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -35,6 +36,24 @@ const longestReserve = 36525 * 24 * time.Hour
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
 	answer := p.reserve(ctx, key, n, true)
 	return answer.reservation, answer.decision, answer.err
+}
+
+// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay, for a cost that is known
+// only afterwards: the bytes of a response, or nothing for a failure. The reservation is nil after a denial, and if the
+// units cannot be settled because no store decided.
+//
+// With 1000 bytes a second, a charge of 100 that is committed with 400 leaves 600.
+func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
+	op := engine.Op{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}
+	r := p.limiter.do(ctx, []engine.Op{op}, nil)[0]
+	if r.Err != nil {
+		return nil, r.Decision, r.Err
+	}
+	r.Decision.Binding.Policy = p.name
+	if !r.Decision.Allowed || r.Decision.Promise.OvershootMax == engine.Unbounded {
+		return nil, r.Decision, nil
+	}
+	return r.Reservation, r.Decision, nil
 }
 
 // reserve makes a reservation that can be settled: always, or only if it has a delay.

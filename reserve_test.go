@@ -217,3 +217,27 @@ func TestWaitLeavesInFlight(t *testing.T) {
 		}
 	})
 }
+
+// A charge decides like AllowN and is settled like a reservation. Units that no store charged cannot be settled.
+func TestChargeIsSettled(t *testing.T) {
+	l, _ := onClock(t)
+	p := l.Policy("bytes", headgate.TokenBucket{Rate: headgate.PerSecond(1000)})
+	charged, d, err := p.Charge(t.Context(), "k", 100)
+	if err != nil || !d.Allowed || d.Remaining != 900 || d.Binding.Policy != "bytes" || charged.Delay() != 0 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	for range 2 { // the second time changes nothing
+		if err := charged.Commit(t.Context(), 400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, err := p.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 600 {
+		t.Errorf("%d bytes remain, %v, want 600", d.Remaining, err)
+	}
+	if charged, d, err := p.Charge(t.Context(), "k", 601); charged != nil || d.Allowed || err != nil {
+		t.Errorf("601 of 600 without a delay: %v, %+v, %v", charged, d, err)
+	}
+	if charged, _, err := p.Charge(t.Context(), "", 1); charged != nil || !errors.Is(err, headgate.ErrInvalid) {
+		t.Errorf("no key: %v, %v", charged, err)
+	}
+}
