@@ -18,7 +18,6 @@ type Limiter struct {
 	space    string
 	observer func(ctx context.Context, op *engine.Op, r *result)
 	replicas engine.Replicas // for operations that do not set it
-	oneStep  bool            // lists that need several steps are errors
 	invalid  error           // error of an option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
@@ -62,11 +61,6 @@ func (noStore) Close() error { return nil }
 // Only limiters with the same name space then share a policy's counters. By default ad-hoc limits are in "headgate"
 // and the policy NAME is in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
-
-// WithAtomic rejects a list of charges whose keys are on several slots of a Redis Cluster, instead of deciding it
-// slot by slot ([engine.Split]). Keys with the same text in braces are on one slot, such as "{acme}:ann" and
-// "{acme}:bob". Other stores decide every list in one step.
-func WithAtomic() Option { return func(l *Limiter) { l.oneStep = true } }
 
 // WithReplicas makes the limiter allow a charge only when this many replicas of the Redis have it: 1 to
 // [engine.MaxReplicas], within a time of 1 ms to [engine.MaxReplicaWait]. If fewer have it by then, the error is

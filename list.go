@@ -24,6 +24,10 @@ type Charge struct {
 	// Units, that the reservation may finally charge. A commit or report above it is an error and changes nothing. 0
 	// means no ceiling. [Reservation.Pending] returns the number of units that open reservations can still charge.
 	Ceiling int64
+	// Atomic rejects the whole list if its keys are on several slots of a Redis Cluster, instead of deciding it slot by
+	// slot ("split"). Keys with the same text in braces are on one slot, such as "{acme}:ann" and "{acme}:bob". Other
+	// stores decide every list in one step.
+	Atomic bool
 }
 
 // of returns the policy of the charge, which is a semaphore's own, or nil.
@@ -62,7 +66,7 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 }
 
 // AllowAll charges every policy its own key and cost, or nothing at all: one unit for an address and one for a user,
-// say, with 1 to 32 limits. It is one atomic step, except on a Cluster, where each slot is charged in turn ("split").
+// say, with 1 to 32 limits. It is one atomic step, except on a Cluster, where each slot is charged in turn unless a charge is Atomic.
 // Decision.Binding names the policy whose limit denied, and Decision.Limits has the answer of each limit. A semaphore
 // is an error; use [Limiter.ReserveAll]. It returns the same errors as a [Policy], with the index of the charge.
 func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
@@ -93,7 +97,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	c := calls.Get().(*call)
 	defer c.freeList()
 	op, r := &c.op[0], &c.results[0]
-	*op, *r = engine.Op{Kind: kind, Replicas: l.replicas, Atomic: l.oneStep}, engine.Result{}
+	*op, *r = engine.Op{Kind: kind, Replicas: l.replicas}, engine.Result{}
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
@@ -134,6 +138,7 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 			return err
 		}
 		policy := item.of()
+		op.Atomic = op.Atomic || item.Atomic
 		if op.Kind == engine.OpReserve {
 			term = term.Shorter(policy.term)
 		}

@@ -257,7 +257,7 @@ func TestSplitLists(t *testing.T) {
 func TestSplitIsRefused(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)
-	limiter := headgate.New(headgate.WithStore(store), headgate.WithAtomic())
+	limiter := headgate.New(headgate.WithStore(store))
 	daily := operate.Policy(limiter, "daily", rule.FixedWindow(rule.PerDay(10)))
 	left := func(key string, want int64) {
 		t.Helper()
@@ -266,7 +266,7 @@ func TestSplitIsRefused(t *testing.T) {
 		}
 	}
 	charges := func(a, b, c string) []headgate.Charge {
-		return []headgate.Charge{{Policy: daily, Key: a, Units: 1}, {Policy: daily, Key: b, Units: 1}, {Policy: daily, Key: c, Units: 2}}
+		return []headgate.Charge{{Policy: daily, Key: a, Units: 1, Atomic: true}, {Policy: daily, Key: b, Units: 1}, {Policy: daily, Key: c, Units: 2}}
 	}
 	_, err := limiter.AllowAll(t.Context(), charges("{acme}:ann", "{acme}:bob", "cid")...)
 	var item *engine.ItemError
