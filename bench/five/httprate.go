@@ -8,5 +8,5 @@ import (
 )
 
 func httprateServer(next http.Handler) http.Handler {
-	return httprate.LimitByIP(60, time.Minute)(next)
+	return httprate.LimitBy(60, time.Minute, httprate.KeyByIP)(next)
 }
