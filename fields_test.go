@@ -1,10 +1,12 @@
 package headgate_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/operate"
 )
 
@@ -33,5 +35,29 @@ func TestFieldsOfLimits(t *testing.T) {
 	}
 	if got := second.String(); got != "5/s" {
 		t.Error(got)
+	}
+}
+
+// Each algorithm has a struct, with a field for each of the algorithm's own and one for the rate. A warm-up's time is
+// the field Over.
+func TestEveryAlgorithmHasItsFields(t *testing.T) {
+	l := headgate.New()
+	defer l.Close()
+	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}}
+	for _, limit := range []headgate.Limit{
+		headgate.TokenBucket{Rate: headgate.PerSecond(10)}, headgate.WarmUp{Rate: headgate.PerSecond(10), Over: time.Second},
+		headgate.Pacer{Rate: headgate.PerSecond(10), MaxWait: time.Second}, headgate.FairShare{Rate: headgate.PerSecond(10)},
+		headgate.FixedWindow{Rate: headgate.PerSecond(10)}, headgate.SlidingWindow{Rate: headgate.PerSecond(10)}, headgate.SlidingLog{Rate: headgate.PerSecond(10)},
+	} {
+		structs[operate.Limits(l.Policy("p", limit))[0].Algorithm()] = limit
+	}
+	for _, a := range algo.Algorithms() {
+		want := len(a.Fields()) + 1
+		if a == algo.Concurrency {
+			want-- // a limit of one key has no name beside that of its semaphore
+		}
+		if limit := structs[a]; !a.Constant() && (limit == nil || reflect.TypeOf(limit).NumField() != want) {
+			t.Errorf("%s has the struct %T, want one with %d fields: %v", a, limit, want, a.Fields())
+		}
 	}
 }
