@@ -45,16 +45,20 @@ func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	defer l.Close()
 	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}}
 	for _, limit := range []headgate.Limit{
-		headgate.TokenBucket{Rate: headgate.PerSecond(10)}, headgate.WarmUp{Rate: headgate.PerSecond(10), Over: time.Second},
-		headgate.Pacer{Rate: headgate.PerSecond(10), MaxWait: time.Second}, headgate.FairShare{Rate: headgate.PerSecond(10)},
-		headgate.FixedWindow{Rate: headgate.PerSecond(10)}, headgate.SlidingWindow{Rate: headgate.PerSecond(10)}, headgate.SlidingLog{Rate: headgate.PerSecond(10)},
+		headgate.TokenBucket{Rate: headgate.PerSecond(10)},
+		headgate.WarmUp{Rate: headgate.PerSecond(10), Over: time.Second},
+		headgate.Pacer{Rate: headgate.PerSecond(10), MaxWait: time.Second},
+		headgate.FairShare{Rate: headgate.PerSecond(10)},
+		headgate.FixedWindow{Rate: headgate.PerSecond(10)},
+		headgate.SlidingWindow{Rate: headgate.PerSecond(10)},
+		headgate.SlidingLog{Rate: headgate.PerSecond(10)},
 	} {
 		structs[operate.Limits(l.Policy("p", limit))[0].Algorithm()] = limit
 	}
 	for _, a := range algo.Algorithms() {
 		want := len(a.Fields()) + 1
 		if a == algo.Concurrency {
-			want-- // a limit of one key has no name beside that of its semaphore
+			want-- // only its semaphore has a name
 		}
 		if limit := structs[a]; !a.Constant() && (limit == nil || reflect.TypeOf(limit).NumField() != want) {
 			t.Errorf("%s has the struct %T, want one with %d fields: %v", a, limit, want, a.Fields())

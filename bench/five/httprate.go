@@ -8,5 +8,5 @@ import (
 )
 
 func httprateServer(next http.Handler) http.Handler {
-	return httprate.LimitBy(60, time.Minute, httprate.KeyByIP)(next)
+	return httprate.LimitByIP(60, time.Minute)(next) //nolint:staticcheck // deprecated, because the address can be a proxy; the other programs have the same key
 }
