@@ -5,8 +5,13 @@ const groups = {
   Tasks: {
     "Protect an API by plan": "plans",
     "Limit sign-ins": "sign-ins",
+    "Share a vendor's quota": "vendor-quota",
+    "Put it before an upstream": "upstream",
     "A gateway for language models": "language-models",
     "Fair shares between tenants": "fair-shares",
+    "Find the right number": "find-limits",
+    "Survive an outage of Redis": "outages",
+    Upgrade: "upgrading",
     "Organisation, team and user": "teams",
     "Included quota, then credits": "credits",
     "Important requests first": "classes",
