@@ -19,6 +19,14 @@ const groups = {
     "A server of unknown capacity": "adaptive",
     "Operate it": "operating",
   },
+  Concepts: {
+    "Which algorithm": "concepts/algorithms",
+    Promises: "concepts/promises",
+    Time: "concepts/time",
+    Changes: "concepts/changes",
+    Fairness: "concepts/fairness",
+    "How it is tested": "tested",
+  },
   Replace: {
     "Go limiters and redis-cell": "migrating-from-other-limiters",
     "envoyproxy/ratelimit": "migrating-from-envoyproxy-ratelimit",
