@@ -27,6 +27,8 @@ type Strikes struct {
 	Ignored, Opened int64
 	// Told is the instant at which the wait of the last denial is over, at most one period after it.
 	Told int64
+	// Over is the instant at which no strike, denial or wait counts any more, under the limit that wrote the state.
+	Over int64
 }
 
 // maxStrikes bounds the number of strikes: a block of 1 ms doubled to 366 days has 36.
@@ -80,12 +82,14 @@ func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
 		}
 		s.Ignored++
 	}
-	if !ignored || s.Ignored < s.tolerated(l, t) {
-		s.Told = t.Now + min(wait, l.Period)
-		return
+	if ignored && s.Ignored >= s.tolerated(l, t) {
+		*s = Strikes{Count: min(l.MostStrikes(), s.left(l, t)+1), Struck: t.Now}
+		wait = s.length(l)
+	} else {
+		wait = min(wait, l.Period)
 	}
-	*s = Strikes{Count: min(l.MostStrikes(), s.left(l, t)+1), Struck: t.Now}
-	s.Told = t.Now + s.length(l)
+	s.Told = t.Now + wait
+	s.Over = s.over(l)
 }
 
 // far reports whether the clock was set back by more than the longest block or the period. If it was set back by less,
@@ -94,8 +98,23 @@ func (s *Strikes) far(l *Limit, t Instant) bool {
 	return s.Struck-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
 }
 
+// over returns the end of the state under the limit's numbers.
+func (s *Strikes) over(l *Limit) int64 {
+	over := s.Told
+	if s.Count > 0 {
+		over = max(over, s.Struck+s.Count*l.Forget)
+	}
+	if s.Ignored > 0 {
+		over = max(over, s.Opened+l.Period)
+	}
+	return over
+}
+
 // settled returns the state without strikes, denials and waits that are over.
 func (s Strikes) settled(l *Limit, t Instant) Strikes {
+	if t.Now >= s.Over {
+		return Strikes{}
+	}
 	if s.left(l, t) == 0 {
 		s.Count, s.Struck = 0, 0
 	}
@@ -105,6 +124,7 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	if s.Told <= t.Now {
 		s.Told = 0
 	}
+	s.Over = s.over(l)
 	return s
 }
 
@@ -139,9 +159,10 @@ func (s *struck) behind(l *Limit, t Instant) (us int64, far bool) {
 	return 0, v.far(l, t)
 }
 
-func (s *struck) pull(_ *Limit, t Instant) {
+func (s *struck) pull(l *Limit, t Instant) {
 	v := s.value()
 	v.Struck, v.Opened = min(v.Struck, t.Now), min(v.Opened, t.Now)
+	v.Over = v.over(l)
 	s.with(v)
 }
 
@@ -162,36 +183,28 @@ func (s *struck) room(l *Limit, t Instant) int64 {
 func (*struck) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
 func (*struck) give(*Limit, Instant, int64, int64)                 {}
 
-// report states the number of ignored denials instead of units.
+// report states ignored denials instead of units: remaining is how many begin the next block.
 func (s *struck) report(l *Limit, t Instant, o *Outcome) {
 	v := s.value()
-	o.Limit = v.tolerated(l, t)
-	if o.Remaining = max(0, o.Limit-v.Ignored); v.blocked(l, t) > 0 {
+	o.Limit = l.Count
+	if o.Remaining = max(0, v.tolerated(l, t)-v.Ignored); v.blocked(l, t) > 0 {
 		o.Remaining = 0
 	}
 	o.Reset = s.ttl(l, t)
 }
 
-// ttl is the time until no strike, denial or wait counts any more.
-func (s *struck) ttl(l *Limit, t Instant) int64 {
+func (s *struck) ttl(_ *Limit, t Instant) int64 {
 	v := s.value()
-	ends := v.Told
-	if v.Count > 0 {
-		ends = max(ends, v.Struck+v.Count*l.Forget)
-	}
-	if v.Ignored > 0 {
-		ends = max(ends, v.Opened+l.Period)
-	}
-	return max(0, ends-t.Now)
+	return max(0, v.Over-t.Now)
 }
 
 func (s *struck) append(to []byte) []byte {
 	v := s.value()
-	return integers(to, v.Count, v.Struck, v.Ignored, v.Opened, v.Told)
+	return integers(to, v.Count, v.Struck, v.Ignored, v.Opened, v.Told, v.Over)
 }
 
 func (s *struck) decode(d *decoder) {
-	v := Strikes{Count: d.natural(), Struck: d.integer(), Ignored: d.natural(), Opened: d.integer(), Told: d.integer()}
+	v := Strikes{Count: d.natural(), Struck: d.integer(), Ignored: d.natural(), Opened: d.integer(), Told: d.integer(), Over: d.integer()}
 	d.failed = d.failed || v.Count > maxStrikes || v.Count == 0 && v.Struck != 0 || v.Ignored == 0 && v.Opened != 0
 	s.with(v)
 }
