@@ -45,7 +45,7 @@ func (o *offender) at(l Limit, now int64) view {
 func (o *offender) corrected(l Limit, now int64) *offender {
 	v := *o
 	if o.far(l, now) {
-		v.last = min(v.last, now)
+		v.last, v.told = min(v.last, now), 0
 		v.ignored = make([]int64, len(o.ignored))
 		for i, at := range o.ignored {
 			v.ignored[i] = min(at, now)

@@ -161,7 +161,7 @@ func (s *struck) behind(l *Limit, t Instant) (us int64, far bool) {
 
 func (s *struck) pull(l *Limit, t Instant) {
 	v := s.value()
-	v.Struck, v.Opened = min(v.Struck, t.Now), min(v.Opened, t.Now)
+	v.Struck, v.Opened, v.Told = min(v.Struck, t.Now), min(v.Opened, t.Now), 0
 	v.Over = v.over(l)
 	s.with(v)
 }

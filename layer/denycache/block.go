@@ -26,7 +26,7 @@ func deniedBy(o *engine.Outcome, i int) engine.Outcome {
 func byOne(op *engine.Op, i int, o *engine.Outcome) {
 	o.Binding, o.Limits = i, make([]engine.LimitOutcome, len(op.Charges))
 	for j := range o.Limits {
-		o.Limits[j] = engine.LimitOutcome{Name: op.Charges[j].Limit.Name(), Aside: j != i}
+		o.Limits[j] = engine.LimitOutcome{Name: op.Charges[j].Limit.Name(), Aside: j != i, Unlimited: j != i}
 	}
 	o.Limits[i].Standing = o.Standing
 }

@@ -54,6 +54,7 @@ if clock - now > numbers.max_block or start - now > period then
   -- The clock was set back by more than the longest_wait block or the period: the state moves to now.
   if clock > now then clock = now end
   if start > now then start = now end
+  ends = 0
   --@encode
   shifted, shifted_ttl = value, over - now
 end
