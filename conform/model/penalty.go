@@ -117,7 +117,7 @@ func (o *offender) rows(c int64) []row {
 	return []row{r}
 }
 
-// end is the instant at which nothing counts any more.
+// end is the instant when nothing counts any more.
 func (o *offender) end(l Limit) int64 {
 	ends := o.told
 	if o.strikes > 0 {

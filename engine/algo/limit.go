@@ -67,7 +67,7 @@ type Limit struct {
 	MaxWait int64
 	// Weight is how many times the share of another key a key of a fair-share limit can have.
 	Weight int64
-	// Block, MaxBlock and Forget are a penalty's first and longest block, and the time in which it forgets a block, in µs.
+	// Block, MaxBlock and Forget are a penalty's first and longest block, and how long it remembers a block, in µs.
 	Block, MaxBlock, Forget int64
 	// WarmUp is how long a cold warm-up limit takes to become warm, in µs, if it is used at its full rate.
 	WarmUp int64

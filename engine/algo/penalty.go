@@ -21,23 +21,23 @@ var penalty = algorithm{
 // Strikes is the state of a penalty. A caller ignores a denial if it asks again, and is denied again, before the wait
 // that the denial stated is over.
 type Strikes struct {
-	// Count is the number of blocks that are not forgotten, and Struck the instant at which the last one began.
+	// Count is the number of blocks that are not forgotten, and Struck the instant when the last one began.
 	Count, Struck int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
-	// Told is the instant at which the wait of the last denial is over, at most one period after it.
+	// Told is the instant when the wait of the last denial is over, at most one period after it.
 	Told int64
-	// Over is the instant at which no strike, denial or wait counts any more, under the limit that wrote the state.
+	// Over is the instant when no strike, denial or wait counts any more, under the limit that wrote the state.
 	Over int64
 }
 
 // maxStrikes bounds the number of strikes: a block of 1 ms doubled to 366 days has 36.
 const maxStrikes = 63
 
-// jitter is the part of a block by which it can be shorter, so that blocked keys do not return together.
+// jitter: a block can be an eighth shorter than its length, so that blocked keys do not return together.
 const jitter = 8
 
-// MostStrikes returns the number of strikes at which a block has its greatest length.
+// MostStrikes returns the smallest number of strikes with the longest block.
 func (l *Limit) MostStrikes() (strikes int64) {
 	strikes = 1
 	for length := l.Block; length < l.MaxBlock; length *= 2 {
