@@ -79,6 +79,19 @@ func FairShare(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.FairShare, []Rate{rate}, options...)
 }
 
+// Penalty returns a limit for repeat offenders, to be used in a policy with other limits. It counts denied requests of
+// a key that arrive before the retry-after of the last denial is over. After count of them within the period it blocks
+// the key: every request is denied, and nothing is counted. The first block lasts [Block], and each further one twice
+// as long, up to [MaxBlock], or up to an eighth less, so that blocked keys do not return together. After each block,
+// half as many denials begin the next one. The time [Forget] forgets one block.
+//
+// A caller that waits as told is never blocked. With 10 a minute, Block(time.Minute) and MaxBlock(time.Hour), a key
+// that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to 120 s, after 2 for 210 to
+// 240 s, and finally after one for an hour. It also takes [Named].
+func Penalty(denials Rate, options ...LimitOption) Limit {
+	return engine.Build(algo.Penalty, []Rate{denials}, options...)
+}
+
 // FixedWindow returns a limit of count units in each window of the period. A window starts with the first request,
 // unless [Align] sets another start.
 //

@@ -53,6 +53,18 @@ func Weight(times int) LimitOption {
 	return LimitOption{Field: "weight", Units: int64(times)}
 }
 
+// Block sets the length of a key's first block under a penalty: 1 ms to 366 days, by default the period of its rate.
+func Block(first time.Duration) LimitOption { return LimitOption{Field: "block", Span: first} }
+
+// MaxBlock sets the longest block of a penalty: [Block] to 366 days, by default 32 times as long as the first.
+func MaxBlock(longest time.Duration) LimitOption {
+	return LimitOption{Field: "max_block", Span: longest}
+}
+
+// Forget sets how long a penalty takes to forget one block, from its start: [MaxBlock] to 366 days, by default
+// [MaxBlock].
+func Forget(after time.Duration) LimitOption { return LimitOption{Field: "forget", Span: after} }
+
 // Align sets where fixed windows start: "first" at the first request, which is the default; "clock" at whole
 // multiples of the period since 1970 UTC; or the name of an IANA time zone such as "Asia/Shanghai", by that zone's
 // calendar. With a zone, the period is one minute, hour, day, week, month or year. The zone's data comes from the
