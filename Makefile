@@ -104,6 +104,10 @@ dashboard-check: ## does dashboard/dist have what dashboard/web builds
 dashboard-pictures: ## the pictures of docs/images, by the test of the page (two minutes)
 	@mkdir -p docs/images && cd conform && go test ./browser -count=1 -args -screenshots $(CURDIR)/docs/images
 
+.PHONY: site
+site: ## the documentation site from docs/, into bin/site/main; with VERSION=v0.9.0 into a folder of that name
+	@VERSION="$(VERSION)" scripts/site
+
 .PHONY: vuln
 vuln: ## govulncheck, where its database can be reached
 	@cd tools && GOWORK=off go build -o ../bin/tools/ golang.org/x/vuln/cmd/govulncheck

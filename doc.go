@@ -1,7 +1,7 @@
 // Package headgate decides, for any key, whether a request may pass now.
 //
 // A [Limit] sets how many units are allowed: [TokenBucket] (also known as GCRA, leaky bucket and funnel), [Pacer],
-// [WarmUp], [FairShare], [FixedWindow], [SlidingWindow] or [SlidingLog]. A [Policy] is one or several limits under a
+// [WarmUp], [FairShare], [FixedWindow], [SlidingWindow], [SlidingLog] or [Penalty]. A [Policy] is one or several limits under a
 // name, and a [Semaphore] bounds the units held at the same time. A [Limiter] decides, in memory or in a store shared by
 // several processes, and returns a [Decision]:
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // Limit is a rule for the units of one key: a [TokenBucket], [Pacer], [WarmUp], [FairShare], [FixedWindow],
-// [SlidingWindow] or [SlidingLog], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks its limits:
+// [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks its limits:
 // see [Policy.Err]. A limit on the units held at the same time is a [Concurrency].
 //
 // Every limit can have a Name, 1 to 64 bytes. The name is part of the name of a key's counter, and denials show it.

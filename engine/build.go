@@ -101,6 +101,7 @@ var builders = [...]func(*draft, *spec) error{
 	algo.WarmUp:        (*draft).warmUp,
 	algo.Concurrency:   (*draft).concurrency,
 	algo.FairShare:     (*draft).fairShare,
+	algo.Penalty:       (*draft).penalty,
 }
 
 // A missing builder panics in every program that imports the package.

@@ -75,7 +75,7 @@ func (l Limit) LeftBy(leave Leave) int64 {
 func (l Limit) Leaving(leave Leave) (Limit, error) {
 	s := l.of()
 	switch {
-	case s.err != nil || leave == Leave{} || !s.counts():
+	case s.err != nil || leave == Leave{} || !s.counts() || s.numbers.Algorithm.Punishes():
 		return l, s.err
 	case s.numbers.NextPays:
 		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "no classes beside next_pays, where a request passes whatever it leaves")

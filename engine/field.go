@@ -76,6 +76,21 @@ var fields = []Field{
 		About: "How many times as much a key can have as one of weight 1, while both ask for more. By default 1.",
 	},
 	{
+		Name: "block", Kind: FieldSpan, Accepted: blockAccepted, implies: true,
+		text:  blockText,
+		About: "How long the first block of a key lasts. Each further block is twice as long, up to max_block. By default the window.",
+	},
+	{
+		Name: "max_block", Kind: FieldSpan, Accepted: "block to 366d, in whole microseconds", implies: true,
+		text:  maxBlockText,
+		About: "How long a block lasts at most. By default 32 times block.",
+	},
+	{
+		Name: "forget", Kind: FieldSpan, Accepted: "max_block to 366d, in whole microseconds", implies: true,
+		text:  forgetText,
+		About: "After how long one block is forgotten. By default max_block.",
+	},
+	{
 		Name: "align", Kind: FieldWord, Accepted: "first, clock, or an IANA time zone such as Europe/Paris", implies: true,
 		text:  alignText,
 		About: "Where windows start: at the first request (the default), at multiples of the period since 1970 UTC (clock), or with the calendar of a time zone.",

@@ -50,6 +50,27 @@ func weightText(l *spec) string {
 	return unitsText("weight", l.numbers.Weight)
 }
 
+func blockText(l *spec) string {
+	if n := &l.numbers; n.Block != n.Period {
+		return spanText("block", n.Block)
+	}
+	return ""
+}
+
+func maxBlockText(l *spec) string {
+	if n := &l.numbers; n.MaxBlock != defaultMaxBlock(n.Block) {
+		return spanText("max_block", n.MaxBlock)
+	}
+	return ""
+}
+
+func forgetText(l *spec) string {
+	if n := &l.numbers; n.Forget != n.MaxBlock {
+		return spanText("forget", n.Forget)
+	}
+	return ""
+}
+
 func alignText(l *spec) string {
 	switch n := &l.numbers; n.Align {
 	case algo.AlignClock:

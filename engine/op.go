@@ -272,7 +272,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case lease && !limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case (c.Choice != 0 || limit.numbers.CountDenied && o.Chosen()) && !o.chooses(&limit.numbers, c.Choice):
-		return invalid("first", remark(c.Limit.Algorithm().String()+" in "+o.Kind.String()), "allow, peek or reserve, on limits other than concurrency and none with count_denied")
+		return invalid("first", remark(c.Limit.Algorithm().String()+" in "+o.Kind.String()), "allow, peek or reserve, on limits other than concurrency, and none with count_denied or a penalty")
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():

@@ -76,7 +76,8 @@ type Standing struct {
 type LimitOutcome struct {
 	// Name is the limit's name.
 	Name string
-	// Unlimited is set if the limit allows every request. Limit and Remaining then have no meaning.
+	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this one. Limit and
+	// Remaining then have no meaning.
 	Unlimited bool
 	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if it differs from the
 	// outcome's because the limits are on several nodes of a Cluster. Otherwise it is 0.
@@ -126,7 +127,10 @@ func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicro
 	o.Binding = binding
 	for i := range steps {
 		limit := op.Charges[i].Limit
-		limits = append(limits, LimitOutcome{Name: limit.Name(), Unlimited: limit.Unlimited(), Aside: steps[i].Outcome.Aside})
+		limits = append(limits, LimitOutcome{
+			Name: limit.Name(), Aside: steps[i].Outcome.Aside,
+			Unlimited: limit.Unlimited() || limit.Punishes() && steps[i].Outcome.Wait == 0,
+		})
 		limits[i].fill(&steps[i].Outcome)
 		if limits[i].Aside {
 			continue

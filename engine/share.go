@@ -61,10 +61,13 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 
 // Depth returns how long a limit takes, in µs, from the largest possible charge to full capacity: the refill of its
 // burst and of its debt or queue, its longest window, its lease time. Charges lost by a store count no longer than
-// that. With NextPays it is the refill of the burst.
+// that. With NextPays it is the refill of the burst. A penalty is never charged, so its depth is 0.
 func Depth(l Limit) (us int64) {
 	s := l.of()
 	m := &s.numbers
+	if m.Algorithm.Punishes() {
+		return 0
+	}
 	if !m.Algorithm.Refills() {
 		return m.LongestWindow()
 	}

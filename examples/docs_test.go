@@ -107,7 +107,7 @@ func shell(t *testing.T, dir, commands string) string {
 // TestTaskPages runs the programs of the task pages, with the policies there. Each line must print what its comment
 // says.
 func TestTaskPages(t *testing.T) {
-	for _, name := range []string{"sign-ins.md", "language-models.md"} {
+	for _, name := range []string{"sign-ins.md", "language-models.md", "vendor-quota.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			page, err := os.ReadFile("../docs/" + name)

@@ -23,6 +23,9 @@ type LimitFields struct {
 	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
 	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
 	Weight      *int64             `json:"weight"       yaml:"weight"`
+	Block       *string            `json:"block"        yaml:"block"`
+	MaxBlock    *string            `json:"max_block"    yaml:"max_block"`
+	Forget      *string            `json:"forget"       yaml:"forget"`
 	Limit       *int64             `json:"limit"        yaml:"limit"`
 	Window      *string            `json:"window"       yaml:"window"`
 	Align       *string            `json:"align"        yaml:"align"`

@@ -319,6 +319,12 @@ func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(appendUnits(appendInt(b, 7, l.Period), l.Burst), byte(l.Weight))
 }
 
+func encodePenalty(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	b = appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
+	b = appendInt(appendInt(appendInt(b, 7, l.Block), 7, l.MaxBlock), 7, l.Forget)
+	return append(b, byte(l.MostStrikes()))
+}
+
 func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	debt := bit(l.HasDebt())
 	if l.NextPays {

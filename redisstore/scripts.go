@@ -39,6 +39,7 @@ const (
 	familyConcurrency
 	familyStateless
 	familyFair
+	familyPenalty
 	familyMixed // a script for all of them
 	familyCount
 )
@@ -60,6 +61,7 @@ var fragments = [familyCount]struct {
 	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency}, encodePermits},
 	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
 	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare}, encodeFair},
+	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty},
 	familyMixed:       {file: "mixed"},
 }
 

@@ -94,8 +94,10 @@ func randomCeilings(t *testing.T, o Options) {
 	}
 	for i := range 150 {
 		clock.Advance(time.Duration(random.IntN(1000)) * time.Millisecond)
-		open = slices.DeleteFunc(open, func(o one) bool { return !clock.Now().Before(o.ends) })
-		l.overdue()
+		before := len(open)
+		if open = slices.DeleteFunc(open, func(o one) bool { return !clock.Now().Before(o.ends) }); len(open) < before {
+			l.overdue() // on a Cluster without shards this takes 0.1 s
+		}
 		at := random.IntN(max(1, len(open)))
 		switch {
 		case random.IntN(2) == 0 || len(open) == 0:

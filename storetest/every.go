@@ -39,6 +39,9 @@ func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 // new algorithms.
 func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
+		if a.Punishes() {
+			continue // it has no units
+		}
 		found := slices.ContainsFunc(list, func(l engine.Limit) bool { return l.Algorithm() == a })
 		if !found && !a.Constant() && !a.Holds() && Plain(a, rule.PerSecond(1), 1).Err() == nil {
 			missing = append(missing, a)
@@ -55,7 +58,7 @@ func runEvery(t *testing.T, o Options) {
 	for _, a := range algo.Algorithms() {
 		limit, ok := examples[a]
 		switch {
-		case a == algo.DenyAll || a == algo.Unlimited || a == algo.Concurrency: // "constants", "leases"
+		case a == algo.DenyAll || a == algo.Unlimited || a == algo.Concurrency || a == algo.Penalty: // "constants", "leases", "penalties"
 		case !ok:
 			t.Errorf(`no limit of %s in storetest.Examples; CONTRIBUTING.md, "Adding an algorithm", lists the places`, a)
 		default:

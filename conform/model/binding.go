@@ -12,6 +12,7 @@ type Decision struct {
 type row struct {
 	limit, remaining, reset, wait int64
 	item, window                  int
+	unbound                       bool // of a limit without units, which binds an allowed request only if no other does
 }
 
 // report lists every window of every limit, with its wait if requested.
@@ -73,6 +74,8 @@ func binds(r, b row, allowed bool) bool {
 	switch {
 	case !allowed:
 		return r.wait > b.wait
+	case r.unbound || b.unbound:
+		return b.unbound && !r.unbound
 	case r.remaining != b.remaining:
 		return r.remaining < b.remaining
 	}

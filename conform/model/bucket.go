@@ -213,7 +213,7 @@ func (b *bucket) spend(c int64) {
 func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
 
 // deny does nothing for buckets: only windows and logs count denied requests.
-func (b *bucket) deny(int64) {}
+func (b *bucket) deny(_, _ int64) {}
 
 func (l Limit) checkBucket() error {
 	err := errors.Join(

@@ -59,10 +59,11 @@ func delaysOf(items []item, allowed bool) []int64 {
 }
 
 // charge charges an admitted request to all of its limits, and a denied one to those that count denials, unless any
-// limit answers Never (rule 4).
+// limit answers Never or is a penalty that denies (rule 4).
 func charge(items []item, allowed bool) (charged []bool) {
 	charged = make([]bool, len(items))
-	if !allowed && anyNever(items) {
+	wait, counts := deniedFor(items)
+	if !allowed && !counts {
 		return charged
 	}
 	for i, it := range items {
@@ -70,23 +71,26 @@ func charge(items []item, allowed bool) (charged []bool) {
 		case it.cost == 0:
 		case allowed:
 			it.view.spend(it.cost)
-			charged[i] = true
-		case it.limit.CountDenied:
-			it.view.deny(it.cost)
+			charged[i] = it.limit.Algorithm != Penalty
+		case it.limit.countsDenied():
+			it.view.deny(it.cost, wait)
 			charged[i] = true
 		}
 	}
 	return charged
 }
 
-func anyNever(items []item) bool {
+// deniedFor returns the longest wait of a denied request. It counts unless it can never pass or a penalty denies it.
+func deniedFor(items []item) (wait int64, counts bool) {
+	counts = true
 	for _, r := range report(items, true) {
-		if r.wait == never {
-			return true
-		}
+		wait = max(wait, r.wait)
+		counts = counts && r.wait != never && (r.wait == 0 || items[r.item].limit.Algorithm != Penalty)
 	}
-	return false
+	return wait, counts
 }
+
+func (l Limit) countsDenied() bool { return l.CountDenied || l.Algorithm == Penalty }
 
 // atMost charges the units that would pass now, or is denied like an allow of 1 unit (rule 6). With a cost for each
 // limit, each cost is the maximum charged to that limit.

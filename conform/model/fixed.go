@@ -102,7 +102,7 @@ func (f *fixed) delay(int64) int64 { return 0 }
 
 func (f *fixed) spend(c int64) { f.count += c }
 
-func (f *fixed) deny(c int64) { f.count = max(f.count, min(f.limit.Limit, f.count+c)) }
+func (f *fixed) deny(c, _ int64) { f.count = max(f.count, min(f.limit.Limit, f.count+c)) }
 
 func (f *fixed) give(n int64) { f.count = max(0, f.count-n) }
 

@@ -35,6 +35,11 @@ type Limit struct {
 	NextPays    bool     `json:"next_pays,omitempty"`
 	WarmUpUS    int64    `json:"warm_up_us,omitempty"`
 	Weight      int64    `json:"weight,omitempty"`
+
+	// Penalty, with Limit and WindowUS.
+	BlockUS    int64 `json:"block_us,omitempty"`
+	MaxBlockUS int64 `json:"max_block_us,omitempty"`
+	ForgetUS   int64 `json:"forget_us,omitempty"`
 }
 
 // Window is one of several windows over the same segments or the same log.

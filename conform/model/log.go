@@ -140,7 +140,7 @@ func (g *log) spend(c int64) {
 
 // deny adds c units now and keeps the newest L units (rule 4), with several windows the largest L; or as many as
 // there were, if that is more.
-func (g *log) deny(c int64) {
+func (g *log) deny(c, _ int64) {
 	most := max(g.limit.largest(), units(g.live(g.span)))
 	g.spend(c)
 	g.entries = dropOldest(g.entries, units(g.entries)-most)

@@ -59,7 +59,7 @@ func (h *holding) rows(c int64) []row {
 func (h *holding) admits(c int64) bool { return c == 0 || c <= h.limit.Limit-h.units() }
 func (h *holding) most() int64         { return max(0, h.limit.Limit-h.units()) }
 func (h *holding) delay(int64) int64   { return 0 }
-func (h *holding) deny(int64)          {}
+func (h *holding) deny(_, _ int64)     {}
 func (h *holding) give(int64)          {}
 func (h *holding) place() int64        { return h.now }
 

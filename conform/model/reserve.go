@@ -89,15 +89,20 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 
 // charged charges the items, or only those that count denials, and reports.
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
-	never := anyNever(items)
+	_, counts := deniedFor(items)
+	longest := slices.Max(waits)
 	for i, it := range items {
 		switch {
 		case it.cost == 0:
 		case allowed:
 			it.view.spend(it.cost)
-			s.store(it)
-		case it.limit.CountDenied && !never:
-			it.view.deny(it.cost)
+			if it.limit.Algorithm != Penalty {
+				s.store(it)
+			} else if it.moved != nil {
+				s.stored[it.key] = it.moved
+			}
+		case it.limit.countsDenied() && counts:
+			it.view.deny(it.cost, longest)
 			s.store(it)
 		case it.moved != nil:
 			s.stored[it.key] = it.moved
@@ -127,7 +132,7 @@ func delaying(limits []Limit) bool {
 			return false
 		}
 		switch keyOf(l, i, len(limits)).algorithm {
-		case TokenBucket, Pacer:
+		case TokenBucket, Pacer, Penalty:
 		default:
 			return false
 		}
@@ -219,6 +224,9 @@ func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64)
 func (it *item) spare(atUS int64) int64 {
 	if p, ok := it.view.(*pool); ok {
 		return p.spare()
+	}
+	if it.limit.Algorithm == Penalty {
+		return 0
 	}
 	b, ok := it.view.(*bucket)
 	switch {

@@ -220,7 +220,7 @@ func (s *sliding) keepNewest(n int64) {
 }
 
 // deny adds as many units as are still free in the window with the most left.
-func (s *sliding) deny(c int64) {
+func (s *sliding) deny(c, _ int64) {
 	var free int64
 	for _, w := range s.limit.windows() {
 		free = max(free, s.remaining(w))

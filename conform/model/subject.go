@@ -41,7 +41,7 @@ type view interface {
 	most() int64         // the largest cost that would pass now
 	delay(c int64) int64 // of an admitted cost
 	spend(c int64)
-	deny(c int64) // counts a denied cost (CountDenied)
+	deny(c, wait int64) // counts a denied cost (CountDenied) of a request with this wait
 	give(n int64)
 	place() int64             // the instant at which units charged now count
 	giveBack(n int64, h held) // of a reservation

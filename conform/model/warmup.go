@@ -169,7 +169,7 @@ func (w *warmup) spend(c int64) {
 	w.owed, w.units, w.ts = add(w.owed, w.between(v, v+c)), v+c, w.now
 }
 
-func (w *warmup) deny(int64) {}
+func (w *warmup) deny(_, _ int64) {}
 
 func (w *warmup) give(n int64) {
 	if w.owed.Sign() == 0 {

@@ -102,6 +102,9 @@ func together(r *rand.Rand, algorithm string, opts Options) []string {
 		if opts.Lists && r.IntN(2) == 0 {
 			algorithms = append(algorithms, model.Concurrency)
 		}
+		if !opts.First && r.IntN(3) == 0 {
+			algorithms = append(algorithms, model.Penalty)
+		}
 	}
 	return algorithms
 }

@@ -13,7 +13,9 @@ func Main(m *testing.M) {
 	redis.SetLogger(silence{})
 	// rueidis closes the connections of nodes that left a Cluster five seconds later, in a goroutine that cannot be
 	// stopped earlier.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1")) // it sleeps for a second at most
 }
 
 // silence is a logger for clients whose servers are killed on purpose.

@@ -17,9 +17,9 @@ type algorithm struct {
 
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
-	// penalize counts a denied cost, for the field count_denied. unshare gives the state its own lists, so that
+	// penalize counts a denied cost, for the field count_denied. wait is the longest wait of the request. unshare gives the state its own lists, so that
 	// penalize can be tried.
-	penalize func(s *State, l *Limit, t Instant, cost int64)
+	penalize func(s *State, l *Limit, t Instant, cost, wait int64)
 	unshare  func(s *State)
 	// delay returns how long an admitted caller must wait.
 	delay func(s *State, l *Limit, cost int64) int64
@@ -107,6 +107,8 @@ type properties struct {
 	keepsTimes bool
 	// divides: all keys of a name space count in one counter, which divides its units among them.
 	divides bool
+	// punishes: there are no units; a limit counts the denials of other limits, and its own denials are not counted.
+	punishes bool
 	// countsHits: there is one count, which can go beyond the limit, as Envoy counts hits.
 	countsHits bool
 }

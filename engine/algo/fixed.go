@@ -19,7 +19,7 @@ var fixedWindow = algorithm{
 	// A count cannot be moved to windows with other starts.
 	grid:        (*Limit).windowGrid,
 	cover:       (*Limit).anyWindow,
-	penalize:    func(s *State, l *Limit, t Instant, cost int64) { s.fixed.penalize(l, t, cost) },
+	penalize:    func(s *State, l *Limit, t Instant, cost, _ int64) { s.fixed.penalize(l, t, cost) },
 	spare:       func(s *State, l *Limit, _ Instant) int64 { return s.fixed.spare(l) },
 	windowLeft:  func(_ *Limit, _, reset int64) int64 { return reset },
 	waitByReset: func(_ *Limit, _, reset int64) int64 { return reset }, // nothing leaves the window earlier

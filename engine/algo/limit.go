@@ -67,6 +67,8 @@ type Limit struct {
 	MaxWait int64
 	// Weight is how many times the share of another key a key of a fair-share limit can have.
 	Weight int64
+	// Block, MaxBlock and Forget are a penalty's first and longest block, and how long it remembers a block, in µs.
+	Block, MaxBlock, Forget int64
 	// WarmUp is how long a cold warm-up limit takes to become warm, in µs, if it is used at its full rate.
 	WarmUp int64
 	// Segment is the length in µs of a sliding window's segments.
@@ -123,7 +125,7 @@ func (l *Limit) Capacity() int64 {
 
 // Largest returns the largest cost that a full limit admits without a delay or a debt.
 func (l *Limit) Largest() int64 {
-	if l.Algorithm.Constant() {
+	if l.Algorithm.Constant() || l.Algorithm.Punishes() {
 		return Never
 	}
 	if l.Algorithm.Refills() {

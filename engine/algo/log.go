@@ -11,7 +11,7 @@ var slidingLog = algorithm{
 	},
 	on:       func(s *State) arithmetic { return &s.log },
 	shares:   windowShares,
-	penalize: func(s *State, l *Limit, t Instant, cost int64) { s.log.penalize(l, t, cost) },
+	penalize: func(s *State, l *Limit, t Instant, cost, _ int64) { s.log.penalize(l, t, cost) },
 	unshare: func(s *State) {
 		s.log.Log = &Log{history: s.log.clone(), Span: s.log.Span, Ahead: s.log.Ahead}
 	},

@@ -42,7 +42,6 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
 			s.hold(t)
-			s.Write, s.moved = true, nil
 		}
 	}
 	if !allowed {
@@ -63,9 +62,10 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 func (s *Step) hold(t Instant) {
 	if hold := s.Limit.Algorithm.entry().hold; hold != nil {
 		hold(&s.State, s.Limit, s.instant(t), s.Holder, s.Cost)
+		s.Write, s.moved = true, nil
 		return
 	}
-	s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), s.Cost, 0)
+	s.charge(t, s.Cost, 0)
 }
 
 // Delays reports whether the limit can delay its callers instead of denying them, or at least does not prevent other
@@ -128,8 +128,7 @@ func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 			units := min(more, s.spare(t))
 			dropped = max(dropped, more-units)
 			if units > 0 {
-				s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), units, 0)
-				s.Write, s.moved = true, nil
+				s.charge(t, units, 0)
 			}
 		case used < s.Held.Units && !report && !absent:
 			s.giveHeld(t, s.Held.Units-used)

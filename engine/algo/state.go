@@ -19,6 +19,7 @@ type State struct {
 	log       logs
 	warmth    warming
 	permits   permits
+	struck    struck
 	parts     *parts // of a fair-share limit, which has a bucket too
 }
 

@@ -43,8 +43,7 @@ func Allow(steps []Step, t Instant) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
-			s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), s.Cost, s.Ahead)
-			s.Write, s.moved = true, nil
+			s.charge(t, s.Cost, s.Ahead)
 		}
 	}
 	if !allowed {
@@ -183,36 +182,48 @@ func (s *Step) delay() int64 {
 	return 0
 }
 
-// punish counts a denied request on the limits that count denials, and computes their
-// waits again. A request that can never pass is not counted.
-func punish(steps []Step, t Instant, count func(*Step, Instant)) {
+// charge spends units. A limit without units changes nothing.
+func (s *Step) charge(t Instant, units, ahead int64) {
+	if s.Limit.Algorithm.Punishes() {
+		return
+	}
+	s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), units, ahead)
+	s.Write, s.moved = true, nil
+}
+
+// punish counts a denied request on the limits that count denials, and computes their waits again. It does not count
+// a request that can never pass, or that a penalty denies.
+func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64)) {
+	longest := int64(0)
 	for i := range steps {
-		if steps[i].Outcome.Wait == Never {
+		o := &steps[i].Outcome
+		if o.Wait == Never || o.Wait > 0 && steps[i].Limit.Algorithm.Punishes() {
 			return
 		}
+		longest = max(longest, o.Wait)
 	}
 	for i := range steps {
 		if s := &steps[i]; s.Limit.CountDenied && s.Cost > 0 {
-			count(s, t)
+			count(s, t, longest)
 		}
 	}
 }
 
-func (s *Step) count(t Instant) {
+func (s *Step) count(t Instant, wait int64) {
 	if penalize := s.Limit.Algorithm.entry().penalize; penalize != nil {
-		penalize(&s.State, s.Limit, s.instant(t), s.Cost)
+		penalize(&s.State, s.Limit, s.instant(t), s.Cost, wait)
 	}
 	s.Write, s.moved = true, nil
 	s.wait(t)
 }
 
 // countCopy computes the wait that count would, and leaves the state unchanged.
-func (s *Step) countCopy(t Instant) {
+func (s *Step) countCopy(t Instant, wait int64) {
 	before := s.State
 	if unshare := s.Limit.Algorithm.entry().unshare; unshare != nil {
 		unshare(&s.State)
 	}
-	s.count(t)
+	s.count(t, wait)
 	s.State = before
 }
 
@@ -237,8 +248,8 @@ func (s *Step) report(t Instant) {
 }
 
 // Binding returns the step whose limit binds: for a denial, the one with the longest wait; otherwise the one with the
-// least remaining, then the longest reset; among equals, the first. Unlimited steps take part only if there are no
-// others, and steps set aside do not.
+// least remaining, then the longest reset; among equals, the first. Unlimited steps, and penalties of an allowed
+// request, take part only if there are no others. Steps set aside do not.
 func Binding(steps []Step, allowed bool) int {
 	best := -1
 	for i := range steps {
@@ -247,12 +258,17 @@ func Binding(steps []Step, allowed bool) int {
 		case s.Outcome.Aside:
 		case best < 0:
 			best = i
-		case s.Limit.Algorithm.AllowsAll():
-		case steps[best].Limit.Algorithm.AllowsAll() || tighter(&s.Outcome, &steps[best].Outcome, allowed):
+		case s.unbound(allowed):
+		case steps[best].unbound(allowed) || tighter(&s.Outcome, &steps[best].Outcome, allowed):
 			best = i
 		}
 	}
 	return max(0, best)
+}
+
+// unbound reports whether the step's limit has no units to state: an unlimited one, and a penalty that does not deny.
+func (s *Step) unbound(allowed bool) bool {
+	return s.Limit.Algorithm.AllowsAll() || allowed && s.Limit.Algorithm.Punishes()
 }
 
 func tighter(a, b *Outcome, allowed bool) bool {

@@ -19,6 +19,7 @@ const (
 	DenyAll
 	Unlimited
 	FairShare
+	Penalty
 	algorithmCount
 )
 
@@ -36,6 +37,7 @@ var algorithms = [algorithmCount]algorithm{
 	DenyAll:       denyAll,
 	Unlimited:     unlimited,
 	FairShare:     fairShare,
+	Penalty:       penalty,
 }
 
 // traits are the properties for every possible Algorithm number. Decisions read them several times, so the table
@@ -109,6 +111,10 @@ func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
 
 // Divides reports whether all keys of a name space count in one counter, which divides its units among them.
 func (a Algorithm) Divides() bool { return traits[a].divides }
+
+// Punishes reports whether limits of the algorithm have no units: they deny callers that ignore the denials of other
+// limits in the same request.
+func (a Algorithm) Punishes() bool { return traits[a].punishes }
 
 // InWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
 // [State.Words].

@@ -14,7 +14,7 @@ var slidingWindow = algorithm{
 	shares: windowShares,
 	// A count cannot be moved to segments of another length.
 	grid: func(l *Limit) Grid { return Grid{Period: l.Segment} },
-	penalize: func(s *State, l *Limit, t Instant, cost int64) {
+	penalize: func(s *State, l *Limit, t Instant, cost, _ int64) {
 		s.segments.penalize(l, t, cost)
 	},
 	unshare:     func(s *State) { s.segments.unshare() },

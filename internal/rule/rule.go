@@ -24,6 +24,11 @@ func FairShare(rate engine.Rate, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.FairShare, []engine.Rate{rate}, settings...)
 }
 
+// Penalty returns a penalty.
+func Penalty(denials engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.Penalty, []engine.Rate{denials}, settings...)
+}
+
 // FixedWindow returns a fixed window.
 func FixedWindow(rate engine.Rate, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.FixedWindow, []engine.Rate{rate}, settings...)

@@ -29,6 +29,17 @@ func MaxQueue(units int64) engine.Setting { return engine.Setting{Field: "max_qu
 // Weight sets a key's weight under a fair share.
 func Weight(times int) engine.Setting { return engine.Setting{Field: "weight", Units: int64(times)} }
 
+// Block sets the length of a first block.
+func Block(first time.Duration) engine.Setting { return engine.Setting{Field: "block", Span: first} }
+
+// MaxBlock sets the longest block.
+func MaxBlock(longest time.Duration) engine.Setting {
+	return engine.Setting{Field: "max_block", Span: longest}
+}
+
+// Forget sets how long a penalty takes to forget one block.
+func Forget(after time.Duration) engine.Setting { return engine.Setting{Field: "forget", Span: after} }
+
 // Align sets where fixed windows start.
 func Align(to string) engine.Setting { return engine.Setting{Field: "align", Word: to} }
 

@@ -11,6 +11,7 @@
 //
 //	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
+//	block.go      the blocks of penalties, which deny requests of several limits
 //	config.go     the settings and the counts
 package denycache
 
@@ -112,13 +113,22 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
 }
 
-// repeats reports whether a denial of the operation may be repeated: one unit of one limit, because then no unit is
-// left until retry-after.
-func (s *Store) repeats(op *engine.Op) bool {
-	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || op.Charges[0].Cost != 1 || s.except != nil && s.except(op) {
-		return false
+// repeats returns the index of the limit whose denials may be repeated, or -1. It is the first penalty, and otherwise
+// the only limit of a request of one unit, because then no unit is left until retry-after.
+func (s *Store) repeats(op *engine.Op) int {
+	switch op.Kind {
+	case engine.OpAllow, engine.OpAtMost, engine.OpReserve:
+	default:
+		return -1
 	}
-	return op.Charges[0].Limit.Numbers().RepeatsDenials()
+	if i := penaltyOf(op); i >= 0 {
+		return i
+	}
+	c := &op.Charges[0]
+	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || c.Cost != 1 || s.except != nil && s.except(op) || !c.Limit.Numbers().RepeatsDenials() {
+		return -1
+	}
+	return 0
 }
 
 // id is the name of a limit's counter.
@@ -139,16 +149,17 @@ func idOf(op *engine.Op, i int) id {
 
 // repeat answers with a known denial if it covers the operation.
 func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now time.Time) (before seen, repeated bool) {
-	if !s.repeats(op) {
+	i := s.repeats(op)
+	if i < 0 {
 		return seen{}, false
 	}
-	name := idOf(op, 0)
+	name := idOf(op, i)
 	h := s.table.Of(name.key)
 	h.Lock()
 	defer h.Unlock()
 	before.version = h.Version
 	known, ok := h.Known[name]
-	if !ok || known.limit != op.Charges[0].Limit || ctx.Err() != nil {
+	if !ok || known.limit != op.Charges[i].Limit || ctx.Err() != nil {
 		return before, false
 	}
 	if now.Before(known.heard) {
@@ -158,6 +169,9 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 	case now.Before(known.heard):
 	case known.repeats(now):
 		r.Outcome = known.at(now)
+		if len(op.Charges) > 1 {
+			byOne(op, i, &r.Outcome)
+		}
 		return before, true
 	case known.paces(now):
 		known.asked++
@@ -188,12 +202,17 @@ func (s *Store) forget(op *engine.Op) {
 // remember stores a denial, unless units may have come back since the request was sent or a later denial is known. If
 // a forwarded request did not take its token, remember lets another request take it.
 func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time, before seen) {
-	d := &r.Outcome
-	denied := r.Err == nil && !d.Allowed && d.RetryAfter != engine.Never && d.Promise == engine.Promise{}
-	if !denied && !before.paced || !s.repeats(op) {
+	denied := r.Err == nil && !r.Outcome.Allowed && r.Outcome.RetryAfter != engine.Never && r.Outcome.Promise == engine.Promise{}
+	if !denied && !before.paced {
 		return
 	}
-	name := idOf(op, 0)
+	i := s.repeats(op)
+	if i < 0 {
+		return
+	}
+	d := deniedBy(&r.Outcome, i)
+	denied = denied && d.RetryAfter > 0
+	name := idOf(op, i)
 	h := s.table.Of(name.key)
 	h.Lock()
 	defer h.Unlock()
@@ -205,7 +224,7 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time,
 	if !denied || h.Version != before.version || known != nil && known.outcome.AtMicros > d.AtMicros {
 		return
 	}
-	kept := keep(op.Charges[0].Limit, d, sent, heard, s.maxStale)
+	kept := keep(op.Charges[i].Limit, &d, sent, heard, s.maxStale)
 	if !kept.repeats(heard) && !kept.paces(heard) {
 		return
 	}

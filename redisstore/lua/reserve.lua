@@ -21,9 +21,9 @@ local REPORT, HELD, CEILINGS = 2, '>I7i8i8i8I7', 128
 
 for j = 1, count do
   arg = ARGV[j]
-  local limits, steps, allowed, never, failed, mark, settles_until, choice = byte(arg, 3), {}, 1, false, nil, nil, nil, nil
+  local limits, steps, allowed, failed, mark, settles_until, choice = byte(arg, 3), {}, 1, nil, nil, nil, nil
   local stage, opened, ceilings = 0, nil, '' -- opened: the open reservation of an operation with a term
-  kind, at, wrote, dropped = byte(arg), 4, false, 0
+  kind, at, wrote, dropped, longest_wait = byte(arg), 4, false, 0, 0
   if limits > 128 then
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
@@ -93,7 +93,7 @@ for j = 1, count do
         --@wait
         --@reserve
         if wait > 0 then allowed = 0 end
-        never = never or wait == NEVER
+        if wait > longest_wait then longest_wait = wait end
       end
     elseif stage == 0 then
       at = at + 31
@@ -171,7 +171,7 @@ for j = 1, count do
       if s.ceiling then s.pending = s.pending + s.ceiling - cost end
     else
       if wait == 0 then delay = 0 end
-      if count_denied == 1 and cost > 0 and not never then
+      if count_denied == 1 and cost > 0 and longest_wait < NEVER then
         write = true
         --@penalize
         after = 0

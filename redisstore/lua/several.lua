@@ -6,12 +6,12 @@ local out, recompute_keys = { pack('>i8', now) }, nil
 
 for j = 1, count do
   arg, at = ARGV[j], 3
-  local limits, steps, allowed, granted, never, failed, choice = byte(arg, 2), {}, 1, 0, false, nil, nil
+  local limits, steps, allowed, granted, failed, choice = byte(arg, 2), {}, 1, 0, nil, nil
   if limits > 128 then
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
   end
-  kind, wrote = byte(arg), false
+  kind, wrote, longest_wait = byte(arg), false, 0
   local least = NEVER
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
@@ -44,7 +44,7 @@ for j = 1, count do
       --@wait
     end
     if wait > 0 then allowed = 0 end
-    never = never or wait == NEVER
+    if wait > longest_wait then longest_wait = wait end
     s[8], s[9], s[10] = wait, delay, window
   end
   --@choose
@@ -67,7 +67,7 @@ for j = 1, count do
       end
     else
       delay = 0
-      if count_denied == 1 and cost > 0 and not never then
+      if count_denied == 1 and cost > 0 and longest_wait < NEVER then
         local settled = suspended
         write = true
         --@penalize

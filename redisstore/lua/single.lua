@@ -11,7 +11,7 @@ for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
-  count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  count_denied, wait, delay, window, write, err, prior, ahead, after, longest_wait = 0, 0, 0, 0, false, nil, nil, 0, 0, 0
   --@field
   --@args
   if not continued then
@@ -58,7 +58,8 @@ for j = 1, count do
         end
       else
         allowed, delay = 0, 0
-        if count_denied == 1 and cost > 0 and wait ~= NEVER then
+        if wait > longest_wait then longest_wait = wait end
+        if count_denied == 1 and cost > 0 and longest_wait < NEVER then
           -- A peek answers the wait that counting would lead to, and counts nothing.
           if kind == PEEK then
             --@suspend

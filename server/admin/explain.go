@@ -146,6 +146,9 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 	if c.Target != c.Policy {
 		l.Target = c.Target
 	}
+	if c.Limit.Punishes() {
+		l.Unit = "ignored denials"
+	}
 	l.Rule, _ = c.Rule(key.key, key.names()...)
 	if l.Change = f.changes[changeName{c.Target, l.Rule}]; l.Change != nil {
 		l.From = "change"

@@ -36,6 +36,9 @@ type Limit struct {
 	NextPays    bool  `json:"next_pays"`
 	WarmUp      int64 `json:"warm_up_us"`
 	Weight      int64 `json:"weight"`
+	Block       int64 `json:"block_us"`
+	MaxBlock    int64 `json:"max_block_us"`
+	Forget      int64 `json:"forget_us"`
 }
 
 // Window is one of a limit's windows.
@@ -88,6 +91,9 @@ func (l *Limit) settings() (all []engine.Setting) {
 	set(l.NextPays, engine.Setting{Field: "next_pays"})
 	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
 	set(l.Weight != 0, engine.Setting{Field: "weight", Units: l.Weight})
+	set(l.Block != 0, engine.Setting{Field: "block", Span: micros(l.Block)})
+	set(l.MaxBlock != 0, engine.Setting{Field: "max_block", Span: micros(l.MaxBlock)})
+	set(l.Forget != 0, engine.Setting{Field: "forget", Span: micros(l.Forget)})
 	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
 	set(l.WarmUp != 0, engine.Setting{Field: "warm_up", Span: micros(l.WarmUp)})
 	if l.MaxQueue != nil {

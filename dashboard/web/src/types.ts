@@ -491,4 +491,5 @@ export const algorithms: Record<string, string[]> = {
   "deny": [],
   "unlimited": [],
   "fair-share": [],
+  "penalty": [],
 };

@@ -10,15 +10,22 @@ import (
 	"testing"
 )
 
-var updatePage = flag.Bool("update-replay-page", false, "write what the commands of docs/reference/replay.md print")
+var updatePage = flag.Bool("update-replay-page", false, "write what the commands of the pages on replay print")
 
 // blocks matches the commands of a page, with their output if the page shows it.
 var blocks = regexp.MustCompile("```sh\n(headgate [^`]*)\n```\n(?:\n```text\n([^`]*)```\n)?")
 
-// TestReplayPage runs the commands of docs/reference/replay.md in a copy of the example. They must print what the
-// page shows.
-func TestReplayPage(t *testing.T) {
-	path, err := filepath.Abs("../../../docs/reference/replay.md")
+// TestReplayPages runs the commands of the pages on replay in a copy of the example. They must print what the page
+// shows.
+func TestReplayPages(t *testing.T) {
+	for name, commands := range map[string]int{"reference/replay.md": 5, "find-limits.md": 4} {
+		t.Run(name, func(t *testing.T) { testReplayPage(t, name, commands) })
+	}
+}
+
+func testReplayPage(t *testing.T, name string, commands int) {
+	t.Helper()
+	path, err := filepath.Abs("../../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +57,7 @@ func TestReplayPage(t *testing.T) {
 			text = strings.Replace(text, "```sh\n"+block[1]+"\n```\n\n```text\n"+block[2], "```sh\n"+block[1]+"\n```\n\n```text\n"+out.String(), 1)
 		}
 	}
-	if len(found) < 5 {
+	if len(found) < commands {
 		t.Errorf("the page has %d commands", len(found))
 	}
 	if *updatePage {

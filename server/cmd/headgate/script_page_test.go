@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -67,17 +68,21 @@ func has(answer, line string) bool {
 	return true
 }
 
-// sendRequests sends the requests of a page to the server in order: requests PAGE. Each line that the page shows
-// below a request must be in its answer.
+// sendRequests sends the requests of a page to the server in order, and runs its commands: requests PAGE. Each line
+// that the page shows below a request or command must be in its answer.
 func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	sent := 0
 	for _, block := range blocksOf(pageOf(ts, args), "console") {
 		answer := ""
 		for line := range strings.Lines(block) {
-			if request, ok := strings.CutPrefix(line, "$ curl -i localhost:8080"); ok {
+			line = strings.TrimSpace(line)
+			if words, ok := strings.CutPrefix(line, "$ headgate "); ok {
+				answer = command(ts, words)
+				sent++
+			} else if request, ok := strings.CutPrefix(line, "$ curl -i localhost:8080"); ok {
 				answer = curl(ts, request)
 				sent++
-			} else if !has(answer, strings.TrimSpace(line)) {
+			} else if !has(answer, line) {
 				ts.Fatalf("%s is not in the answer:\n%s", line, answer)
 			}
 		}
@@ -85,6 +90,25 @@ func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	if sent == 0 {
 		ts.Fatalf("the page has no requests")
 	}
+}
+
+// word matches a word of a command, or a text in quotes.
+var word = regexp.MustCompile(`'([^']*)'|(\S+)`)
+
+// command runs a headgate command of a page, and returns its output. Commands that ask a server get its address.
+func command(ts *testscript.TestScript, line string) string {
+	var words []string
+	for _, w := range word.FindAllStringSubmatch(line, -1) {
+		words = append(words, w[1]+w[2])
+	}
+	switch words[0] {
+	case "take", "run":
+		words = slices.Insert(words, 1, "--server", ts.Getenv("RESP"))
+	case "health":
+		words = slices.Insert(words, 1, "--http", ts.Getenv("HTTP"))
+	}
+	ts.Check(ts.Exec("headgate", words...))
+	return ts.ReadFile("stdout")
 }
 
 // headerOfCurl matches an option of curl, and the body.

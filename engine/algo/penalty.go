@@ -1,0 +1,210 @@
+package algo
+
+// penalty counts denials of other limits in the same request. It admits every unit until a key has ignored too many of
+// them, and then denies all of the key's requests for a time that doubles with each block.
+var penalty = algorithm{
+	name:   "penalty",
+	fields: []string{"block", "max_block", "forget", "name"},
+	properties: properties{
+		delays:   true, // it never denies a caller that waits for another limit
+		punishes: true,
+	},
+	on:          func(s *State) arithmetic { return &s.struck },
+	shares:      ownShare, // without the store each process counts the denials that it makes
+	penalize:    func(s *State, l *Limit, t Instant, _, wait int64) { s.struck.penalize(l, t, wait) },
+	spare:       func(*State, *Limit, Instant) int64 { return Never }, // a settlement charges nothing
+	mostCharged: func(*Limit) int64 { return 0 },
+	sharesBound: func(*Limit, int64) int64 { return 0 },
+	cover:       func(*Limit) (Limit, bool) { return Limit{}, false },
+}
+
+// Strikes is the state of a penalty. A caller ignores a denial if it asks again, and is denied again, before the wait
+// that the denial stated is over.
+type Strikes struct {
+	// Count is the number of blocks that are not forgotten, and Struck the instant when the last one began.
+	Count, Struck int64
+	// Ignored is the number of ignored denials since Opened.
+	Ignored, Opened int64
+	// Told is the instant when the wait of the last denial is over, at most one period after it.
+	Told int64
+	// Over is the instant when no strike, denial or wait counts any more, under the limit that wrote the state.
+	Over int64
+}
+
+// maxStrikes bounds the number of strikes: a block of 1 ms doubled to 366 days has 36.
+const maxStrikes = 63
+
+// jitter: a block can be an eighth shorter than its length, so that blocked keys do not return together.
+const jitter = 8
+
+// MostStrikes returns the smallest number of strikes with the longest block.
+func (l *Limit) MostStrikes() (strikes int64) {
+	strikes = 1
+	for length := l.Block; length < l.MaxBlock; length *= 2 {
+		strikes++
+	}
+	return strikes
+}
+
+// blocked returns how long the key is still blocked.
+func (s *Strikes) blocked(l *Limit, t Instant) int64 {
+	if s.Count == 0 {
+		return 0
+	}
+	return max(0, s.Struck+s.length(l)-t.Now)
+}
+
+// length returns the length of the last block.
+func (s *Strikes) length(l *Limit) int64 {
+	length := l.Block
+	for n := int64(1); n < s.Count && length < l.MaxBlock; n++ {
+		length *= 2
+	}
+	length = min(length, l.MaxBlock)
+	most := length/jitter + 1
+	return length - (s.Struck - floorDiv(s.Struck, most)*most)
+}
+
+// left returns the number of strikes that are not forgotten yet.
+func (s *Strikes) left(l *Limit, t Instant) int64 {
+	return max(0, s.Count-max(0, t.Now-s.Struck)/l.Forget)
+}
+
+// tolerated returns how many ignored denials begin a block: half as many after each strike.
+func (s *Strikes) tolerated(l *Limit, t Instant) int64 { return max(1, l.Count>>s.left(l, t)) }
+
+// strike counts a denial of the request that states a wait.
+func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
+	ignored := t.Now < s.Told
+	if ignored {
+		if s.Ignored == 0 {
+			s.Opened = t.Now
+		}
+		s.Ignored++
+	}
+	if ignored && s.Ignored >= s.tolerated(l, t) {
+		*s = Strikes{Count: min(l.MostStrikes(), s.left(l, t)+1), Struck: t.Now}
+		wait = s.length(l)
+	} else {
+		wait = min(wait, l.Period)
+	}
+	s.Told = t.Now + wait
+	s.Over = s.over(l)
+}
+
+// far reports whether the clock was set back by more than the longest block or the period. If it was set back by less,
+// a block or a count of denials is longer by that much.
+func (s *Strikes) far(l *Limit, t Instant) bool {
+	return s.Struck-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
+}
+
+// over returns the end of the state under the limit's numbers.
+func (s *Strikes) over(l *Limit) int64 {
+	over := s.Told
+	if s.Count > 0 {
+		over = max(over, s.Struck+s.Count*l.Forget)
+	}
+	if s.Ignored > 0 {
+		over = max(over, s.Opened+l.Period)
+	}
+	return over
+}
+
+// settled returns the state without strikes, denials and waits that are over.
+func (s Strikes) settled(l *Limit, t Instant) Strikes {
+	if t.Now >= s.Over {
+		return Strikes{}
+	}
+	if s.left(l, t) == 0 {
+		s.Count, s.Struck = 0, 0
+	}
+	if s.Ignored == 0 || s.Opened+l.Period <= t.Now {
+		s.Ignored, s.Opened = 0, 0
+	}
+	if s.Told <= t.Now {
+		s.Told = 0
+	}
+	s.Over = s.over(l)
+	return s
+}
+
+// struck is the strikes of a state, or nil. A change replaces them, so copies of a state can share them.
+type struck struct{ *Strikes }
+
+// with sets the strikes, unless nothing changes.
+func (s *struck) with(changed Strikes) {
+	switch {
+	case changed == Strikes{}:
+		s.Strikes = nil
+	case s.Strikes == nil || *s.Strikes != changed:
+		s.Strikes = &changed
+	}
+}
+
+func (s *struck) value() Strikes {
+	if s.Strikes == nil {
+		return Strikes{}
+	}
+	return *s.Strikes
+}
+
+func (s *struck) penalize(l *Limit, t Instant, wait int64) {
+	changed := s.value()
+	changed.strike(l, t, wait)
+	s.with(changed)
+}
+
+func (s *struck) behind(l *Limit, t Instant) (us int64, far bool) {
+	v := s.value()
+	return 0, v.far(l, t)
+}
+
+func (s *struck) pull(l *Limit, t Instant) {
+	v := s.value()
+	v.Struck, v.Opened, v.Told = min(v.Struck, t.Now), min(v.Opened, t.Now), 0
+	v.Over = v.over(l)
+	s.with(v)
+}
+
+func (s *struck) settle(l *Limit, t Instant) { s.with(s.value().settled(l, t)) }
+
+func (s *struck) wait(l *Limit, t Instant, _ int64) (wait int64, window int) {
+	v := s.value()
+	return v.blocked(l, t), 0
+}
+
+func (s *struck) room(l *Limit, t Instant) int64 {
+	if v := s.value(); v.blocked(l, t) > 0 {
+		return 0
+	}
+	return Never
+}
+
+func (*struck) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
+func (*struck) give(*Limit, Instant, int64, int64)                 {}
+
+// report states ignored denials instead of units: remaining is how many begin the next block.
+func (s *struck) report(l *Limit, t Instant, o *Outcome) {
+	v := s.value()
+	o.Limit = l.Count
+	if o.Remaining = max(0, v.tolerated(l, t)-v.Ignored); v.blocked(l, t) > 0 {
+		o.Remaining = 0
+	}
+	o.Reset = s.ttl(l, t)
+}
+
+func (s *struck) ttl(_ *Limit, t Instant) int64 {
+	v := s.value()
+	return max(0, v.Over-t.Now)
+}
+
+func (s *struck) append(to []byte) []byte {
+	v := s.value()
+	return integers(to, v.Count, v.Struck, v.Ignored, v.Opened, v.Told, v.Over)
+}
+
+func (s *struck) decode(d *decoder) {
+	v := Strikes{Count: d.natural(), Struck: d.integer(), Ignored: d.natural(), Opened: d.integer(), Told: d.integer(), Over: d.integer()}
+	d.failed = d.failed || v.Count > maxStrikes || v.Count == 0 && v.Struck != 0 || v.Ignored == 0 && v.Opened != 0
+	s.with(v)
+}

@@ -1,0 +1,32 @@
+package denycache
+
+import "github.com/headgate/headgate/engine"
+
+// penaltyOf returns the index of the first penalty of an operation that takes part with a cost, or -1.
+func penaltyOf(op *engine.Op) int {
+	for i := range op.Charges {
+		if c := &op.Charges[i]; c.Cost > 0 && c.Limit.Punishes() {
+			return i
+		}
+	}
+	return -1
+}
+
+// deniedBy returns the outcome of the limit at index i, as if it were the only one.
+func deniedBy(o *engine.Outcome, i int) engine.Outcome {
+	d := *o
+	if len(o.Limits) > 0 {
+		d.Standing, d.Limits, d.Binding = o.Limits[i].Standing, nil, 0
+	}
+	return d
+}
+
+// byOne completes a repeated denial by the limit at index i of several: the other limits are set aside, because the
+// store did not decide them.
+func byOne(op *engine.Op, i int, o *engine.Outcome) {
+	o.Binding, o.Limits = i, make([]engine.LimitOutcome, len(op.Charges))
+	for j := range o.Limits {
+		o.Limits[j] = engine.LimitOutcome{Name: op.Charges[j].Limit.Name(), Aside: j != i, Unlimited: j != i}
+	}
+	o.Limits[i].Standing = o.Standing
+}

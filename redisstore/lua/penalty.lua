@@ -1,0 +1,141 @@
+-- Penalty: engine/algo/penalty.go. used is the number of ignored denials since start, and ends the instant when the wait of
+-- the last denial is over. own is the number of strikes that were not forgotten when the last block began, at clock. over is the
+-- instant from which the state equals no state. Other fragments have the same locals, because a script has at most 200.
+
+--- locals
+local limit, period, used, start, ends
+local own, clock
+local numbers -- of the limit: block, max_block, forget and most, the largest number of strikes
+
+--- read
+prior = prior or call('GET', key)
+absent = not prior
+if not absent then
+  if type(prior) == 'string' and #prior == 38 and byte(prior) == FORMAT then
+    _, own, used, clock, start, ends, over = unpack('>BBI4i8i8i8i8', prior)
+  else
+    absent, err = true, state_error(prior)
+  end
+end
+
+--- args
+count_denied, numbers = 1, {}
+cost, limit, period, numbers.block, numbers.max_block, numbers.forget, numbers.most, at = unpack('>I7I4I7I7I7I7B', arg, at)
+
+--- over
+over = ends
+if own > 0 then over = math.max(over, clock + own * numbers.forget) end
+if used > 0 then over = math.max(over, start + period) end
+
+--- blocked
+-- rest is how long the key is still blocked.
+rest = 0
+if own > 0 then
+  local length, n = numbers.block, 1
+  while n < own and length < numbers.max_block do length, n = 2 * length, n + 1 end
+  if length > numbers.max_block then length = numbers.max_block end
+  rest = clock + length - clock % ((length - length % 8) / 8 + 1) - now
+  if rest < 0 then rest = 0 end
+end
+
+--- tolerated
+-- left is the number of strikes that are not forgotten, and tries how many ignored denials begin a block.
+left, tries = own, limit
+if now > clock then left = own - math.floor((now - clock) / numbers.forget) end
+for n = 1, left do tries = (tries - tries % 2) / 2 end
+if tries < 1 then tries = 1 end
+
+--- settle
+own, clock, used, start, ends, shifted = 0, 0, 0, 0, 0, nil
+local over = now
+--@read
+if now >= over then own, clock, used, start, ends = 0, 0, 0, 0, 0 end
+if clock - now > numbers.max_block or start - now > period then
+  -- The clock was set back by more than the longest_wait block or the period: the state moves to now.
+  if clock > now then clock = now end
+  if start > now then start = now end
+  ends = 0
+  --@encode
+  shifted, shifted_ttl = value, over - now
+end
+if now >= clock + own * numbers.forget then own, clock = 0, 0 end
+if used == 0 or now >= start + period then used, start = 0, 0 end
+if now >= ends then ends = 0 end
+local rest
+--@blocked
+if rest > 0 and cost > 0 then longest_wait = NEVER end -- the denial is not counted
+
+--- wait
+local rest
+--@blocked
+wait, delay = cost > 0 and rest or 0, 0
+
+--- room
+local rest
+--@blocked
+room = rest > 0 and 0 or NEVER
+
+--- spare
+room = NEVER -- a settlement charges nothing
+
+--- charge
+write = false
+
+--- give
+
+--- penalize
+if now >= ends then
+  ends = now + (longest_wait < period and longest_wait or period)
+else
+  local left, tries
+  --@tolerated
+  if used == 0 then start = now end
+  used = used + 1
+  ends = now + (longest_wait < period and longest_wait or period)
+  if used >= tries then
+    own, clock, used, start = (left < 0 and 0 or left) + 1, now, 0, 0
+    if own > numbers.most then own = numbers.most end
+    local rest
+    --@blocked
+    ends = now + rest
+  end
+end
+
+--- report
+local left, tries, rest, over
+--@tolerated
+--@blocked
+--@over
+remaining, reset = rest > 0 and 0 or tries - used, over - now
+if remaining < 0 then remaining = 0 end
+if reset < 0 then reset = 0 end
+
+--- encode
+--@over
+value = pack('>BBI4i8i8i8i8', FORMAT, own, used, clock, start, ends, over)
+
+--- store
+if shifted then
+  value, ttl = shifted, shifted_ttl
+else
+  local over
+  --@encode
+  ttl = reset
+end
+--@write_key
+
+--- expired
+if #value == 38 and byte(value) == FORMAT then gone = unpack('>i8', value, 31) < due end
+
+--- suspend
+suspended = { limit, period, used, start, ends, numbers, own, clock }
+
+--- resume
+limit, period, used, start, ends, numbers = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+own, clock = suspended[7], suspended[8]
+
+--- ttl
+local over
+numbers = {}
+--@read
+if not absent then ttl = over - now end

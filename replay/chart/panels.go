@@ -1,0 +1,40 @@
+package chart
+
+// Panel is a row of bars with a name.
+type Panel struct {
+	Name string
+	Bars []Bar
+}
+
+// Panels draws rows of bars, one below the other on one scale, with the refused part on top. The labels of the last
+// row are shown below all.
+func Panels(about string, panels []Panel) string {
+	const row, head = 92.0, 24.0
+	d := &drawing{height: len(panels)*int(row) + bottom}
+	most := int64(1)
+	for i := range panels {
+		for _, b := range panels[i].Bars {
+			most = max(most, b.Total)
+		}
+	}
+	unit := (row - head) / float64(most)
+	for i := range panels {
+		p := &panels[i]
+		base, width := float64(i+1)*row, float64(wide-left-right)/float64(max(len(p.Bars), 1))
+		d.text("start", left, base-row+head-6, p.Name)
+		for _, n := range []int64{0, most} {
+			d.line("grid", left, base-float64(n)*unit, wide-right, base-float64(n)*unit)
+			d.text("end", left-8, base-float64(n)*unit+4, Short(n))
+		}
+		for at, b := range p.Bars {
+			x, passed, refused := left+float64(at)*width, float64(b.Total-b.Refused)*unit, float64(b.Refused)*unit
+			d.rect("passed", x, base-passed, width-1, passed, b.Title)
+			d.rect("refused", x, base-passed-refused, width-1, refused, b.Title)
+			if i == len(panels)-1 && b.Label != "" {
+				d.line("grid", x, base, x, base+4)
+				d.text("start", x, base+18, b.Label)
+			}
+		}
+	}
+	return d.svg(about)
+}

@@ -1,0 +1,101 @@
+// The order of the pages. A page of docs/ that is not here is an error.
+import { readdirSync } from "node:fs";
+
+const groups = {
+  Tasks: {
+    "Protect an API by plan": "plans",
+    "Limit sign-ins": "sign-ins",
+    "Share a vendor's quota": "vendor-quota",
+    "Put it before an upstream": "upstream",
+    "A gateway for language models": "language-models",
+    "Fair shares between tenants": "fair-shares",
+    "Find the right number": "find-limits",
+    "Survive an outage of Redis": "outages",
+    Upgrade: "upgrading",
+    "Organisation, team and user": "teams",
+    "Included quota, then credits": "credits",
+    "Important requests first": "classes",
+    "Deny under pressure": "pressure",
+    "A server of unknown capacity": "adaptive",
+    "Operate it": "operating",
+  },
+  Concepts: {
+    "Which algorithm": "concepts/algorithms",
+    Promises: "concepts/promises",
+    Time: "concepts/time",
+    Changes: "concepts/changes",
+    Fairness: "concepts/fairness",
+    "How it is tested": "tested",
+  },
+  Replace: {
+    "Go limiters and redis-cell": "migrating-from-other-limiters",
+    "envoyproxy/ratelimit": "migrating-from-envoyproxy-ratelimit",
+    "Guava's RateLimiter": "migrating-from-guava",
+    "Spring Cloud Gateway": "migrating-from-spring-cloud-gateway",
+  },
+  "Reference: programs": {
+    Go: "reference/go",
+    Adapters: "reference/adapters",
+    "Python, Node, shell": "reference/languages",
+    Verbs: "reference/verbs",
+    HTTP: "reference/http",
+    RESP: "reference/resp",
+    Errors: "reference/errors",
+  },
+  "Reference: limits": {
+    "Limits as text": "reference/limits",
+    "Policies file": "reference/policies",
+    Routes: "reference/routes",
+    "Testing policies": "reference/testing-policies",
+    "Changing limits": "reference/changing-limits",
+    "Changing policies": "reference/changing-policies",
+    Promises: "reference/promises",
+    Bounds: "reference/bounds",
+    Faults: "reference/faults",
+  },
+  "Reference: server": {
+    "Commands and flags": "reference/flags",
+    "Running it": "reference/running",
+    "Redis and Valkey": "reference/redis",
+    Gateway: "reference/gateway",
+    "With a proxy": "reference/authorize",
+    Replay: "reference/replay",
+    Users: "reference/users",
+    "Keys as hashes": "reference/hashed-keys",
+    "Admin listener": "reference/admin",
+    "Page for operators": "reference/dashboard",
+    Metrics: "reference/metrics",
+    Traces: "reference/traces",
+  },
+  More: { Glossary: "glossary", Benchmarks: "benchmarks" },
+  "For contributors": {
+    Testing: "design/testing",
+    Rules: "design/rules",
+    "Known bugs": "design/known-bugs",
+    Arithmetic: "design/arithmetic",
+    "Store contract": "design/store",
+    Redis: "design/redis",
+    Keys: "design/keys",
+    Coordinator: "design/coordinator",
+    Speed: "design/speed",
+    Server: "design/server",
+    Envoy: "design/envoy",
+    Simulator: "design/simulator",
+    Threats: "design/threats",
+    "Articles' scripts": "design/articles",
+    Packages: "design/house",
+  },
+};
+
+/** sidebar returns the groups in VitePress's form. The first three are open. */
+export function sidebar(docs) {
+  const listed = new Set(["README", ...Object.values(groups).flatMap(Object.values)]);
+  const missing = readdirSync(docs, { recursive: true })
+    .filter((name) => name.endsWith(".md") && !listed.has(name.slice(0, -3)));
+  if (missing.length) throw new Error("sidebar.mjs does not list " + missing);
+  return Object.entries(groups).map(([text, pages], place) => ({
+    text,
+    collapsed: place >= 3,
+    items: Object.entries(pages).map(([text, page]) => ({ text, link: "/" + page })),
+  }));
+}

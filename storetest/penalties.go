@@ -1,0 +1,179 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
+)
+
+var (
+	punished = []engine.Limit{
+		bucket(rule.PerSecond(1)),
+		rule.Penalty(rule.PerMinute(3), rule.Block(8*time.Second), rule.MaxBlock(24*time.Second)),
+	}
+	patient = []engine.Limit{
+		bucket(rule.PerSecond(1)),
+		rule.Penalty(rule.Per(4, 10*time.Second), rule.Block(8*time.Second), rule.MaxBlock(24*time.Second)),
+	}
+	hasty = []engine.Limit{
+		bucket(rule.PerSecond(1)),
+		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
+	}
+	punishing = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
+)
+
+func offend(limits []engine.Limit, cost int64, w want) step {
+	return step{limits: limits, cost: cost, want: w}
+}
+
+// A block that begins at an instant t in µs is shorter than its length by t mod (length/8 + 1).
+var penalties = []scenario{
+	{
+		name: "ignored denials begin a block", why: "the third denial before retry-after blocks the key; the first one told it to wait",
+		steps: []step{
+			offend(punished, 1, yes(0, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, 750*ms, 750*ms)).in(250 * ms),
+			offend(punished, 0, want{allowed: true, reset: 750 * ms}),
+			offend(punished, 1, no(0, block(8*second, 250*ms), 24*second)),
+			offend(punished, 1, no(0, block(8*second, 250*ms)-4*second, 20*second)).in(4 * second),
+			offend(punished, 9, no(1, never, 0)),
+			offend(punished, 1, want{reset: 20 * second, retry: block(8*second, 250*ms) - 4*second}).as(engine.OpAtMost),
+			offend(punished, 1, yes(0, second)).in(block(8*second, 250*ms) - 4*second),
+		},
+	},
+	{
+		name: "a caller that waits as told is never blocked", why: "only denials before retry-after count",
+		steps: func() (all []step) {
+			all = append(all, offend(punished, 1, yes(0, second)))
+			for range 9 {
+				all = append(all, offend(punished, 1, no(0, second, second)), offend(punished, 1, yes(0, second)).in(second))
+			}
+			return all
+		}(),
+	},
+	{
+		name: "denials of a minute ago do not count", why: "the denials of a block are within its window",
+		steps: []step{
+			offend(punished, 1, yes(0, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, yes(0, second)).in(time.Minute),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(8*second, time.Minute), 24*second)),
+		},
+	},
+	{
+		name: "nothing counts during a block", why: "a blocked key is not counted by other limits",
+		steps: []step{
+			offend(punishing, 1, yes(0, second)),
+			offend(punishing, 1, no(0, second, second)),
+			offend(punishing, 1, no(0, second, second)),
+			offend(punishing, 1, no(0, second, second)),
+			offend(punishing, 1, no(0, block(8*second, 0), 24*second)),
+			offend(punishing[:1], 1, yes(94, time.Hour)),
+			offend(punishing, 1, no(0, block(8*second, 0), 24*second)),
+			offend(punishing, 1, no(0, block(8*second, 0), 24*second)),
+			offend(punishing[:1], 1, yes(93, time.Hour)),
+		},
+	},
+	{
+		name: "blocks double, and half as many denials begin them", why: "repeat offenders are blocked for longer, at most 24 s here",
+		steps: []step{
+			offend(punished, 1, yes(0, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(8*second, 0), 24*second)),
+			offend(punished, 1, yes(0, second)).in(8 * second),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(16*second, 8*second), 48*second)),
+			offend(punished, 1, yes(0, second)).in(16 * second),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(24*second, 24*second), 72*second)),
+			offend(punished, 1, yes(0, second)).in(24 * second),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(24*second, 48*second), 72*second)),
+		},
+	},
+	{
+		name: "blocks are forgotten", why: "after 24 s each, the next block is as short as the first",
+		steps: []step{
+			offend(punished, 1, yes(0, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(8*second, 0), 24*second)),
+			offend(punished, 1, yes(0, second)).in(24 * second),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(8*second, 24*second), 24*second)),
+		},
+	},
+	{
+		name: "blocks are forgotten one by one", why: "with one of two blocks forgotten, two ignored denials of 10 s begin the next",
+		steps: []step{
+			offend(patient, 1, yes(0, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, block(8*second, 0), 24*second)),
+			offend(patient, 1, yes(0, second)).in(8 * second),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, yes(0, second)).in(10 * second), // the window of the last one ends here
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, block(16*second, 18*second), 48*second)),
+			offend(patient, 1, yes(0, second)).in(24 * second),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, block(16*second, 42*second), 48*second)),
+		},
+	},
+	{
+		name: "two versions of a penalty", why: "each decides by its own numbers, and the last write says when the state ends",
+		steps: []step{
+			offend(hasty, 1, yes(0, second)),
+			offend(hasty, 1, no(0, second, second)),
+			offend(hasty, 1, no(0, second, second)),
+			offend(hasty, 1, no(0, second, second)),
+			offend(patient, 1, yes(0, second)).in(2 * second), // the window of the denials was one second
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, block(8*second, 2*second), 24*second)),
+			offend(hasty, 1, yes(0, second)).in(9 * second), // it would have forgotten the block, and writes nothing
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, second, second)),
+			offend(patient, 1, no(0, block(16*second, 11*second), 48*second)),
+		},
+	},
+	{
+		name: "a block after the clock was set back", why: "far back, the block begins now",
+		steps: []step{
+			offend(punished, 1, yes(0, second)).in(time.Hour),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(8*second, time.Hour), 24*second)),
+			offend(punished, 1, no(0, block(8*second, time.Hour)+10*second, 34*second)).in(-10 * second),
+			offend(punished, 1, no(0, block(8*second, 50*time.Minute-10*second), 24*second)).in(-10 * time.Minute),
+		},
+	},
+}
+
+// block is the length of a block that begins at an instant, as time since the beginning of the tests.
+func block(length, at time.Duration) time.Duration {
+	us := headgatetest.NewClock().Now().Add(at).UnixMicro()
+	return length - time.Duration(us%(length.Microseconds()/8+1))*time.Microsecond
+}
