@@ -81,7 +81,7 @@ func (p *Policy) checkChoice(field string, limit engine.Limit) error {
 	case holds(limit):
 		return invalid(field, "a concurrency limit, with choices of "+format.Quote(p.choosing.Name), "limits whose units are taken")
 	case limit.Numbers().CountDenied:
-		return invalid(field, limit.String()+", with choices of "+format.Quote(p.choosing.Name), "limits without count_denied")
+		return invalid(field, limit.String()+", with choices of "+format.Quote(p.choosing.Name), "limits that do not count denials")
 	default:
 		return nil
 	}

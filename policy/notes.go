@@ -13,8 +13,8 @@ import (
 // maxNoted is the number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings without effect in a valid file with routes: routes hidden by an earlier one, overrides of
-// keys that no route's requests have, and policies that no route names. None is an error, because requests can also
+// Notes reports settings without effect in a valid file with routes: routes hidden by an earlier one or with penalties
+// only, overrides of keys that no route's requests have, and policies that no route names. None is an error, because requests can also
 // name a policy and a key themselves.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
@@ -27,6 +27,13 @@ func (c *Config) Notes() (notes []string) {
 	}
 	if more > 0 {
 		notes = append(notes, fmt.Sprintf("%d more routes match no request", more))
+	}
+	penalties, more := firstOf(c.onlyPenalties(routes))
+	for _, i := range penalties {
+		notes = append(notes, fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i))
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more routes have only penalties", more))
 	}
 	by := c.chargesByPolicy()
 	notes = append(notes, c.keyNotes(by)...)
@@ -44,6 +51,23 @@ func (c *Config) Notes() (notes []string) {
 		notes = append(notes, text)
 	}
 	return notes
+}
+
+// onlyPenalties returns the routes that have no limit other than penalties.
+func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
+	for i := range routes {
+		other := false
+		for _, charge := range routes[i].Charges {
+			for _, name := range charge.Policies {
+				p, ok := c.Policies.Get(name)
+				other = other || !ok || slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
+			}
+		}
+		if !other {
+			only = append(only, i)
+		}
+	}
+	return only
 }
 
 // keyNotes reports overrides of keys that no route's requests have.

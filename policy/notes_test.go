@@ -63,3 +63,21 @@ func TestRoutesWithoutEffect(t *testing.T) {
 		}
 	}
 }
+
+// A route with penalties only is noted.
+func TestRoutesOfPenalties(t *testing.T) {
+	const policies = "policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}\nroutes: "
+	for routes, want := range map[string]string{
+		"[{key: [client_ip], policies: [both]}, {key: [client_ip], policies: [p]}]":    "route 1 denies no request: a penalty counts the denials of other limits",
+		"[{charge: [{key: [client_ip], policy: p}, {key: [{header: A}], policy: a}]}]": "",
+	} {
+		c, err := policy.Parse("x.yaml", []byte(policies+routes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(c.Notes(), "\n")
+		if strings.Contains(notes, "penalty") != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("%s: %q, want %q", routes, notes, want)
+		}
+	}
+}

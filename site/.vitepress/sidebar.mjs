@@ -9,6 +9,7 @@ const groups = {
     "Put it before an upstream": "upstream",
     "A gateway for language models": "language-models",
     "Fair shares between tenants": "fair-shares",
+    "Block callers that ignore denials": "penalties",
     "Find the right number": "find-limits",
     "Survive an outage of Redis": "outages",
     Upgrade: "upgrading",
