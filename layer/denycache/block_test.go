@@ -19,7 +19,7 @@ func TestBlockIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Second})
 		policy := operate.Policy(l, "api",
-			rule.TokenBucket(rule.PerMinute(1)), rule.Penalty(rule.PerMinute(3), rule.Block(10*time.Second)))
+			rule.TokenBucket(rule.PerMinute(1), rule.Burst(2)), rule.Penalty(rule.PerMinute(3), rule.Block(10*time.Second)))
 		take := func(cost int64) headgate.Decision {
 			t.Helper()
 			d, err := policy.AllowN(context.Background(), "flood", cost)
@@ -28,6 +28,7 @@ func TestBlockIsRepeated(t *testing.T) {
 			}
 			return d
 		}
+		take(1)
 		for range 5 {
 			take(1)
 		}
@@ -35,8 +36,8 @@ func TestBlockIsRepeated(t *testing.T) {
 		if blocked.Allowed || blocked.RetryAfter > 10*time.Second || blocked.RetryAfter < 8*time.Second {
 			t.Fatalf("%+v; want a block of 8.75 to 10 s", blocked)
 		}
-		for range 100 {
-			d := take(7)
+		for i := range 100 {
+			d := take(1 + int64(i%2))
 			if d.Allowed || d.Promise.Mode != engine.Cached || d.RetryAfter > blocked.RetryAfter || len(d.Limits) != 2 {
 				t.Fatalf("%+v; want the block, repeated", d)
 			}
