@@ -119,7 +119,7 @@ fuzz: ## each fuzz target for FUZZTIME (5000 runs)
 
 .PHONY: mutants-check
 mutants-check: ## has each planted mistake still its place in the code: a second or two, no suite runs
-	@cd tools && GOWORK=off go test -count=1 ./mutants ./house
+	@cd tools && GOWORK=off go test -count=1 ./mutants ./house ./api
 
 .PHONY: mutants
 mutants: mutants-check ## plant all mistakes, one at a time: a test must catch each

@@ -12,6 +12,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A policy in memory decides on its bound limit, unless an observer must see each operation. Both paths give the same
@@ -21,12 +23,12 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 6))
 		seen := 0
 		plain := headgate.New()
-		observed := headgate.New(headgate.WithObserver(func(context.Context, *engine.Op, *headgate.Result) { seen++ }))
-		for _, limit := range []headgate.Limit{
-			headgate.TokenBucket(headgate.PerSecond(3), headgate.Burst(5)), headgate.FixedWindow(headgate.PerMinute(9)),
-			headgate.Pacer(headgate.PerSecond(3), headgate.MaxQueue(2)), headgate.SlidingLog(headgate.PerSecond(4)), headgate.NoLimit(),
+		observed := headgate.New(operate.WithObserver(func(context.Context, *engine.Op, *operate.Result) { seen++ }))
+		for _, limit := range []engine.Limit{
+			rule.TokenBucket(rule.PerSecond(3), rule.Burst(5)), rule.FixedWindow(rule.PerMinute(9)),
+			rule.Pacer(rule.PerSecond(3), rule.MaxQueue(2)), rule.SlidingLog(rule.PerSecond(4)), rule.NoLimit(),
 		} {
-			one, other := plain.Policy("p", limit), observed.Policy("p", limit)
+			one, other := operate.Policy(plain, "p", limit), operate.Policy(observed, "p", limit)
 			for range 500 {
 				key := []string{"a", "b", "c", "", strings.Repeat("k", 1025)}[random.IntN(5)]
 				n := random.Int64N(8) - 1
@@ -47,7 +49,7 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 // A bound policy decides nothing if the limiter is closed or the caller's context has ended.
 func TestBoundPolicyHasItsErrors(t *testing.T) {
 	l := headgate.New()
-	p := l.Policy("p", headgate.TokenBucket(headgate.PerSecond(10)))
+	p := operate.Policy(l, "p", rule.TokenBucket(rule.PerSecond(10)))
 	if d, err := p.Allow(t.Context(), "k"); err != nil || !d.Allowed {
 		t.Fatalf("%+v, %v", d, err)
 	}

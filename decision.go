@@ -43,17 +43,17 @@ type Decision struct {
 	Paid string
 	// At is the time of the decision by the store's clock.
 	At time.Time
-	// Promise describes how the decision was made and how exact it is.
-	Promise Promise
+	// Promise describes how the decision was made, and by how many units it can exceed the limit at most: 0 when exact.
+	Promise engine.Promise
 }
 
 // Binding names a limit within a request.
 type Binding struct {
 	// Index is the position of the limit in the request, from 0.
 	Index int
-	// Policy is the name of the limit's policy, or "" for an ad-hoc limit.
+	// Policy is the name of the limit's policy.
 	Policy string
-	// Name is the limit's name, as [Named] gave it, or "default".
+	// Name is the limit's name, its position if it has none in a policy of several, or "default".
 	Name string
 	// Rate is the limit's rate as written, or the window that decided, such as 5/1m. A concurrency limit has a count
 	// and no period.
@@ -62,9 +62,6 @@ type Binding struct {
 	// [SlidingLog] with several windows, where ResetAfter belongs to the longest one.
 	Earlier time.Duration
 }
-
-// Promise describes how a decision was made, and by how many units it can exceed the limit at most (0 when exact).
-type Promise = engine.Promise
 
 // Err returns nil for an allowed request and a [*DeniedError] for a denied one.
 func (d Decision) Err() error {

@@ -10,8 +10,9 @@ import (
 // The errors that callers match with [errors.Is]. A denial is not among them: it is a
 // [Decision].
 var (
-	// ErrInvalid is matched by every [InputError]: a limit that cannot be built, or a
-	// key, a cost or a request that no store can decide.
+	// ErrInvalid is matched by the error of a limit that cannot be built, or of a key, a cost or a request that no
+	// store can decide. Nothing was changed. The error is an [*engine.InputError], which names the field, its value
+	// and the accepted values.
 	ErrInvalid = engine.ErrInvalid
 	// ErrDenied is matched by every [DeniedError].
 	ErrDenied = errors.New("headgate: denied")
@@ -31,10 +32,6 @@ var (
 	// another caller may hold its units.
 	ErrPermitLost = errors.New("headgate: permit lost")
 )
-
-// InputError names a field of a limit or request that is not accepted, its value, and the accepted values. Nothing
-// was changed. It matches [ErrInvalid].
-type InputError = engine.InputError
 
 // DeniedError is a denial as an error, for callers that write `if err := …; err != nil`.
 // [Decision.Err] returns it. It matches [ErrDenied].

@@ -13,7 +13,7 @@ import (
 func Example() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	replies := limiter.Policy("replies", headgate.SlidingLog(headgate.PerMinute(5)))
+	replies := limiter.Policy("replies", headgate.SlidingLog{Rate: headgate.PerMinute(5)})
 	for range 6 {
 		d, err := replies.Allow(context.Background(), "laoqian")
 		if err != nil {
@@ -35,10 +35,10 @@ func Example() {
 func ExampleLimiter_AllowAll() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(100)))
-	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
+	perIP := limiter.Policy("per-ip", headgate.TokenBucket{Rate: headgate.PerSecond(100)})
+	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2)})
 	for range 3 {
-		d, err := limiter.AllowAll(context.Background(), perIP.For("192.0.2.7", 1), perUser.For("laoqian", 1))
+		d, err := limiter.AllowAll(context.Background(), headgate.Charge{Policy: perIP, Key: "192.0.2.7", Units: 1}, headgate.Charge{Policy: perUser, Key: "laoqian", Units: 1})
 		if err != nil {
 			fmt.Println("not known:", err)
 			return
@@ -54,9 +54,9 @@ func ExampleLimiter_AllowAll() {
 func ExampleDecision_Err() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	limit := headgate.FixedWindow(headgate.PerHour(1), headgate.Named("hourly"))
+	hourly := limiter.Policy("hourly", headgate.FixedWindow{Rate: headgate.PerHour(1)})
 	for range 2 {
-		d, err := limiter.Allow(context.Background(), "laoqian", limit)
+		d, err := hourly.Allow(context.Background(), "laoqian")
 		if err != nil {
 			fmt.Println("not known:", err)
 			return
@@ -64,18 +64,18 @@ func ExampleDecision_Err() {
 		if err := d.Err(); errors.Is(err, headgate.ErrDenied) {
 			var denied *headgate.DeniedError
 			errors.As(err, &denied)
-			fmt.Println("denied by", denied.Decision.Binding.Name)
+			fmt.Println("denied by", denied.Decision.Binding.Policy)
 		}
 	}
 	// Output:
 	// denied by hourly
 }
 
-func ExamplePolicy_Acquire() {
+func ExampleSemaphore_TryAcquire() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	reports := limiter.Policy("reports", headgate.Concurrency(1, headgate.LeaseTime(time.Minute)))
-	permit, _, err := reports.Acquire(context.Background(), "all", 1)
+	reports := limiter.Semaphore("reports", headgate.Concurrency{Units: 1, Lease: time.Minute})
+	permit, _, err := reports.TryAcquire(context.Background(), "all", 1)
 	if err != nil || permit == nil {
 		fmt.Println("another caller holds it", err)
 		return
@@ -95,7 +95,7 @@ func ExamplePolicy_Acquire() {
 func ExampleLimiter_Policy() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	api := limiter.Policy("api", headgate.TokenBucket(headgate.PerSecond(0)))
+	api := limiter.Policy("api", headgate.TokenBucket{Rate: headgate.PerSecond(0)})
 	d, err := api.Allow(context.Background(), "laoqian")
 	fmt.Println(d.Allowed, err)
 	// Output:

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
@@ -23,7 +22,7 @@ func Example_fakeClock() {
 	defer store.Close()
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
-	perUser := limiter.Policy("per-user", headgate.SlidingLog(headgate.PerMinute(1)))
+	perUser := limiter.Policy("per-user", headgate.SlidingLog{Rate: headgate.PerMinute(1)})
 	for _, elapsed := range []time.Duration{0, 59 * time.Second, time.Second} {
 		clock.Advance(elapsed)
 		d, err := perUser.Allow(context.Background(), "alice")
@@ -42,18 +41,18 @@ func Example_fakeClock() {
 // An observer counts the decisions. In a server, expvar.NewMap publishes the counters.
 func Example_metrics() {
 	metrics := new(expvar.Map).Init()
-	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, r *headgate.Result) {
-		switch { // + copies op.Space, which is valid only during the call
+	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, r *headgate.Result) {
+		switch { // + copies r.Policy, which is valid only during the call
 		case r.Err != nil:
-			metrics.Add(op.Space+" error", 1)
+			metrics.Add(r.Policy+" error", 1)
 		case r.Decision.Allowed:
-			metrics.Add(op.Space+" allowed", 1)
+			metrics.Add(r.Policy+" allowed", 1)
 		default:
-			metrics.Add(op.Space+" denied", 1)
+			metrics.Add(r.Policy+" denied", 1)
 		}
 	}))
 	defer limiter.Close()
-	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
+	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2)})
 	for range 3 {
 		if _, err := perUser.Allow(context.Background(), "alice"); err != nil {
 			fmt.Println(err)
@@ -62,16 +61,16 @@ func Example_metrics() {
 	}
 	fmt.Println(metrics)
 	// Output:
-	// {"policy:per-user allowed": 2, "policy:per-user denied": 1}
+	// {"per-user allowed": 2, "per-user denied": 1}
 }
 
 // A batch decides many requests in one call: on Redis, in one round trip.
 func Example_batch() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(5)))
+	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(5)})
 	results := limiter.AllowEach(context.Background(),
-		perUser.For("alice", 3), perUser.For("alice", 3), perUser.For("bob", 3))
+		headgate.Charge{Policy: perUser, Key: "alice", Units: 3}, headgate.Charge{Policy: perUser, Key: "alice", Units: 3}, headgate.Charge{Policy: perUser, Key: "bob", Units: 3})
 	for i, r := range results { // one for each request, in order
 		if r.Err != nil {
 			fmt.Println(r.Err)
@@ -90,7 +89,7 @@ func Example_reset() {
 	limiter := headgate.New()
 	defer limiter.Close()
 	ctx := context.Background()
-	logins := limiter.Policy("login", headgate.FixedWindow(headgate.PerHour(2)))
+	logins := limiter.Policy("login", headgate.FixedWindow{Rate: headgate.PerHour(2)})
 	for _, password := range []string{"wrong", "right", "wrong", "wrong", "right"} {
 		d, err := logins.Allow(ctx, "alice")
 		if err != nil {

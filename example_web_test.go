@@ -14,7 +14,7 @@ import (
 func Example_perIP() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerHour(60), headgate.Burst(2)))
+	perIP := limiter.Policy("per-ip", headgate.TokenBucket{Rate: headgate.PerHour(60), Burst: 2})
 
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 	handler := httplimit.New(perIP, httplimit.ByIP())(hello)
@@ -33,7 +33,7 @@ func Example_perIP() {
 func Example_perUser() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	perUser := limiter.Policy("per-user", headgate.SlidingLog(headgate.PerHour(2)))
+	perUser := limiter.Policy("per-user", headgate.SlidingLog{Rate: headgate.PerHour(2)})
 	for _, user := range []string{"alice", "alice", "alice", "bob"} {
 		d, err := perUser.Allow(context.Background(), user)
 		if err != nil {
@@ -53,10 +53,10 @@ func Example_perUser() {
 func Example_perIPAndUser() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	perIP := limiter.Policy("per-ip", headgate.FixedWindow(headgate.PerHour(3), headgate.Named("ip")))
-	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2), headgate.Named("user")))
+	perIP := limiter.Policy("per-ip", headgate.FixedWindow{Rate: headgate.PerHour(3), Name: "ip"})
+	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2), Name: "user"})
 	for _, user := range []string{"alice", "alice", "alice", "bob", "carol"} {
-		d, err := limiter.AllowAll(context.Background(), perIP.For("192.0.2.7", 1), perUser.For(user, 1))
+		d, err := limiter.AllowAll(context.Background(), headgate.Charge{Policy: perIP, Key: "192.0.2.7", Units: 1}, headgate.Charge{Policy: perUser, Key: user, Units: 1})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -76,8 +76,8 @@ func Example_planPerCustomer() {
 	limiter := headgate.New()
 	defer limiter.Close()
 	plans := map[string]*headgate.Policy{
-		"free": limiter.Policy("free", headgate.FixedWindow(headgate.PerDay(1))),
-		"paid": limiter.Policy("paid", headgate.TokenBucket(headgate.PerHour(10)), headgate.FixedWindow(headgate.PerDay(1000))),
+		"free": limiter.Policy("free", headgate.FixedWindow{Rate: headgate.PerDay(1)}),
+		"paid": limiter.Policy("paid", headgate.TokenBucket{Rate: headgate.PerHour(10)}, headgate.FixedWindow{Rate: headgate.PerDay(1000)}),
 	}
 	for _, customer := range []struct{ id, plan string }{
 		{"tea-shop", "free"}, {"tea-shop", "free"}, {"bank", "paid"}, {"bank", "paid"},

@@ -12,7 +12,7 @@ import (
 func Example_waitingWorker() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	pace := limiter.Policy("mail", headgate.Pacer(headgate.PerSecond(50), headgate.MaxWait(5*time.Second)))
+	pace := limiter.Policy("mail", headgate.Pacer{Rate: headgate.PerSecond(50), MaxWait: 5 * time.Second})
 	start := time.Now()
 	for i := range 4 {
 		if _, err := pace.Wait(context.Background(), "smtp"); err != nil {
@@ -34,10 +34,10 @@ func Example_waitingWorker() {
 func Example_semaphore() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	workers := limiter.Policy("workers", headgate.Concurrency(2, headgate.LeaseTime(time.Minute)))
+	workers := limiter.Semaphore("workers", headgate.Concurrency{Units: 2, Lease: time.Minute})
 	ctx := context.Background()
 	acquire := func() *headgate.Permit {
-		permit, _, err := workers.Acquire(ctx, "render", 1)
+		permit, _, err := workers.TryAcquire(ctx, "render", 1)
 		fmt.Println("acquired:", permit != nil, err) // a denial returns no permit
 		return permit
 	}
@@ -60,7 +60,7 @@ func Example_semaphore() {
 func Example_reserveThenCommit() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	tokens := limiter.Policy("llm", headgate.TokenBucket(headgate.PerHour(10_000)))
+	tokens := limiter.Policy("llm", headgate.TokenBucket{Rate: headgate.PerHour(10_000)})
 	ctx := context.Background()
 	left := func() {
 		d, err := tokens.Peek(ctx, "alice", 1)

@@ -9,7 +9,7 @@ import (
 
 // group is the limits of a request. All of them are charged, or only the first that has room.
 type group struct {
-	limits    []Limit
+	limits    []engine.Limit
 	firstPays bool
 }
 
@@ -27,7 +27,7 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 
 // First returns a copy of the policy that charges only the first of its limits that has room, in one atomic step. A
 // request is denied if no limit has room; its RetryAfter is the shortest of their waits. [Decision.Paid] names the
-// limit that paid. A reservation or [Policy.Charge] settles on that limit.
+// limit that paid. A reservation settles on that limit.
 //
 // AtMost and Give are errors, because they do not say which limit they mean. So are concurrency limits and limits
 // that count denials. On a Cluster, all limits of a key are on one slot. In a list of charges with other keys, put
@@ -54,7 +54,7 @@ func (p *Policy) Leaving(percent int) *Policy {
 	for i, limit := range p.limits {
 		var err error
 		if lowered[i], err = limit.Leaving(engine.Leave{Percent: int64(percent)}); err == nil && (percent < 0 || percent > 99) {
-			err = &InputError{Field: "percent", Value: strconv.Itoa(percent), Accepted: "0 to 99"}
+			err = &engine.InputError{Field: "percent", Value: strconv.Itoa(percent), Accepted: "0 to 99"}
 		}
 		if err != nil {
 			lowered[i] = engine.Invalid(err)

@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // When a lower class floods a class with 20 times the rate, the class gets 0.9 of the limit without a denial, and the
 // limit is fully used. This is the case of docs/classes.md.
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
-	interactive := l.Policy("api", headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(200)))
+	interactive := operate.Policy(l, "api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))
 	batch := interactive.Leaving(10)
 	const steps = 20 * 1000
 	var denied, passed int64
@@ -47,16 +50,16 @@ func TestLeavingUnderAFlood(t *testing.T) {
 
 // A class is denied if fewer units would remain than it must leave, in every algorithm and window.
 func TestLeaving(t *testing.T) {
-	for name, limit := range map[string]headgate.Limit{
-		"bucket":  headgate.TokenBucket(headgate.PerHour(10)),
-		"debt":    headgate.TokenBucket(headgate.PerHour(10), headgate.AllowDebt(5)),
-		"warm-up": headgate.WarmUp(headgate.PerHour(10), 10*time.Hour, headgate.Burst(10)),
-		"fixed":   headgate.FixedWindow(headgate.PerHour(10)),
-		"sliding": headgate.SlidingWindow(headgate.PerHour(10)),
-		"log":     headgate.SlidingLog(headgate.PerHour(10), headgate.And(headgate.PerDay(30))),
+	for name, limit := range map[string]engine.Limit{
+		"bucket":  rule.TokenBucket(rule.PerHour(10)),
+		"debt":    rule.TokenBucket(rule.PerHour(10), rule.AllowDebt(5)),
+		"warm-up": rule.WarmUp(rule.PerHour(10), 10*time.Hour, rule.Burst(10)),
+		"fixed":   rule.FixedWindow(rule.PerHour(10)),
+		"sliding": rule.SlidingWindow(rule.PerHour(10)),
+		"log":     rule.SlidingLog(rule.PerHour(10), rule.And(rule.PerDay(30))),
 	} {
 		l, _ := onClock(t)
-		all := l.Policy("api", limit)
+		all := operate.Policy(l, "api", limit)
 		class := all.Leaving(25) // 3 of 10, 8 of 30
 		if err := class.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -79,13 +82,13 @@ func TestLeaving(t *testing.T) {
 func TestLeavingRejects(t *testing.T) {
 	l, _ := onClock(t)
 	for name, p := range map[string]*headgate.Policy{
-		"no unit left": l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(1),
-		"a pacer":      l.Policy("a", headgate.Pacer(headgate.PerHour(1), headgate.MaxQueue(5))).Leaving(1),
-		"next pays":    l.Policy("a", headgate.TokenBucket(headgate.PerHour(9), headgate.NextPays())).Leaving(1),
-		"equal limits": l.Policy("a", headgate.SlidingLog(headgate.PerHour(2), headgate.And(headgate.PerDay(3)))).Leaving(50),
-		"all":          l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(100),
-		"negative":     l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(-1),
-		"huge":         l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(math.MaxInt),
+		"no unit left": operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(1),
+		"a pacer":      operate.Policy(l, "a", rule.Pacer(rule.PerHour(1), rule.MaxQueue(5))).Leaving(1),
+		"next pays":    operate.Policy(l, "a", rule.TokenBucket(rule.PerHour(9), rule.NextPays())).Leaving(1),
+		"equal limits": operate.Policy(l, "a", rule.SlidingLog(rule.PerHour(2), rule.And(rule.PerDay(3)))).Leaving(50),
+		"all":          operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(100),
+		"negative":     operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(-1),
+		"huge":         operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(math.MaxInt),
 	} {
 		if err := p.Err(); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

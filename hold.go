@@ -2,9 +2,7 @@ package headgate
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -16,31 +14,6 @@ const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = time.Second
 )
-
-// Hold waits until n units of the policy's concurrency limits are free, acquires them, and renews them in the
-// background as [Permit.Hold] does. Run the work that needs the units under the returned context: it is cancelled,
-// with the cause [ErrPermitLost], as soon as the units are lost or may be lost. Call [Permit.Release] at the end.
-// When ctx ends, the units are no longer renewed.
-//
-// Within a process, callers of one key under the same limits are served in order of arrival. Only the first calls the
-// store: when a permit expires, after a pause of at most one second, and immediately when this process releases
-// units. There is no order among processes.
-//
-// The error is ctx's own if it ends before units are free. It matches [ErrDenied] if n exceeds the limit. Other
-// errors are the same as from [Limiter.Allow].
-func (p *Policy) Hold(ctx context.Context, key string, n int64) (context.Context, *Permit, error) {
-	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
-	w, err := p.limiter.lines.join(ctx, p.line(permit.key))
-	if err != nil {
-		return nil, nil, err
-	}
-	err = permit.await(ctx)
-	w.leave()
-	if err != nil {
-		return nil, nil, err
-	}
-	return permit.Hold(ctx), permit, nil
-}
 
 // await calls the store until the units are acquired. Its caller is the first of the line.
 func (p *Permit) await(ctx context.Context) error {

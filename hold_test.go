@@ -12,21 +12,32 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
+
+// acquireHeld waits for units and keeps them in the background.
+func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64) (context.Context, *headgate.Permit, error) {
+	permit, err := s.Acquire(ctx, key, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	return permit.Hold(ctx), permit, nil
+}
 
 // Callers hold units one after another, in order of arrival, each as soon as the previous one releases. The store
 // gets little more than one call per caller.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
-		p := l.Policy("jobs", headgate.Concurrency(2, headgate.LeaseTime(time.Minute)))
+		p := operate.Semaphore(l, "jobs", rule.Concurrency(2, rule.LeaseTime(time.Minute)))
 		var running, served atomic.Int64
 		var wg sync.WaitGroup
 		start := time.Now()
 		for i := range 100 {
 			time.Sleep(time.Microsecond)
 			wg.Go(func() {
-				held, permit, err := p.Hold(context.Background(), "k", 1)
+				held, permit, err := acquireHeld(context.Background(), p, "k", 1)
 				if err != nil {
 					t.Error(err)
 					return
@@ -62,17 +73,17 @@ func TestHoldInOrder(t *testing.T) {
 func TestHoldAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
-		limit := headgate.Concurrency(1, headgate.LeaseTime(30*time.Second))
-		one := headgate.New(headgate.WithStore(store)).Policy("jobs", limit)
-		other := headgate.New(headgate.WithStore(store)).Policy("jobs", limit)
+		limit := rule.Concurrency(1, rule.LeaseTime(30*time.Second))
+		one := operate.Semaphore(headgate.New(headgate.WithStore(store)), "jobs", limit)
+		other := operate.Semaphore(headgate.New(headgate.WithStore(store)), "jobs", limit)
 		ctx, crash := context.WithCancel(context.Background())
-		held, _, err := one.Hold(ctx, "k", 1)
+		held, _, err := acquireHeld(ctx, one, "k", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		time.AfterFunc(45*time.Second, crash) // it stops renewing: the last renewal was at 40 s
-		_, permit, err := other.Hold(context.Background(), "k", 1)
+		_, permit, err := acquireHeld(context.Background(), other, "k", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,8 +103,8 @@ func TestHoldAcrossProcesses(t *testing.T) {
 func TestHoldLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
-		p := l.Policy("jobs", headgate.Concurrency(1, headgate.LeaseTime(30*time.Second)))
-		held, permit, err := p.Hold(context.Background(), "k", 1)
+		p := operate.Semaphore(l, "jobs", rule.Concurrency(1, rule.LeaseTime(30*time.Second)))
+		held, permit, err := acquireHeld(context.Background(), p, "k", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,26 +129,26 @@ func TestHoldLost(t *testing.T) {
 func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
-		p := l.Policy("jobs", headgate.Concurrency(1))
+		p := operate.Semaphore(l, "jobs", rule.Concurrency(1))
 		ctx := context.Background()
-		if _, _, err := p.Hold(ctx, "k", 2); !errors.Is(err, headgate.ErrDenied) {
+		if _, _, err := acquireHeld(ctx, p, "k", 2); !errors.Is(err, headgate.ErrDenied) {
 			t.Errorf("2 of 1: %v", err)
 		}
-		if _, _, err := p.Hold(ctx, "k", 0); !errors.Is(err, headgate.ErrInvalid) {
+		if _, _, err := acquireHeld(ctx, p, "k", 0); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("0: %v", err)
 		}
-		_, first, err := p.Hold(ctx, "k", 1)
+		_, first, err := acquireHeld(ctx, p, "k", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		if _, _, err := p.Hold(short, "k", 1); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := acquireHeld(short, p, "k", 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after a second: %v", err)
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, _, err := p.Hold(ctx, "k", 1); !errors.Is(err, headgate.ErrClosed) {
+			if _, _, err := acquireHeld(ctx, p, "k", 1); !errors.Is(err, headgate.ErrClosed) {
 				t.Errorf("after Close: %v", err)
 			}
 		})
@@ -157,14 +168,14 @@ func TestWaitingIsBounded(t *testing.T) {
 		_, store := onMemory(t)
 		l := headgate.New(headgate.WithStore(&slowStore{counting: store}))
 		ctx := context.Background()
-		windows := l.Policy("w", headgate.FixedWindow(headgate.PerSecond(1)))
-		buckets := l.Policy("b", headgate.TokenBucket(headgate.PerSecond(1)))
-		jobs := l.Policy("j", headgate.Concurrency(1))
+		windows := operate.Policy(l, "w", rule.FixedWindow(rule.PerSecond(1)))
+		buckets := operate.Policy(l, "b", rule.TokenBucket(rule.PerSecond(1)))
+		jobs := operate.Semaphore(l, "j", rule.Concurrency(1))
 		for name, wait := range map[string]func() error{
 			"windows": func() error { _, err := windows.Wait(ctx, "k"); return err },
 			"buckets": func() error { _, err := buckets.Wait(ctx, "k"); return err },
 			"jobs": func() error {
-				_, permit, err := jobs.Hold(ctx, "k", 1)
+				_, permit, err := acquireHeld(ctx, jobs, "k", 1)
 				if err != nil {
 					return err
 				}
@@ -209,9 +220,9 @@ func (u unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 // A caller that gets an error instead of a permit holds nothing.
 func TestPermitsThatAreNotReplicatedAreGivenUp(t *testing.T) {
 	_, store := onMemory(t)
-	p := headgate.New(headgate.WithStore(unconfirmed{store})).Policy("jobs", headgate.Concurrency(3))
-	_, _, held := p.Hold(t.Context(), "k", 1)
-	permit, _, acquired := p.Acquire(t.Context(), "k", 1)
+	p := operate.Semaphore(headgate.New(headgate.WithStore(unconfirmed{store})), "jobs", rule.Concurrency(3))
+	_, _, held := acquireHeld(t.Context(), p, "k", 1)
+	permit, _, acquired := p.TryAcquire(t.Context(), "k", 1)
 	if !errors.Is(held, headgate.ErrNotReplicated) || !errors.Is(acquired, headgate.ErrNotReplicated) || permit != nil {
 		t.Errorf("%v, %v, %v", held, acquired, permit)
 	}

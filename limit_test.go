@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 const years100 = 36525 * 24 * time.Hour
@@ -17,62 +18,62 @@ const years100 = 36525 * 24 * time.Hour
 // An invalid limit is an error when it is built. The error names the field, the value and the accepted values
 // (known bugs 6, 8, 13, 14).
 func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
-	second := headgate.PerSecond(1)
+	second := rule.PerSecond(1)
 	for _, c := range []struct {
-		limit headgate.Limit
+		limit engine.Limit
 		want  string
 	}{
-		{headgate.TokenBucket(headgate.PerSecond(0)), "rate is 0/s; accepted: a count of 1 to 281474976710655"},
-		{headgate.TokenBucket(headgate.PerSecond(-1)), "rate is -1/s;"},
-		{headgate.TokenBucket(headgate.PerSecond(1 << 48)), "rate is 281474976710656/s;"},
-		{headgate.TokenBucket(headgate.Per(1, 0)), "rate is 1/0s; accepted: a period of 1ms to 36525d"},
-		{headgate.TokenBucket(headgate.Per(1, 500*time.Microsecond)), "rate is 1/500µs;"},
-		{headgate.TokenBucket(headgate.Per(1, time.Second+1)), "in whole microseconds"},
-		{headgate.TokenBucket(headgate.Per(1, years100+time.Second)), "accepted: a period of 1ms to 36525d"},
-		{headgate.TokenBucket(headgate.Rate{Count: 1, Months: 1}), "calendar months and years only"},
-		{headgate.TokenBucket(second, headgate.Burst(0)), "burst is 0; accepted: 1 to"},
-		{headgate.TokenBucket(second, headgate.Burst(1e18)), "burst is 1000000000000000000;"},
-		{headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36526)), "burst is 36526; accepted: a burst that refills within 36525d at 1/1d"},
-		{headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36525), headgate.AllowDebt(1)), "debt is 1; accepted: with the burst"},
-		{headgate.TokenBucket(second, headgate.AllowDebt(-1)), "debt is -1;"},
-		{headgate.TokenBucket(second, headgate.AllowDebt(1), headgate.NextPays()), "debt is 1; accepted: no debt beside next_pays"},
-		{headgate.FixedWindow(second, headgate.NextPays()), "next_pays is set; accepted: no such field on fixed-window"},
-		{headgate.TokenBucket(second, headgate.CountDenied()), "count_denied is set; accepted: no such field on token-bucket"},
-		{headgate.TokenBucket(second, headgate.Named("")), `name is ""; accepted: 1 to 64 bytes`},
-		{engine.Build(algo.WarmUp, []headgate.Rate{second}), "warm_up is not set; accepted: 1ms to 36525d"},
-		{headgate.WarmUp(second, 0), "warm_up is 0s;"},
-		{headgate.WarmUp(headgate.PerSecond(1), 1999*time.Millisecond), "warm_up is 1.999s; accepted: the time of 2 to 562949953421310 units at 1/s"},
-		{headgate.WarmUp(headgate.PerDay(1), time.Hour*48, headgate.Burst(36525)), "warm_up is 2d; accepted: what refills with the burst within 36525d at 1/1d"},
-		{headgate.WarmUp(headgate.PerSecond(1), time.Minute, headgate.AllowDebt(1)), "debt is set; accepted: no such field on warm-up"},
-		{headgate.Pacer(second), "max_wait is not set;"},
-		{headgate.Pacer(second, headgate.MaxWait(-1)), "max_wait is -1ns;"},
-		{headgate.Pacer(second, headgate.MaxWait(1)), "in whole microseconds"},
-		{headgate.Pacer(second, headgate.MaxQueue(-1)), "max_queue is -1;"},
-		{headgate.Pacer(headgate.PerDay(1), headgate.MaxQueue(36525)), "max_queue is 36525;"},
-		{headgate.Pacer(headgate.PerDay(1), headgate.MaxWait(years100)), "max_wait is 36525d;"},
-		{headgate.FixedWindow(headgate.PerSecond(0)), "limit is 0;"},
-		{headgate.FixedWindow(headgate.Rate{Count: 1, Months: 12}), "only with a time zone"},
-		{headgate.FixedWindow(headgate.PerDay(1), headgate.Align("Mars/Base")), `align is "Mars/Base";`},
-		{headgate.FixedWindow(headgate.PerDay(1), headgate.Align("Local")), `align is "Local";`},
-		{headgate.FixedWindow(headgate.PerDay(1), headgate.Align("")), `align is "";`},
-		{headgate.FixedWindow(headgate.PerSecond(1), headgate.Align("UTC")), "1m, 1h, 1d, 1w, 1mo or 1y"},
-		{headgate.SlidingWindow(second, headgate.Segments(0)), "segments is 0;"},
-		{headgate.SlidingWindow(second, headgate.Segments(1001)), "segments is 1001;"},
-		{headgate.SlidingWindow(second, headgate.Segments(7)), "segments is 7;"},
-		{headgate.SlidingWindow(second, headgate.Segments(2), headgate.SegmentLength(1)), "either segment or segments"},
-		{headgate.SlidingWindow(second, headgate.SegmentLength(300*time.Millisecond)), "segment is 300ms;"},
-		{headgate.SlidingWindow(second, headgate.SegmentLength(time.Nanosecond)), "segment is 1ns;"},
-		{headgate.SlidingWindow(second, headgate.And(headgate.PerMinute(5))), "segment is not set;"},
-		{headgate.SlidingLog(headgate.PerSecond(100_001)), "use sliding-window strict"},
-		{headgate.SlidingLog(headgate.PerSecond(5), headgate.And(headgate.PerMinute(5))), "windows is 5/s beside 5/1m;"},
-		{headgate.SlidingLog(headgate.PerSecond(5), headgate.And(headgate.PerSecond(6))), "each shorter window with a smaller limit"},
-		{headgate.SlidingLog(second, headgate.And(make([]headgate.Rate, 8)...)), "windows is 9 windows; accepted: 1 to 8"},
-		{engine.Build(algo.Algorithm(99), []headgate.Rate{second}), "algorithm is unknown; accepted: token-bucket, pacer,"},
-		{headgate.Concurrency(0), "limit is 0; accepted: 1 to 100000"},
-		{headgate.Concurrency(1, headgate.LeaseTime(0)), "lease is 0s;"},
+		{rule.TokenBucket(rule.PerSecond(0)), "rate is 0/s; accepted: a count of 1 to 281474976710655"},
+		{rule.TokenBucket(rule.PerSecond(-1)), "rate is -1/s;"},
+		{rule.TokenBucket(rule.PerSecond(1 << 48)), "rate is 281474976710656/s;"},
+		{rule.TokenBucket(rule.Per(1, 0)), "rate is 1/0s; accepted: a period of 1ms to 36525d"},
+		{rule.TokenBucket(rule.Per(1, 500*time.Microsecond)), "rate is 1/500µs;"},
+		{rule.TokenBucket(rule.Per(1, time.Second+1)), "in whole microseconds"},
+		{rule.TokenBucket(rule.Per(1, years100+time.Second)), "accepted: a period of 1ms to 36525d"},
+		{rule.TokenBucket(engine.Rate{Count: 1, Months: 1}), "calendar months and years only"},
+		{rule.TokenBucket(second, rule.Burst(0)), "burst is 0; accepted: 1 to"},
+		{rule.TokenBucket(second, rule.Burst(1e18)), "burst is 1000000000000000000;"},
+		{rule.TokenBucket(rule.PerDay(1), rule.Burst(36526)), "burst is 36526; accepted: a burst that refills within 36525d at 1/1d"},
+		{rule.TokenBucket(rule.PerDay(1), rule.Burst(36525), rule.AllowDebt(1)), "debt is 1; accepted: with the burst"},
+		{rule.TokenBucket(second, rule.AllowDebt(-1)), "debt is -1;"},
+		{rule.TokenBucket(second, rule.AllowDebt(1), rule.NextPays()), "debt is 1; accepted: no debt beside next_pays"},
+		{rule.FixedWindow(second, rule.NextPays()), "next_pays is set; accepted: no such field on fixed-window"},
+		{rule.TokenBucket(second, rule.CountDenied()), "count_denied is set; accepted: no such field on token-bucket"},
+		{rule.TokenBucket(second, rule.Named("")), `name is ""; accepted: 1 to 64 bytes`},
+		{engine.Build(algo.WarmUp, []engine.Rate{second}), "warm_up is not set; accepted: 1ms to 36525d"},
+		{rule.WarmUp(second, 0), "warm_up is 0s;"},
+		{rule.WarmUp(rule.PerSecond(1), 1999*time.Millisecond), "warm_up is 1.999s; accepted: the time of 2 to 562949953421310 units at 1/s"},
+		{rule.WarmUp(rule.PerDay(1), time.Hour*48, rule.Burst(36525)), "warm_up is 2d; accepted: what refills with the burst within 36525d at 1/1d"},
+		{rule.WarmUp(rule.PerSecond(1), time.Minute, rule.AllowDebt(1)), "debt is set; accepted: no such field on warm-up"},
+		{rule.Pacer(second), "max_wait is not set;"},
+		{rule.Pacer(second, rule.MaxWait(-1)), "max_wait is -1ns;"},
+		{rule.Pacer(second, rule.MaxWait(1)), "in whole microseconds"},
+		{rule.Pacer(second, rule.MaxQueue(-1)), "max_queue is -1;"},
+		{rule.Pacer(rule.PerDay(1), rule.MaxQueue(36525)), "max_queue is 36525;"},
+		{rule.Pacer(rule.PerDay(1), rule.MaxWait(years100)), "max_wait is 36525d;"},
+		{rule.FixedWindow(rule.PerSecond(0)), "limit is 0;"},
+		{rule.FixedWindow(engine.Rate{Count: 1, Months: 12}), "only with a time zone"},
+		{rule.FixedWindow(rule.PerDay(1), rule.Align("Mars/Base")), `align is "Mars/Base";`},
+		{rule.FixedWindow(rule.PerDay(1), rule.Align("Local")), `align is "Local";`},
+		{rule.FixedWindow(rule.PerDay(1), rule.Align("")), `align is "";`},
+		{rule.FixedWindow(rule.PerSecond(1), rule.Align("UTC")), "1m, 1h, 1d, 1w, 1mo or 1y"},
+		{rule.SlidingWindow(second, rule.Segments(0)), "segments is 0;"},
+		{rule.SlidingWindow(second, rule.Segments(1001)), "segments is 1001;"},
+		{rule.SlidingWindow(second, rule.Segments(7)), "segments is 7;"},
+		{rule.SlidingWindow(second, rule.Segments(2), rule.SegmentLength(1)), "either segment or segments"},
+		{rule.SlidingWindow(second, rule.SegmentLength(300*time.Millisecond)), "segment is 300ms;"},
+		{rule.SlidingWindow(second, rule.SegmentLength(time.Nanosecond)), "segment is 1ns;"},
+		{rule.SlidingWindow(second, rule.And(rule.PerMinute(5))), "segment is not set;"},
+		{rule.SlidingLog(rule.PerSecond(100_001)), "use sliding-window strict"},
+		{rule.SlidingLog(rule.PerSecond(5), rule.And(rule.PerMinute(5))), "windows is 5/s beside 5/1m;"},
+		{rule.SlidingLog(rule.PerSecond(5), rule.And(rule.PerSecond(6))), "each shorter window with a smaller limit"},
+		{rule.SlidingLog(second, rule.And(make([]engine.Rate, 8)...)), "windows is 9 windows; accepted: 1 to 8"},
+		{engine.Build(algo.Algorithm(99), []engine.Rate{second}), "algorithm is unknown; accepted: token-bucket, pacer,"},
+		{rule.Concurrency(0), "limit is 0; accepted: 1 to 100000"},
+		{rule.Concurrency(1, rule.LeaseTime(0)), "lease is 0s;"},
 	} {
 		l, err := c.limit, c.limit.Err()
-		var input *headgate.InputError
+		var input *engine.InputError
 		if !errors.As(err, &input) || !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("built %v with error %v, want %q", l, err, c.want)
 		}
@@ -82,21 +83,21 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 // The largest documented numbers are accepted.
 func TestLargestNumbersAreAccepted(t *testing.T) {
 	const most = 1<<48 - 1
-	for _, l := range []headgate.Limit{
-		headgate.TokenBucket(headgate.Per(most, years100)),
-		headgate.TokenBucket(headgate.Per(90, time.Millisecond), headgate.Burst(most)),
-		headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36525)),
-		headgate.WarmUp(headgate.PerDay(1), 36525*24*time.Hour),
-		headgate.WarmUp(headgate.Per(most, time.Millisecond), time.Millisecond, headgate.Burst(most)),
-		headgate.Pacer(headgate.PerDay(1), headgate.MaxQueue(36524)),
-		headgate.Pacer(headgate.PerDay(1), headgate.MaxQueue(most), headgate.MaxWait(time.Hour)),
-		headgate.FixedWindow(headgate.Per(most, years100)),
-		headgate.SlidingWindow(headgate.Per(most, years100), headgate.Segments(1000)),
-		headgate.SlidingLog(headgate.Per(100_000, years100)),
-		headgate.Concurrency(100_000),
-		headgate.DenyAll(), headgate.NoLimit(),
+	for _, l := range []engine.Limit{
+		rule.TokenBucket(rule.Per(most, years100)),
+		rule.TokenBucket(rule.Per(90, time.Millisecond), rule.Burst(most)),
+		rule.TokenBucket(rule.PerDay(1), rule.Burst(36525)),
+		rule.WarmUp(rule.PerDay(1), 36525*24*time.Hour),
+		rule.WarmUp(rule.Per(most, time.Millisecond), time.Millisecond, rule.Burst(most)),
+		rule.Pacer(rule.PerDay(1), rule.MaxQueue(36524)),
+		rule.Pacer(rule.PerDay(1), rule.MaxQueue(most), rule.MaxWait(time.Hour)),
+		rule.FixedWindow(rule.Per(most, years100)),
+		rule.SlidingWindow(rule.Per(most, years100), rule.Segments(1000)),
+		rule.SlidingLog(rule.Per(100_000, years100)),
+		rule.Concurrency(100_000),
+		rule.DenyAll(), rule.NoLimit(),
 	} {
-		back, err := headgate.ParseLimit(l.String())
+		back, err := engine.ParseLimit(l.String())
 		if err != nil || back != l {
 			t.Errorf("%s reads back as %s, %v", l, back, err)
 		}
@@ -120,7 +121,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 		"concurrency 10":                                 "concurrency 10 lease 1m",
 		"deny":                                           "deny", "unlimited": "unlimited",
 	} {
-		l, err := headgate.ParseLimit(text)
+		l, err := engine.ParseLimit(text)
 		if err != nil || l.String() != want {
 			t.Errorf("%q: %s, %v, want %s", text, l, err, want)
 		}
@@ -129,7 +130,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 		"", "100", "100/", "/s", "100/5", "1.5/s", "100/s burst", "100/s burst x", "100/s bursts 5", "deny 5", "magic 5/s",
 		"5/1mo", "5/-1s", "concurrency", "concurrency x", `5/s name "`, "5/s 6/s", "5/99999999999999w",
 	} {
-		if l, err := headgate.ParseLimit(text); err == nil {
+		if l, err := engine.ParseLimit(text); err == nil {
 			t.Errorf("%q was read as %s", text, l)
 		}
 	}
@@ -150,7 +151,7 @@ func TestParseLimitSaysWhatToWrite(t *testing.T) {
 		"10/s bursts 5":                     "field is \"bursts\"; accepted: burst,",
 		"0/m":                               "rate is 0/1m; accepted: a count of 1 to",
 	} {
-		if _, err := headgate.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := engine.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -162,14 +163,14 @@ func FuzzParseLimit(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := headgate.ParseLimit(text)
+		l, err := engine.ParseLimit(text)
 		if err != nil {
 			if !errors.Is(err, headgate.ErrInvalid) {
 				t.Fatalf("%q: %v is no InputError", text, err)
 			}
 			return
 		}
-		if back, err := headgate.ParseLimit(l.String()); err != nil || back != l {
+		if back, err := engine.ParseLimit(l.String()); err != nil || back != l {
 			t.Fatalf("%q prints as %q, which reads back as %q, %v", text, l, back, err)
 		}
 	})
@@ -188,7 +189,7 @@ func FuzzParseSpan(f *testing.F) {
 		if span < 0 {
 			t.Fatalf("%q is %s", text, span)
 		}
-		if back, err := engine.ParseRate(headgate.Per(1, span).String()); err != nil || back.Period != span {
+		if back, err := engine.ParseRate(rule.Per(1, span).String()); err != nil || back.Period != span {
 			t.Fatalf("%q is %s, and its rate reads back as %v, %v", text, span, back, err)
 		}
 	})

@@ -16,6 +16,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -29,7 +31,7 @@ func newLimiter(t *testing.T, options ...headgate.Option) (*headgate.Limiter, *h
 	return headgate.New(append(options, headgate.WithStore(store))...), clock
 }
 
-var five = headgate.SlidingLog(headgate.PerMinute(5), headgate.Named("reply"))
+var five = rule.SlidingLog(rule.PerMinute(5), rule.Named("reply"))
 
 func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 	ctx := context.Background()
@@ -40,41 +42,41 @@ func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want allowed=%t granted=%d remaining=%d", what, d, err, allowed, granted, remaining)
 		}
 	}
-	d, err := l.Allow(ctx, "k", five)
+	d, err := operate.Policy(l, "", five).Allow(ctx, "k")
 	check("allow", d, err, true, 1, 4)
-	d, err = l.Policy("", five).AllowN(ctx, "k", 2)
+	d, err = operate.Policy(l, "", five).AllowN(ctx, "k", 2)
 	check("allow 2", d, err, true, 2, 2)
-	d, err = l.Policy("", five).Peek(ctx, "k", 3)
+	d, err = operate.Policy(l, "", five).Peek(ctx, "k", 3)
 	check("peek 3", d, err, false, 0, 2)
-	d, err = l.Policy("", five).Peek(ctx, "k", 1)
+	d, err = operate.Policy(l, "", five).Peek(ctx, "k", 1)
 	check("peek", d, err, true, 0, 2)
-	d, err = l.Policy("", five).AtMost(ctx, "k", 9)
+	d, err = operate.Policy(l, "", five).AtMost(ctx, "k", 9)
 	check("at most 9", d, err, true, 2, 0)
-	d, err = l.Policy("", five).AtMost(ctx, "k", 9)
+	d, err = operate.Policy(l, "", five).AtMost(ctx, "k", 9)
 	check("at most 9 when none is left", d, err, false, 0, 0)
-	d, err = l.Policy("", five).Give(ctx, "k", 3)
+	d, err = operate.Policy(l, "", five).Give(ctx, "k", 3)
 	check("give 3", d, err, true, 0, 3)
-	if found, err := l.Policy("", five).Reset(ctx, "k"); !found || err != nil {
+	if found, err := operate.Policy(l, "", five).Reset(ctx, "k"); !found || err != nil {
 		t.Errorf("reset: %t, %v", found, err)
 	}
-	if found, err := l.Policy("", five).Reset(ctx, "k"); found || err != nil {
+	if found, err := operate.Policy(l, "", five).Reset(ctx, "k"); found || err != nil {
 		t.Errorf("reset again: %t, %v", found, err)
 	}
-	hour := headgate.FixedWindow(headgate.PerHour(3))
-	d, err = l.Allow(ctx, "k", five, hour)
+	hour := rule.FixedWindow(rule.PerHour(3))
+	d, err = operate.Policy(l, "", five, hour).Allow(ctx, "k")
 	check("allow all", d, err, true, 1, 2)
 	if len(d.Limits) != 2 || d.Limits[0].Remaining != 4 || d.Binding.Index != 1 || d.Binding.Name != "2" {
 		t.Errorf("all: %+v", d)
 	}
-	d, err = l.AllowAll(ctx, l.Policy("", five).For("k", 4), l.Policy("", hour).For("other", 1))
+	d, err = l.AllowAll(ctx, headgate.Charge{Policy: operate.Policy(l, "", five), Key: "k", Units: 4}, headgate.Charge{Policy: operate.Policy(l, "", hour), Key: "other", Units: 1})
 	check("all of two keys", d, err, true, 4, 0)
 	// Two unnamed limits of one algorithm are named by position.
-	second := headgate.TokenBucket(headgate.PerSecond(9))
-	d, err = l.Allow(ctx, "places", second, headgate.TokenBucket(headgate.PerMinute(3)))
+	second := rule.TokenBucket(rule.PerSecond(9))
+	d, err = operate.Policy(l, "", second, rule.TokenBucket(rule.PerMinute(3))).Allow(ctx, "places")
 	check("by place", d, err, true, 1, 2)
-	d, err = l.Allow(ctx, "places", second)
+	d, err = operate.Policy(l, "", second).Allow(ctx, "places")
 	check("a single limit has another counter", d, err, true, 1, 8)
-	d, err = l.Allow(ctx, "k", headgate.NoLimit())
+	d, err = operate.Policy(l, "", rule.NoLimit()).Allow(ctx, "k")
 	if err != nil || !d.Allowed || !d.Unlimited || d.Promise.Mode != engine.Exact {
 		t.Errorf("no limit: %+v, %v", d, err)
 	}
@@ -83,11 +85,11 @@ func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 // A denial is a decision, and Err makes it an error.
 func TestDenialIsADecision(t *testing.T) {
 	l, _ := newLimiter(t)
-	d, err := l.Policy("", five).AllowN(context.Background(), "k", 5)
+	d, err := operate.Policy(l, "", five).AllowN(context.Background(), "k", 5)
 	if err != nil || d.Err() != nil {
 		t.Fatalf("%v, %v", err, d.Err())
 	}
-	d, err = l.Allow(context.Background(), "k", five)
+	d, err = operate.Policy(l, "", five).Allow(context.Background(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +100,12 @@ func TestDenialIsADecision(t *testing.T) {
 	if got := denied.Error(); got != `headgate: denied by "reply": 5/1m: retry after 1m0s` {
 		t.Error(got)
 	}
-	d, err = l.Policy("", five).AllowN(context.Background(), "k", 6)
+	d, err = operate.Policy(l, "", five).AllowN(context.Background(), "k", 6)
 	if err != nil || d.Err() == nil || d.Err().Error() != `headgate: denied by "reply": 5/1m: this can never pass` {
 		t.Errorf("%v, %v", err, d.Err())
 	}
-	funnel := headgate.Funnel(15, headgate.Per(30, time.Minute))
-	if d, err = l.Policy("", funnel).AllowN(context.Background(), "k", 4); err != nil || d.Limit-d.Remaining != 4 {
+	leaky := rule.TokenBucket(rule.Per(30, time.Minute), rule.Burst(15))
+	if d, err = operate.Policy(l, "", leaky).AllowN(context.Background(), "k", 4); err != nil || d.Limit-d.Remaining != 4 {
 		t.Errorf("level %d, %v, want 4", d.Limit-d.Remaining, err)
 	}
 }
@@ -112,13 +114,13 @@ func TestDenialIsADecision(t *testing.T) {
 // (known bugs 5, 26, 29).
 func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	l, _ := newLimiter(t)
-	held := headgate.Concurrency(2)
-	one, fair := engine.Charge{Limit: five, Cost: 1}, headgate.FairShare(headgate.PerSecond(10))
+	held := rule.Concurrency(2)
+	one, fair := engine.Charge{Limit: five, Cost: 1}, rule.FairShare(rule.PerSecond(10))
 	for want, op := range map[string]engine.Op{
 		`key is ""; accepted: 1 to 1024 bytes`:                    engine.Single(engine.OpAllow, "", five, 1),
 		"key is 1025; accepted: 1 to 1024 bytes":                  engine.Single(engine.OpAllow, strings.Repeat("k", 1025), five, 1),
 		"cost is -1; accepted: 0 or more":                         engine.Single(engine.OpAllow, "k", five, -1),
-		"limit is not built;":                                     engine.Single(engine.OpAllow, "k", headgate.Limit{}, 1),
+		"limit is not built;":                                     engine.Single(engine.OpAllow, "k", engine.Limit{}, 1),
 		"limits is 0; accepted: 1 to 32":                          {Key: "k"},
 		"limits is 33;":                                           {Key: "k", Charges: make([]engine.Charge, 33)},
 		"limits is sliding-log reply twice;":                      {Key: "k", Charges: []engine.Charge{one, one}},
@@ -129,18 +131,18 @@ func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 		`id is ""; accepted: 1 to 64 bytes`:                       {Kind: engine.OpRenew, Key: "k", Charges: []engine.Charge{{Limit: held}}},
 		"cost is 0; accepted: 1 or more, for acquire":             {Kind: engine.OpAcquire, Key: "k", ID: "x", Charges: []engine.Charge{{Limit: held}}},
 		"kind is unknown;":                                        {Kind: 99, Key: "k", Charges: []engine.Charge{one}},
-		"cost is 2; accepted: one cost for all limits of at most": {Kind: engine.OpAtMost, Key: "k", Charges: []engine.Charge{one, {Limit: headgate.FixedWindow(headgate.PerHour(3)), Cost: 2}}},
+		"cost is 2; accepted: one cost for all limits of at most": {Kind: engine.OpAtMost, Key: "k", Charges: []engine.Charge{one, {Limit: rule.FixedWindow(rule.PerHour(3)), Cost: 2}}},
 	} {
-		r := l.Do(context.Background(), []engine.Op{op}, nil)[0]
+		r := operate.Do(context.Background(), l, []engine.Op{op}, nil)[0]
 		if !errors.Is(r.Err, headgate.ErrInvalid) || !strings.Contains(r.Err.Error(), want) {
 			t.Errorf("%v, want %s", r.Err, want)
 		}
 	}
-	results := l.Do(context.Background(), make([]engine.Op, engine.MaxOps+1), nil)
+	results := operate.Do(context.Background(), l, make([]engine.Op, engine.MaxOps+1), nil)
 	if !errors.Is(results[0].Err, headgate.ErrInvalid) || !strings.Contains(results[0].Err.Error(), "operations is 1001") {
 		t.Errorf("1001 operations: %v", results[0].Err)
 	}
-	if d, err := l.Policy("", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
+	if d, err := operate.Policy(l, "", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
 		t.Errorf("a bad request was charged: %+v, %v", d, err)
 	}
 }
@@ -151,34 +153,32 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
 	other, _ := newLimiter(t)
-	foreign := other.Policy("p", five)
-	all := func(requests ...headgate.Request) error {
-		_, err := l.AllowAll(ctx, requests...)
+	foreign := operate.Policy(other, "p", five)
+	all := func(charges ...headgate.Charge) error {
+		_, err := l.AllowAll(ctx, charges...)
 		return err
 	}
-	_, none := l.Allow(ctx, "k")
 	_, empty := l.Policy("p").Allow(ctx, "k")
-	_, nameless := l.Policy("a b", five).Allow(ctx, "k")
+	_, nameless := operate.Policy(l, "a b", five).Allow(ctx, "k")
 	for want, err := range map[string]error{
-		"limits is 0; accepted: 1 to 32":            none,
-		"limits is 0; accepted: 1 to 32 ":           empty,
-		`policy is "a b"; accepted: 1 to 64`:        nameless,
-		"request is of no policy of this limiter;":  all(foreign.For("k", 1)),
-		"request is of no policy of this limiter; ": l.AllowEach(ctx, headgate.Request{})[0].Err,
-		" limits is 0; accepted: 1 to 32":           all(),
+		"limits is 0; accepted: 1 to 32":                       empty,
+		`policy is "a b"; accepted: 1 to 64`:                   nameless,
+		"charges.0: policy is not set, or of another limiter;": all(headgate.Charge{Policy: foreign, Key: "k", Units: 1}),
+		"headgate: policy is not set, or of another limiter;":  l.AllowEach(ctx, headgate.Charge{Key: "k"})[0].Err,
+		" limits is 0; accepted: 1 to 32":                      all(),
 	} {
 		if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if d, err := l.Allow(ctx, "k", five); err != nil || d.Remaining != 4 {
+	if d, err := operate.Policy(l, "", five).Allow(ctx, "k"); err != nil || d.Remaining != 4 {
 		t.Errorf("afterwards: %+v, %v", d, err)
 	}
 }
 
 // TestNilStore: a limiter with a nil store returns errors, and decides nothing in memory.
 func TestNilStore(t *testing.T) {
-	d, err := headgate.New(headgate.WithStore(nil)).Allow(context.Background(), "k", five)
+	d, err := operate.Policy(headgate.New(headgate.WithStore(nil)), "", five).Allow(context.Background(), "k")
 	if d.Allowed || !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -188,14 +188,14 @@ func TestNilStore(t *testing.T) {
 func TestBindingPolicy(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
-	perIP := l.Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(9)), headgate.FixedWindow(headgate.PerHour(50)))
-	perUser := l.Policy("per-user", headgate.FixedWindow(headgate.PerHour(1)))
-	for want, name := range map[string]headgate.Request{"per-ip": perIP.For("a", 9), "per-user": perUser.For("u", 1)} {
-		if r := l.AllowEach(ctx, name)[0]; r.Err != nil || r.Decision.Binding.Policy != want {
+	perIP := operate.Policy(l, "per-ip", rule.TokenBucket(rule.PerSecond(9)), rule.FixedWindow(rule.PerHour(50)))
+	perUser := operate.Policy(l, "per-user", rule.FixedWindow(rule.PerHour(1)))
+	for want, charge := range map[string]headgate.Charge{"per-ip": {Policy: perIP, Key: "a", Units: 9}, "per-user": {Policy: perUser, Key: "u", Units: 1}} {
+		if r := l.AllowEach(ctx, charge)[0]; r.Err != nil || r.Decision.Binding.Policy != want {
 			t.Errorf("%+v, %v; want %s", r.Decision.Binding, r.Err, want)
 		}
 	}
-	d, err := l.AllowAll(ctx, perIP.For("b", 1), perUser.For("u", 1))
+	d, err := l.AllowAll(ctx, headgate.Charge{Policy: perIP, Key: "b", Units: 1}, headgate.Charge{Policy: perUser, Key: "u", Units: 1})
 	if err != nil || d.Binding.Policy != "per-user" || d.Binding.Index != 2 {
 		t.Errorf("%+v, %v", d.Binding, err)
 	}
@@ -205,11 +205,11 @@ func TestBindingPolicy(t *testing.T) {
 	if d, err = perIP.AllowN(ctx, "a", 9); err != nil || d.Err().Error() != `headgate: denied by "per-ip.1": 9/s: retry after 1s` {
 		t.Errorf("%v, %v", err, d.Err())
 	}
-	sync, never := l.Policy("sync", headgate.Concurrency(1)), l.Policy("never", headgate.DenyAll())
-	if _, _, err := sync.Acquire(ctx, "a", 1); err != nil {
+	sync, never := operate.Semaphore(l, "sync", rule.Concurrency(1)), operate.Policy(l, "never", rule.DenyAll())
+	if _, _, err := sync.TryAcquire(ctx, "a", 1); err != nil {
 		t.Error(err)
 	}
-	if _, d, err = sync.Acquire(ctx, "a", 1); err != nil || d.Err().Error() != `headgate: denied by "sync": 1 at once: retry after 1m0s` {
+	if _, d, err = sync.TryAcquire(ctx, "a", 1); err != nil || d.Err().Error() != `headgate: denied by "sync": 1 at once: retry after 1m0s` {
 		t.Errorf("%v, %v", err, d.Err())
 	}
 	if d, err = never.Allow(ctx, "a"); err != nil || d.Err().Error() != `headgate: denied by "never": nothing: this can never pass` {
@@ -222,7 +222,7 @@ type observed struct {
 	ops []string
 }
 
-func (o *observed) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
+func (o *observed) Observe(_ context.Context, op *engine.Op, r *operate.Result) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ops = append(o.ops, op.Kind.String()+" "+op.Space+" "+op.Key+" "+map[bool]string{true: "allowed", false: "denied"}[r.Decision.Allowed])
@@ -230,11 +230,11 @@ func (o *observed) Observe(_ context.Context, op *engine.Op, r *headgate.Result)
 
 func TestObserverSeesSpaceAndCloseIsIdempotent(t *testing.T) {
 	o := &observed{}
-	l, _ := newLimiter(t, headgate.WithObserver(o.Observe), headgate.WithSpace("shop"))
-	if _, err := l.Policy("", five).AllowN(context.Background(), "k", 5); err != nil {
+	l, _ := newLimiter(t, operate.WithObserver(o.Observe), headgate.WithSpace("shop"))
+	if _, err := operate.Policy(l, "", five).AllowN(context.Background(), "k", 5); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Allow(context.Background(), "k", five); err != nil {
+	if _, err := operate.Policy(l, "", five).Allow(context.Background(), "k"); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(o.ops, "; "); got != "allow shop k allowed; allow shop k denied" {
@@ -245,15 +245,15 @@ func TestObserverSeesSpaceAndCloseIsIdempotent(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := l.Allow(context.Background(), "k", five); !errors.Is(err, headgate.ErrClosed) {
+	if _, err := operate.Policy(l, "", five).Allow(context.Background(), "k"); !errors.Is(err, headgate.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 }
 
 // recorded keeps the results that an observer received.
-type recorded []headgate.Result
+type recorded []operate.Result
 
-func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *headgate.Result) {
+func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *operate.Result) {
 	*o = append(*o, *r)
 }
 
@@ -261,27 +261,27 @@ func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *headgate.Result) 
 // same memory.
 func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	var seen recorded
-	l, _ := newLimiter(t, headgate.WithObserver(seen.Observe))
+	l, _ := newLimiter(t, operate.WithObserver(seen.Observe))
 	ctx := context.Background()
-	permit, _, err := l.Policy("", headgate.Concurrency(2)).Acquire(ctx, "held", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 20 { // the pool may keep the memory or drop it
-		seen = nil
-		if _, err := l.Allow(ctx, "k", five); err != nil {
+		permit, _, err := operate.Semaphore(l, "", rule.Concurrency(2)).TryAcquire(ctx, "held", 1)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Policy("", five).Reset(ctx, "another"); err != nil {
+		seen = nil
+		if _, err := operate.Policy(l, "", five).Allow(ctx, "k"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := operate.Policy(l, "", five).Reset(ctx, "another"); err != nil {
 			t.Fatal(err)
 		}
 		if err := permit.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Allow(ctx, "", five); err == nil {
+		if _, err := operate.Policy(l, "", five).Allow(ctx, ""); err == nil {
 			t.Fatal("an empty key passed")
 		}
-		if !reflect.DeepEqual(seen[1], headgate.Result{}) {
+		if !reflect.DeepEqual(seen[1], operate.Result{}) {
 			t.Errorf("the observer saw a reset that found nothing as %+v", seen[1])
 		}
 		if d := seen[2].Decision; d.Limit != 2 || d.Granted != 0 || d.Remaining > 2 {
@@ -297,9 +297,9 @@ func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 // overwritten that key's bytes.
 func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	l, _ := newLimiter(t)
-	limit := headgate.Concurrency(1)
+	limit := rule.Concurrency(1)
 	buffer := []byte("alice")
-	permit, _, err := l.Policy("", limit).Acquire(context.Background(), unsafe.String(&buffer[0], len(buffer)), 1)
+	permit, _, err := operate.Semaphore(l, "", limit).TryAcquire(context.Background(), unsafe.String(&buffer[0], len(buffer)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	if err := permit.Release(context.Background()); err != nil {
 		t.Errorf("released: %v", err)
 	}
-	if d, err := l.Policy("", limit).Peek(context.Background(), "alice", 1); err != nil || d.Remaining != 1 {
+	if d, err := operate.Policy(l, "", limit).Peek(context.Background(), "alice", 1); err != nil || d.Remaining != 1 {
 		t.Errorf("%d left, %v; want 1", d.Remaining, err)
 	}
 }
@@ -324,15 +324,15 @@ func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := headgate.New(headgate.WithStore(store))
-		limit := headgate.Concurrency(1, headgate.LeaseTime(30*time.Second))
+		limit := rule.Concurrency(1, rule.LeaseTime(30*time.Second))
 		ctx := context.Background()
-		permit, d, err := l.Policy("", limit).Acquire(ctx, "k", 1)
+		permit, d, err := operate.Semaphore(l, "", limit).TryAcquire(ctx, "k", 1)
 		if err != nil || permit == nil || d.Remaining != 0 {
 			t.Fatalf("%+v, %+v, %v", permit, d, err)
 		}
 		held := permit.Hold(ctx)
 		time.Sleep(5 * time.Minute)
-		if other, d, err := l.Policy("", limit).Acquire(ctx, "k", 1); err != nil || other != nil || d.Allowed || held.Err() != nil {
+		if other, d, err := operate.Semaphore(l, "", limit).TryAcquire(ctx, "k", 1); err != nil || other != nil || d.Allowed || held.Err() != nil {
 			t.Fatalf("after 5 minutes: %+v, %+v, %v; the holder: %v", other, d, err, held.Err())
 		}
 		if err := permit.Release(ctx); err != nil {
@@ -345,12 +345,12 @@ func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 			t.Errorf("renewed after release: %v", err)
 		}
 
-		permit, _, err = l.Policy("", limit).Acquire(ctx, "k", 1)
+		permit, _, err = operate.Semaphore(l, "", limit).TryAcquire(ctx, "k", 1)
 		if err != nil || permit == nil {
 			t.Fatalf("free again: %v", err)
 		}
 		held = permit.Hold(ctx)
-		if found, err := l.Policy("", limit).Reset(ctx, "k"); !found || err != nil {
+		if found, err := operate.Policy(l, "", limit).Reset(ctx, "k"); !found || err != nil {
 			t.Fatal(found, err)
 		}
 		<-held.Done()
@@ -384,12 +384,12 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 
 // TestDirections: dependencies point down. The contract imports no package of the project, stores import only the
 // contract, layers also the memory store (they count in one during an outage), and the API imports the contract, its
-// default store and the queues.
+// default store, the queues and the door for package operate.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
 	// The project's packages that a directory may import, with their subpackages.
 	allowed := map[string][]string{
-		"":           {"/engine", "/memstore", "/internal/queue"},
+		"":           {"/engine", "/memstore", "/internal/inside", "/internal/queue"},
 		"engine":     {"/engine/algo"},
 		"memstore":   {"/engine"},
 		"redisstore": {"/engine"},

@@ -33,7 +33,7 @@ type lineName struct {
 
 // limitList is the limits of a policy as one comparable value.
 type limitList struct {
-	limits    [engine.MaxCharges]Limit
+	limits    [engine.MaxCharges]engine.Limit
 	firstPays bool
 }
 
@@ -138,7 +138,7 @@ func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
 // wait returns how long no request for n units can pass after the last answer. It returns 0 if the answer does not
 // tell, or if there are several limits. It saves a new first caller a call that the store would deny.
-func (l *line) wait(limits []Limit, n int64) time.Duration {
+func (l *line) wait(limits []engine.Limit, n int64) time.Duration {
 	d := &l.last
 	if len(limits) != 1 || !d.Allowed || d.Remaining >= n {
 		return 0

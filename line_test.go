@@ -10,21 +10,24 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // Callers that wait under other limits, or under other numbers of one limit, do not wait for each other.
 func TestWaitersOfOtherLimitsPass(t *testing.T) {
-	for name, c := range map[string]struct{ waits, passes headgate.Limit }{
-		"another limit":   {headgate.FixedWindow(headgate.PerHour(1)), headgate.SlidingLog(headgate.PerHour(1000))},
-		"a raised window": {headgate.FixedWindow(headgate.PerHour(2)), headgate.FixedWindow(headgate.PerHour(1000))},
-		"a raised log":    {headgate.SlidingLog(headgate.PerHour(2)), headgate.SlidingLog(headgate.PerHour(1000))},
-		"another bucket":  {headgate.SlidingLog(headgate.PerHour(1)), headgate.TokenBucket(headgate.PerHour(1000))},
-		"a pacer":         {headgate.SlidingLog(headgate.PerHour(1)), headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(9))},
+	for name, c := range map[string]struct{ waits, passes engine.Limit }{
+		"another limit":   {rule.FixedWindow(rule.PerHour(1)), rule.SlidingLog(rule.PerHour(1000))},
+		"a raised window": {rule.FixedWindow(rule.PerHour(2)), rule.FixedWindow(rule.PerHour(1000))},
+		"a raised log":    {rule.SlidingLog(rule.PerHour(2)), rule.SlidingLog(rule.PerHour(1000))},
+		"another bucket":  {rule.SlidingLog(rule.PerHour(1)), rule.TokenBucket(rule.PerHour(1000))},
+		"a pacer":         {rule.SlidingLog(rule.PerHour(1)), rule.Pacer(rule.PerSecond(10), rule.MaxQueue(9))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, _ := onMemory(t)
-				before := l.Policy("p", c.waits)
+				before := operate.Policy(l, "p", c.waits)
 				for d, err := before.Allow(context.Background(), "k"); d.Allowed; d, err = before.Allow(context.Background(), "k") {
 					if err != nil {
 						t.Fatal(err)
@@ -43,7 +46,7 @@ func TestWaitersOfOtherLimitsPass(t *testing.T) {
 				start := time.Now()
 				ctx, end := context.WithTimeout(context.Background(), time.Second)
 				defer end()
-				d, err := l.Policy("p", c.passes).Wait(ctx, "k")
+				d, err := operate.Policy(l, "p", c.passes).Wait(ctx, "k")
 				if err != nil || !d.Allowed || time.Since(start) != 0 {
 					t.Errorf("%+v, %v, after %s", d, err, time.Since(start))
 				}
@@ -59,7 +62,7 @@ func TestWaitersUnderSeveralLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
 		policy := func(day int64) *headgate.Policy {
-			return l.Policy("plan", headgate.FixedWindow(headgate.PerDay(day)), headgate.FixedWindow(headgate.PerMinute(9)))
+			return operate.Policy(l, "plan", rule.FixedWindow(rule.PerDay(day)), rule.FixedWindow(rule.PerMinute(9)))
 		}
 		free, same, paid := policy(2), policy(2), policy(2000)
 		ctx := context.Background()
@@ -96,17 +99,17 @@ func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
 		ctx := context.Background()
-		few := l.Policy("jobs", headgate.Concurrency(1, headgate.LeaseTime(time.Hour)))
-		more := l.Policy("jobs", headgate.Concurrency(2, headgate.LeaseTime(time.Hour)))
-		_, first, err := few.Hold(ctx, "k", 1)
+		few := operate.Semaphore(l, "jobs", rule.Concurrency(1, rule.LeaseTime(time.Hour)))
+		more := operate.Semaphore(l, "jobs", rule.Concurrency(2, rule.LeaseTime(time.Hour)))
+		_, first, err := acquireHeld(ctx, few, "k", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var held atomic.Int64
 		var waiting sync.WaitGroup
-		hold := func(p *headgate.Policy) {
+		hold := func(p *headgate.Semaphore) {
 			waiting.Go(func() {
-				_, permit, err := p.Hold(ctx, "k", 1)
+				_, permit, err := acquireHeld(ctx, p, "k", 1)
 				if err != nil {
 					t.Error(err)
 					return
@@ -136,9 +139,9 @@ func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
 // Many callers of one key leave together, while callers of other keys pass. Each leaves its line, turn or slot in
 // constant time: see internal/queue.
 func TestManyWaitersLeave(t *testing.T) {
-	for name, limit := range map[string]headgate.Limit{
-		"line":  headgate.FixedWindow(headgate.PerDay(1)),
-		"slots": headgate.TokenBucket(headgate.PerHour(1), headgate.Burst(1)),
+	for name, limit := range map[string]engine.Limit{
+		"line":  rule.FixedWindow(rule.PerDay(1)),
+		"slots": rule.TokenBucket(rule.PerHour(1), rule.Burst(1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			many := 20_000
@@ -147,7 +150,7 @@ func TestManyWaitersLeave(t *testing.T) {
 			}
 			l, store := onMemory(t)
 			defer l.Close()
-			p := l.Policy("p", limit)
+			p := operate.Policy(l, "p", limit)
 			ctx := context.Background()
 			if _, err := p.Wait(ctx, "many"); err != nil {
 				t.Fatal(err)

@@ -9,46 +9,85 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Charge is one charge of a request with several: it has its own policy, key and cost. Two charges of one policy and
-// key are added up.
+// Charge is one charge of a request with several: it has its own policy or semaphore, key and cost. Two charges of one
+// policy and key are added up.
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy
+	// Semaphore is a semaphore of the limiter, in the place of a policy. Only [Limiter.ReserveAll] takes it.
+	Semaphore *Semaphore
 	// Key is the key that the charge is counted under.
 	Key string
 	// Units is the cost: 0 or more. With 0 the policy is part of the answer but is not charged.
 	Units int64
-	// Ceiling is for [Limiter.ReserveTogether] on policies with a term ([Policy.SettleWithin]): the most units, at
-	// least Units, that the reservation may finally charge. A commit or report above it is an error and changes
-	// nothing. 0 means no ceiling. [Reservation.Pending] returns the number of units that open reservations can still
-	// charge.
+	// Ceiling is for [Limiter.ReserveAll] on policies with a term ([Policy.SettleWithin]): the most units, at least
+	// Units, that the reservation may finally charge. A commit or report above it is an error and changes nothing. 0
+	// means no ceiling. [Reservation.Pending] returns the number of units that open reservations can still charge.
 	Ceiling int64
+	// Atomic rejects the whole list if its keys are on several slots of a Redis Cluster, instead of deciding it slot by
+	// slot ("split"). Keys with the same text in braces are on one slot, such as "{acme}:ann" and "{acme}:bob". Other
+	// stores decide every list in one step.
+	Atomic bool
 }
 
-// AllowTogether charges every policy its own key and cost, or nothing at all: 1 to [engine.MaxCharges] limits. It is
-// one atomic step, except on a Cluster, where each slot is charged in turn ("split"). Decision.Binding names the
-// policy whose limit denied, and Decision.Limits has the answer of each limit. A concurrency limit is an error; use
-// [Limiter.ReserveTogether]. It returns the same errors as [Limiter.Allow], with the index of the charge.
-func (l *Limiter) AllowTogether(ctx context.Context, charges ...Charge) (Decision, error) {
+// of returns the policy of the charge, which is a semaphore's own, or nil.
+func (c *Charge) of() *Policy {
+	switch {
+	case c.Semaphore == nil:
+		return c.Policy
+	case c.Policy == nil:
+		return c.Semaphore.policy
+	default:
+		return nil
+	}
+}
+
+// AllowEach decides each charge separately, in order, in one call of up to 1000. With more, every result has an error.
+func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
+	ops, results := make([]engine.Op, len(charges)), make([]Result, len(charges))
+	for i := range charges {
+		c := &charges[i]
+		ops[i] = engine.Op{Kind: engine.OpAllow, Key: c.Key}
+		if p := c.of(); p != nil && p.limiter == l {
+			ops[i].Space, ops[i].Charges = p.space, p.charges(nil, c.Units)
+			results[i].Policy = p.name
+		} else {
+			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(errPolicy())}}
+		}
+	}
+	for i, r := range l.do(ctx, ops, nil) {
+		results[i].Verb, results[i].Key, results[i].Units = ops[i].Kind.String(), charges[i].Key, charges[i].Units
+		results[i].Decision, results[i].Err = r.Decision, r.Err
+		if r.Err == nil {
+			results[i].Decision.Binding.Policy = results[i].Policy
+		}
+	}
+	return results
+}
+
+// AllowAll charges every policy its own key and cost, or nothing at all: one unit for an address and one for a user,
+// say, with 1 to 32 limits. It is one atomic step, except on a Cluster, where each slot is charged in turn unless a charge is Atomic.
+// Decision.Binding names the policy whose limit denied, and Decision.Limits has the answer of each limit. A semaphore
+// is an error; use [Limiter.ReserveAll]. It returns the same errors as a [Policy], with the index of the charge.
+func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpAllow, charges)
 	return answer.decision, answer.err
 }
 
-// PeekTogether answers as [Limiter.AllowTogether] would, and writes nothing.
-func (l *Limiter) PeekTogether(ctx context.Context, charges ...Charge) (Decision, error) {
+// PeekAll answers as [Limiter.AllowAll] would, and writes nothing.
+func (l *Limiter) PeekAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpPeek, charges)
 	return answer.decision, answer.err
 }
 
-// ReserveTogether charges like [Limiter.AllowTogether], and returns a reservation that the caller settles with the
-// units used by each charge ([Reservation.CommitEach]). For a concurrency limit it takes a permit. The settlement
-// releases the permit, which expires after the lease time unless [Reservation.Renew] is called. If all limits are
-// token buckets and pacers, it also reserves units that refill later, like [Policy.Reserve]. On a denial the
-// reservation is nil.
+// ReserveAll charges like [Limiter.AllowAll], and returns a reservation that the caller settles with the units used by
+// each charge ([Reservation.Commit]). From a semaphore it takes a permit. The settlement releases the permit, which
+// expires after the lease time unless [Reservation.Renew] is called. If all limits are token buckets and pacers, it also
+// reserves units that refill later, like [Policy.Reserve]. On a denial the reservation is nil.
 //
 // With limits of 60 requests and 10 000 tokens a minute and five concurrent calls, a call that estimated 4000 tokens
 // and used 1500 leaves 59 requests, 8500 tokens and five permits.
-func (l *Limiter) ReserveTogether(ctx context.Context, charges ...Charge) (*Reservation, Decision, error) {
+func (l *Limiter) ReserveAll(ctx context.Context, charges ...Charge) (*Reservation, Decision, error) {
 	answer := l.list(ctx, engine.OpReserve, charges)
 	return answer.reservation, answer.decision, answer.err
 }
@@ -58,7 +97,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	c := calls.Get().(*call)
 	defer c.freeList()
 	op, r := &c.op[0], &c.results[0]
-	*op, *r = engine.Op{Kind: kind, Replicas: l.replicas, Atomic: l.oneStep}, engine.Result{}
+	*op, *r = engine.Op{Kind: kind, Replicas: l.replicas}, engine.Result{}
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
@@ -72,7 +111,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	}
 	if a = l.reserved(op, r, kind == engine.OpReserve); a.err == nil {
 		of := op.Charges[a.decision.Binding.Index].Items
-		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].Policy.name
+		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].of().name
 	}
 	return a
 }
@@ -98,15 +137,17 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 		if err := l.checkItem(i, item); err != nil {
 			return err
 		}
+		policy := item.of()
+		op.Atomic = op.Atomic || item.Atomic
 		if op.Kind == engine.OpReserve {
-			term = term.Shorter(item.Policy.term)
+			term = term.Shorter(policy.term)
 		}
-		again := item.Policy.firstPays && op.Chosen()
-		for _, own := range item.Policy.charges(one[:0], item.Units) {
-			own.Space, own.Key, own.Items = item.Policy.space, item.Key, 1<<i
+		again := policy.firstPays && op.Chosen()
+		for _, own := range policy.charges(one[:0], item.Units) {
+			own.Space, own.Key, own.Items = policy.space, item.Key, 1<<i
 			at := op.Counter(&own)
 			if again || at >= 0 && op.Charges[at].Choice != own.Choice {
-				return &engine.ItemError{Item: i, Err: &InputError{Field: "policy", Value: strconv.Quote(item.Policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
+				return &engine.ItemError{Item: i, Err: &engine.InputError{Field: "policy", Value: strconv.Quote(policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
 			}
 			if at < 0 {
 				op.Charges = append(op.Charges, own)
@@ -133,22 +174,27 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 
 // checkItem checks the fields that could otherwise be taken over from an earlier charge.
 func (l *Limiter) checkItem(i int, c *Charge) error {
-	input := &InputError{}
-	switch {
-	case c.Policy == nil || c.Policy.limiter != l:
-		*input = InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy of this limiter"}
+	var input error
+	switch policy := c.of(); {
+	case policy == nil || policy.limiter != l:
+		input = errPolicy()
 	case c.Key == "":
-		*input = InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
+		input = &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case c.Ceiling != 0 && c.Ceiling < c.Units:
-		*input = InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: strconv.FormatInt(c.Units, 10) + " or more, the cost"}
-	case c.Ceiling != 0 && c.Policy.term == nil:
-		*input = InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: "none without SettleWithin"}
+		input = &engine.InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: strconv.FormatInt(c.Units, 10) + " or more, the cost"}
+	case c.Ceiling != 0 && policy.term == nil:
+		input = &engine.InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: "none without SettleWithin"}
 	case c.Units < 0:
-		*input = InputError{Field: "cost", Value: strconv.FormatInt(c.Units, 10), Accepted: "0 or more"}
+		input = &engine.InputError{Field: "cost", Value: strconv.FormatInt(c.Units, 10), Accepted: "0 or more"}
 	default:
 		return nil
 	}
 	return &engine.ItemError{Item: i, Err: input}
+}
+
+// errPolicy is the error of a charge whose counters may be in another store.
+func errPolicy() error {
+	return &engine.InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy or a semaphore of this limiter"}
 }
 
 // Renew extends the reservation's permits by their lease times. Call it every third of the shortest. It reports
@@ -164,6 +210,6 @@ func (r *Reservation) Renew(ctx context.Context) (held bool, err error) {
 		return true, nil
 	}
 	op.Kind = engine.OpRenew
-	results := r.limiter.Do(ctx, []engine.Op{op}, nil)
+	results := r.limiter.do(ctx, []engine.Op{op}, nil)
 	return results[0].Err == nil && results[0].Decision.Allowed, results[0].Err
 }

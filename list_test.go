@@ -8,30 +8,33 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // llm has the policies of a language model: requests and tokens of a user, and concurrent calls of an organisation.
 type llm struct {
 	*headgate.Limiter
 
-	requests, tokens, calls *headgate.Policy
+	requests, tokens *headgate.Policy
+	calls            *headgate.Semaphore
 }
 
 func newLLM(l *headgate.Limiter) llm {
 	return llm{
 		Limiter:  l,
-		requests: l.Policy("requests", headgate.FixedWindow(headgate.PerMinute(60))),
-		tokens:   l.Policy("tokens", headgate.TokenBucket(headgate.PerMinute(10_000))),
-		calls:    l.Policy("calls", headgate.Concurrency(2)),
+		requests: operate.Policy(l, "requests", rule.FixedWindow(rule.PerMinute(60))),
+		tokens:   operate.Policy(l, "tokens", rule.TokenBucket(rule.PerMinute(10_000))),
+		calls:    operate.Semaphore(l, "calls", rule.Concurrency(2)),
 	}
 }
 
 func (m llm) reserve(t *testing.T, user string, tokens int64) (*headgate.Reservation, headgate.Decision) {
 	t.Helper()
-	r, d, err := m.ReserveTogether(context.Background(),
+	r, d, err := m.ReserveAll(context.Background(),
 		headgate.Charge{Policy: m.requests, Key: user, Units: 1},
 		headgate.Charge{Policy: m.tokens, Key: user, Units: tokens},
-		headgate.Charge{Policy: m.calls, Key: "org", Units: 1},
+		headgate.Charge{Semaphore: m.calls, Key: "org", Units: 1},
 	)
 	if err != nil || (r != nil) != d.Allowed {
 		t.Fatalf("%v, %+v, %v", r, d, err)
@@ -39,11 +42,16 @@ func (m llm) reserve(t *testing.T, user string, tokens int64) (*headgate.Reserva
 	return r, d
 }
 
-func (m llm) left(t *testing.T, p *headgate.Policy, key string, want int64) {
+// peeker is a policy or a semaphore.
+type peeker interface {
+	Peek(ctx context.Context, key string, n int64) (headgate.Decision, error)
+}
+
+func (m llm) left(t *testing.T, p peeker, key string, want int64) {
 	t.Helper()
 	d, err := p.Peek(context.Background(), key, 1)
 	if err != nil || d.Remaining != want {
-		t.Errorf("%s of %s: %d left, %v; want %d", p.Name(), key, d.Remaining, err, want)
+		t.Errorf("%s of %s: %d left, %v; want %d", d.Binding.Policy, key, d.Remaining, err, want)
 	}
 }
 
@@ -61,11 +69,11 @@ func TestReserveTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var input *headgate.InputError
-	if err := again.CommitEach(ctx, 1, 1500); !errors.As(err, &input) || input.Field != "used" {
+	var input *engine.InputError
+	if err := again.Commit(ctx, 1, 1500); !errors.As(err, &input) || input.Field != "used" {
 		t.Error(err)
 	}
-	if err := again.CommitEach(ctx, 1, 9_000, 0); err != nil {
+	if err := again.Commit(ctx, 1, 9_000, 0); err != nil {
 		t.Fatal(err)
 	}
 	m.left(t, m.requests, "ann", 59)
@@ -97,23 +105,23 @@ func TestReserveTogetherDenied(t *testing.T) {
 func TestTogetherSums(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
-	p, q := l.Policy("p", headgate.FixedWindow(headgate.PerMinute(10))), l.Policy("q", headgate.FixedWindow(headgate.PerMinute(10)))
+	p, q := operate.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), operate.Policy(l, "q", rule.FixedWindow(rule.PerMinute(10)))
 	charges := []headgate.Charge{{Policy: p, Key: "k", Units: 3}, {Policy: q, Key: "k", Units: 1}, {Policy: p, Key: "k", Units: 4}}
-	if d, err := l.PeekTogether(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 10 {
+	if d, err := l.PeekAll(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 10 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err := l.AllowTogether(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 3 || len(d.Limits) != 2 {
+	if d, err := l.AllowAll(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 3 || len(d.Limits) != 2 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err := l.AllowTogether(ctx, charges...); err != nil || d.Allowed || d.Binding.Policy != "p" {
+	if d, err := l.AllowAll(ctx, charges...); err != nil || d.Allowed || d.Binding.Policy != "p" {
 		t.Errorf("%+v, %v", d, err)
 	}
 	charges[0].Units, charges[2].Units = 2, 1
-	r, _, err := l.ReserveTogether(ctx, charges...)
+	r, _, err := l.ReserveAll(ctx, charges...)
 	if err != nil || r == nil {
 		t.Fatal(err)
 	}
-	if err := r.CommitEach(ctx, 0, 1, 1); err != nil {
+	if err := r.Commit(ctx, 0, 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := p.Peek(ctx, "k", 1); err != nil || d.Remaining != 2 {
@@ -132,11 +140,11 @@ func TestTogetherInvalid(t *testing.T) {
 		"policy": {Policy: other.requests, Key: "k", Units: 1},
 		"key":    {Policy: m.tokens, Units: 1},
 		"cost":   {Policy: m.tokens, Key: "k", Units: -1},
-		"limit":  {Policy: m.calls, Key: "k", Units: 1},
+		"limit":  {Semaphore: m.calls, Key: "k", Units: 1},
 	} {
-		var input *headgate.InputError
+		var input *engine.InputError
 		var item *engine.ItemError
-		if d, err := l.AllowTogether(context.Background(), good, bad); !errors.As(err, &input) || input.Field != field || !errors.As(err, &item) || item.Item != 1 || d.Allowed {
+		if d, err := l.AllowAll(context.Background(), good, bad); !errors.As(err, &input) || input.Field != field || !errors.As(err, &item) || item.Item != 1 || d.Allowed {
 			t.Errorf("%s: %+v, %v", field, d, err)
 		}
 	}
@@ -145,7 +153,7 @@ func TestTogetherInvalid(t *testing.T) {
 		for i := range charges {
 			charges[i] = headgate.Charge{Policy: m.requests, Key: string(rune('a' + i)), Units: 1}
 		}
-		if _, err := l.AllowTogether(context.Background(), charges...); !errors.Is(err, headgate.ErrInvalid) {
+		if _, err := l.AllowAll(context.Background(), charges...); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%d charges: %v", n, err)
 		}
 	}
@@ -156,12 +164,12 @@ func TestTogetherInvalid(t *testing.T) {
 // an error that names its charge.
 func TestFirstInAList(t *testing.T) {
 	l, _ := onClock(t)
-	month := headgate.FixedWindow(headgate.PerHour(3), headgate.Named("month"))
-	credits := headgate.FixedWindow(headgate.PerDay(2), headgate.Named("credits"))
-	calls, more := l.Policy("calls", month, credits).First(), l.Policy("more", month, credits).First()
-	burst := l.Policy("burst", headgate.TokenBucket(headgate.PerSecond(100)))
+	month := rule.FixedWindow(rule.PerHour(3), rule.Named("month"))
+	credits := rule.FixedWindow(rule.PerDay(2), rule.Named("credits"))
+	calls, more := operate.Policy(l, "calls", month, credits).First(), operate.Policy(l, "more", month, credits).First()
+	burst := operate.Policy(l, "burst", rule.TokenBucket(rule.PerSecond(100)))
 	charge := func(charges ...headgate.Charge) (headgate.Decision, error) {
-		return l.AllowTogether(t.Context(), charges...)
+		return l.AllowAll(t.Context(), charges...)
 	}
 	for i, want := range []string{"month", "month", "month", "credits", "credits", ""} {
 		d, err := charge(headgate.Charge{Policy: burst, Key: "k", Units: 1}, headgate.Charge{Policy: calls, Key: "k", Units: 1})
@@ -175,7 +183,7 @@ func TestFirstInAList(t *testing.T) {
 	for name, charges := range map[string][]headgate.Charge{
 		"two":   {{Policy: calls, Key: "k", Units: 1}, {Policy: more, Key: "k", Units: 1}},
 		"again": {{Policy: calls, Key: "k", Units: 1}, {Policy: calls, Key: "other", Units: 1}},
-		"both":  {{Policy: calls, Key: "k", Units: 1}, {Policy: l.Policy("calls", month), Key: "k", Units: 1}},
+		"both":  {{Policy: calls, Key: "k", Units: 1}, {Policy: operate.Policy(l, "calls", month), Key: "k", Units: 1}},
 	} {
 		var item *engine.ItemError
 		if _, err := charge(charges...); !errors.As(err, &item) || item.Item != 1 || !errors.Is(err, headgate.ErrInvalid) {

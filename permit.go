@@ -2,17 +2,15 @@ package headgate
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"math"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 )
 
-// Permit is units of a concurrency limit held by a caller, until Release, or until the limit's lease time passes
+// Permit is units of a [Semaphore] held by a caller, until Release, or until the limit's lease time passes
 // without a Renew. It is safe for use by many goroutines.
 type Permit struct {
 	policy *Policy
@@ -21,27 +19,12 @@ type Permit struct {
 	units  int64
 
 	mu       sync.Mutex
-	released bool
+	released bool // Hold renews no longer
+	given    bool // the store has the units back
 	// expires is when the units are lost unless renewed, by the clock of this process. It counts from before the
 	// request was sent, so the holder gives up before the store does.
 	expires time.Time
 	stop    []context.CancelCauseFunc // ends the contexts that Hold returned
-}
-
-// Acquire takes n units of the policy's concurrency limits and holds them for the lease time, which [Permit.Renew]
-// and [Permit.Hold] extend. On a denial the permit is nil. RetryAfter is then the time until enough permits expire; a
-// release may free units earlier. It returns the same errors as [Limiter.Allow]. With [ErrNotReplicated] the units
-// are given back.
-func (p *Policy) Acquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
-	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
-	d, err := permit.extend(ctx, engine.OpAcquire)
-	if errors.Is(err, ErrNotReplicated) {
-		permit.giveUp(ctx)
-	}
-	if err != nil || !d.Allowed {
-		return nil, d, err
-	}
-	return permit, d, nil
 }
 
 func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err error) {
@@ -92,18 +75,25 @@ func (p *Permit) Renew(ctx context.Context) error {
 	return err
 }
 
-// Release gives the units back and cancels the contexts returned by Hold. It is idempotent, and does nothing if the
-// permit has expired.
+// Release gives the units back and cancels the contexts returned by Hold. A permit is released once: later calls do
+// nothing, and after an error the call can be repeated. It does nothing if the permit has expired.
 func (p *Permit) Release(ctx context.Context) error {
 	p.mu.Lock()
+	given := p.given
 	p.released = true
 	stops := p.stop
 	p.stop = nil
 	p.mu.Unlock()
+	if given {
+		return nil
+	}
 	for _, stop := range stops {
 		stop(context.Canceled)
 	}
 	_, err := p.do(ctx, engine.OpRelease)
+	p.mu.Lock()
+	p.given = err == nil
+	p.mu.Unlock()
 	p.policy.limiter.lines.pausing.WakeAll(subject{p.policy.space, p.key})
 	return err
 }

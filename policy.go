@@ -14,7 +14,9 @@ import (
 // file: limiters and servers on one store share a policy's counters by its name. It is safe for use by many
 // goroutines.
 //
-// Its verbs return the errors of [Limiter.Allow].
+// A denial is a [Decision], not an error. The error of a verb is the context's own, or matches [ErrInvalid] if the key,
+// the cost or the policy is invalid, [ErrStoreUnavailable] if the decision is not known, [ErrNotReplicated], or
+// [ErrClosed].
 type Policy struct {
 	limiter *Limiter
 	name    string
@@ -29,24 +31,53 @@ type Policy struct {
 	term    *engine.Term // of reservations
 }
 
-// Policy returns a policy of this limiter with 1 to [engine.MaxCharges] limits. A request passes if every limit
-// allows it. If there are several, the unnamed ones are named 1, 2, … by position. If the name or a limit is invalid,
-// every verb returns that error.
+// Policy returns a policy of this limiter with 1 to 32 limits. A request passes if every limit allows it. If there are
+// several, the unnamed ones are named 1, 2, … by position. The name is 1 to 64 letters, digits, _, . and -. If the name
+// or a limit is invalid, [Policy.Err] and every verb return that error; [Must] panics with it.
 //
-// The policy's name is part of the name of its counters, so policies with different names count separately. A policy
-// without a name shares its counters with [Limiter.Allow].
+// The name is part of the name of the policy's counters: policies with different names count separately, and policies
+// with one name count together.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
+	rules := make([]engine.Limit, len(limits))
+	for i, limit := range limits {
+		switch {
+		case limit == nil:
+		case limit.rule().Algorithm().Holds():
+			rules[i] = engine.Invalid(&engine.InputError{Field: "limit", Value: "concurrency", Accepted: "any other limit; Limiter.Semaphore takes a Concurrency"})
+		default:
+			rules[i] = limit.rule()
+		}
+	}
+	if name == "" {
+		rules = []engine.Limit{engine.Invalid(engine.CheckPolicyName(name))}
+	}
+	return l.policy(name, rules...)
+}
+
+// policy returns a policy with limits of the engine. Without a name its limits have the name space of a server's limits
+// without a policy.
+func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
 	if name != "" {
-		p.space = l.InSpace(engine.PolicySpace(name))
+		p.space = l.inSpace(engine.PolicySpace(name))
 	}
 	if len(limits) > 1 {
 		p.limits = placed(limits)
 	}
 	if err := engine.CheckPolicyName(name); err != nil && name != "" {
-		p.limits = []Limit{engine.Invalid(err)}
+		p.limits = []engine.Limit{engine.Invalid(err)}
 	}
 	p.bind()
+	return p
+}
+
+// Must returns the policy or semaphore, and panics if it is invalid. It is for variables of a package:
+//
+//	var api = headgate.Must(limiter.Policy("api", headgate.TokenBucket{Rate: headgate.PerSecond(100)}))
+func Must[P interface{ Err() error }](p P) P {
+	if err := p.Err(); err != nil {
+		panic(err)
+	}
 	return p
 }
 
@@ -54,10 +85,10 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 func (p *Policy) bind() {
 	l := p.limiter
 	p.listed, p.bound = p.group.listed(), nil
-	p.paces = slices.ContainsFunc(p.limits, func(l Limit) bool { return l.Algorithm().Paces() })
+	p.paces = slices.ContainsFunc(p.limits, func(l engine.Limit) bool { return l.Algorithm().Paces() })
 	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
-		p.binding = Binding{Policy: p.name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}
+		p.binding = Binding{Policy: p.name, Name: p.limits[0].Name(), Rate: Rate(p.limits[0].Rate(0))}
 	}
 }
 
@@ -81,12 +112,6 @@ func (p *Policy) Err() error {
 
 // Name returns the policy's name.
 func (p *Policy) Name() string { return p.name }
-
-// Limits returns the policy's limits in order, with their names in the policy.
-func (p *Policy) Limits() []Limit { return slices.Clone(p.limits) }
-
-// Paces reports whether an allowed request can have a delay, because a limit is a pacer.
-func (p *Policy) Paces() bool { return p.paces }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
 func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) {
@@ -150,62 +175,4 @@ func (p *Policy) Reset(ctx context.Context, key string) (found bool, err error) 
 	defer c.free()
 	r := p.limiter.ask(ctx, c, engine.OpReset, p.space, key, p.group, 0, "")
 	return r.Found, r.Err
-}
-
-// Request is a policy, a key and the units to charge. [Policy.For] returns it.
-type Request struct {
-	policy *Policy
-	key    string
-	units  int64
-}
-
-// For returns a request that charges the key n units of the policy, for [Limiter.AllowAll] and [Limiter.AllowEach].
-func (p *Policy) For(key string, n int64) Request { return Request{policy: p, key: key, units: n} }
-
-// charges appends the request's charges. A request for a policy of another limiter is an error, because its counters
-// may be in another store.
-func (r *Request) charges(l *Limiter, to []engine.Charge) []engine.Charge {
-	if r.policy == nil || r.policy.limiter != l {
-		refused := engine.Invalid(&InputError{Field: "request", Value: "of no policy of this limiter", Accepted: "what For of one of its policies returned"})
-		return append(to, engine.Charge{Key: "refused", Limit: refused})
-	}
-	for _, limit := range r.policy.limits {
-		to = append(to, engine.Charge{Space: r.policy.space, Key: r.key, Limit: limit, Cost: r.units})
-	}
-	return to
-}
-
-// AllowAll charges every request, or nothing at all: one unit for an address and one for a user, say. [Binding].Index
-// counts the limits of all requests in order. On a Redis Cluster, keys on several nodes are decided one after another
-// ([engine.Split]).
-func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, error) {
-	var charges []engine.Charge
-	for i := range requests {
-		charges = requests[i].charges(l, charges)
-	}
-	results := l.Do(ctx, []engine.Op{{Kind: engine.OpAllow, Charges: charges}}, nil)
-	d := &results[0].Decision
-	for at, i := 0, 0; i < len(requests) && results[0].Err == nil; i++ {
-		if at += len(requests[i].policy.limits); d.Binding.Index < at {
-			d.Binding.Policy = requests[i].policy.name
-			break
-		}
-	}
-	return *d, results[0].Err
-}
-
-// AllowEach decides each request separately, in order, in one call of up to [engine.MaxOps] requests. With more,
-// every result has an error.
-func (l *Limiter) AllowEach(ctx context.Context, requests ...Request) []Result {
-	ops := make([]engine.Op, len(requests))
-	for i := range requests {
-		ops[i] = engine.Op{Kind: engine.OpAllow, Charges: requests[i].charges(l, nil)}
-	}
-	results := l.Do(ctx, ops, nil)
-	for i := range results {
-		if results[i].Err == nil {
-			results[i].Decision.Binding.Policy = requests[i].policy.name
-		}
-	}
-	return results
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -29,12 +30,30 @@ const longestReserve = 36525 * 24 * time.Hour
 //
 // On a denial the reservation is nil, and Decision.RetryAfter is the time after which the same call passes. A
 // Decision.Delay above 0 is the delay of a reservation that would have ended after the deadline. Reserve returns the
-// same errors as [Limiter.Allow].
+// same errors as [Policy].
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
 	answer := p.reserve(ctx, key, n, true)
 	return answer.reservation, answer.decision, answer.err
+}
+
+// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay, for a cost that is known
+// only afterwards: the bytes of a response, or nothing for a failure. The reservation is nil after a denial, and if the
+// units cannot be settled because no store decided.
+//
+// With 1000 bytes a second, a charge of 100 that is committed with 400 leaves 600.
+func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
+	op := engine.Op{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}
+	r := p.limiter.do(ctx, []engine.Op{op}, nil)[0]
+	if r.Err != nil {
+		return nil, r.Decision, r.Err
+	}
+	r.Decision.Binding.Policy = p.name
+	if !r.Decision.Allowed || r.Decision.Promise.OvershootMax == engine.Unbounded {
+		return nil, r.Decision, nil
+	}
+	return r.Reservation, r.Decision, nil
 }
 
 // reserve makes a reservation that can be settled: always, or only if it has a delay.
@@ -111,7 +130,7 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 }
 
 // Reservation parses a text returned by [Reservation.String], in any process with the same store. The error is an
-// [*InputError].
+// [*engine.InputError].
 func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	held, err := engine.ParseReservation(text)
 	if err != nil {
@@ -138,25 +157,29 @@ func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) 
 //
 // A reservation is settled once: later calls of Cancel and Commit change nothing, in any process. It can be settled
 // while its units count, and for at least 5 minutes after its delay. Cancel returns the same errors as
-// [Limiter.Allow]; after an error the call can be repeated.
+// [Policy]; after an error the call can be repeated.
 func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0) }
 
-// Commit settles the reservation with the number of units used: 0 or more. If fewer than reserved were used, it gives
-// the rest back like Cancel. If more were used, it charges the difference even beyond the limit, by one capacity at
-// most (of several windows, the largest). Callers are then denied until the excess has refilled or expired.
-func (r *Reservation) Commit(ctx context.Context, used int64) error {
-	results := r.limiter.Do(ctx, []engine.Op{r.held.Settle(used)}, nil)
-	return results[0].Err
+// Commit settles the reservation with the number of units used: 0 or more, one number for all limits, or one for each
+// charge of a list in its order (the number of a permit is ignored). If fewer than reserved were used, it gives the
+// rest back like Cancel. If more were used, it charges the difference even beyond the limit, by one capacity at most
+// (of several windows, the largest). Callers are then denied until the excess has refilled or expired.
+func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
+	op, err := r.settlement(used)
+	if err != nil {
+		return err
+	}
+	return r.limiter.do(ctx, []engine.Op{op}, nil)[0].Err
 }
 
-// CommitEach is Commit with a separate number of used units for each charge, in the order of the reserved list. The
-// number of a permit is ignored. The error is an [*InputError] if the count of numbers differs from the number of
-// charges.
-func (r *Reservation) CommitEach(ctx context.Context, used ...int64) error {
-	if len(used) != r.held.Items() {
-		return &InputError{Field: "used", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one for each of the %d charges that were reserved", r.held.Items())}
+// settlement returns the operation that settles the reservation with the units used.
+func (r *Reservation) settlement(used []int64) (engine.Op, error) {
+	switch len(used) {
+	case 1:
+		return r.held.Settle(used[0]), nil
+	case r.held.Items():
+		return r.held.SettleEach(func(item int) int64 { return used[item] }), nil
+	default:
+		return engine.Op{}, &engine.InputError{Field: "used", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one, or one for each of the %d charges that were reserved", r.held.Items())}
 	}
-	op := r.held.SettleEach(func(item int) int64 { return used[item] })
-	results := r.limiter.Do(ctx, []engine.Op{op}, nil)
-	return results[0].Err
 }

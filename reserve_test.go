@@ -11,6 +11,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -39,7 +41,7 @@ func reserve(t *testing.T, p *headgate.Policy, n int64, delay time.Duration) *he
 func TestReservationText(t *testing.T) {
 	l, clock := onClock(t)
 	ctx := context.Background()
-	p := l.Policy("p", headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1)))
+	p := operate.Policy(l, "p", rule.TokenBucket(rule.PerSecond(10), rule.Burst(1)))
 	reserve(t, p, 1, 0)
 	r := reserve(t, p, 1, 100*time.Millisecond)
 	if delay := r.Delay(); delay > 100*time.Millisecond || delay < 50*time.Millisecond {
@@ -76,7 +78,7 @@ func TestReservationText(t *testing.T) {
 func TestReserveThenCommit(t *testing.T) {
 	l, clock := onClock(t)
 	ctx := context.Background()
-	p := l.Policy("llm", headgate.TokenBucket(headgate.PerMinute(60_000), headgate.Burst(10_000)))
+	p := operate.Policy(l, "llm", rule.TokenBucket(rule.PerMinute(60_000), rule.Burst(10_000)))
 	for _, c := range []struct{ reserved, used, left int64 }{{4000, 1000, 9000}, {2000, 3000, 6000}, {1000, 0, 6000}, {500, 500, 5500}} {
 		r := reserve(t, p, c.reserved, 0)
 		if err := r.Commit(ctx, c.used); err != nil {
@@ -99,7 +101,7 @@ func TestReserveThenCommit(t *testing.T) {
 // A reservation whose slot is after the deadline is denied, and charges nothing.
 func TestReserveDeadline(t *testing.T) {
 	l, _ := onClock(t)
-	p := l.Policy("p", headgate.TokenBucket(headgate.PerMinute(1)))
+	p := operate.Policy(l, "p", rule.TokenBucket(rule.PerMinute(1)))
 	reserve(t, p, 1, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
 	defer cancel()
@@ -114,8 +116,8 @@ func TestReserveDeadline(t *testing.T) {
 func TestReserveInvalid(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
-	bucket := l.Policy("p", headgate.TokenBucket(headgate.PerMinute(1)))
-	semaphore := l.Policy("s", headgate.Concurrency(1))
+	bucket := operate.Policy(l, "p", rule.TokenBucket(rule.PerMinute(1)))
+	semaphore := operate.Policy(l, "s", rule.Concurrency(1))
 	for name, call := range map[string]func() error{
 		"cost":  func() error { _, _, err := bucket.Reserve(ctx, "k", 0); return err },
 		"key":   func() error { _, _, err := bucket.Reserve(ctx, "", 1); return err },
@@ -125,7 +127,7 @@ func TestReserveInvalid(t *testing.T) {
 			return err
 		},
 	} {
-		var input *headgate.InputError
+		var input *engine.InputError
 		if err := call(); !errors.As(err, &input) || input.Field != name {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -150,7 +152,7 @@ func TestManyWait(t *testing.T) {
 		var wg sync.WaitGroup
 		start := time.Now()
 		for _, l := range limiters {
-			p := l.Policy("p", headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(1)))
+			p := operate.Policy(l, "p", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(1)))
 			var passed []int
 			var mu sync.Mutex
 			for i := range 1000 {
@@ -190,7 +192,7 @@ func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 func TestWaitLeavesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
-		p := headgate.New(headgate.WithStore(&slowStore{counting: store})).Policy("p", headgate.TokenBucket(headgate.PerMinute(1)))
+		p := operate.Policy(headgate.New(headgate.WithStore(&slowStore{counting: store})), "p", rule.TokenBucket(rule.PerMinute(1)))
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(1500*time.Microsecond, cancel) // their call is in flight from 1 to 2 ms
 		var wg sync.WaitGroup
@@ -214,4 +216,28 @@ func TestWaitLeavesInFlight(t *testing.T) {
 			t.Errorf("%+v, %v", d, err)
 		}
 	})
+}
+
+// A charge decides like AllowN and is settled like a reservation. Units that no store charged cannot be settled.
+func TestChargeIsSettled(t *testing.T) {
+	l, _ := onClock(t)
+	p := l.Policy("bytes", headgate.TokenBucket{Rate: headgate.PerSecond(1000)})
+	charged, d, err := p.Charge(t.Context(), "k", 100)
+	if err != nil || !d.Allowed || d.Remaining != 900 || d.Binding.Policy != "bytes" || charged.Delay() != 0 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	for range 2 { // the second time changes nothing
+		if err := charged.Commit(t.Context(), 400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, err := p.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 600 {
+		t.Errorf("%d bytes remain, %v, want 600", d.Remaining, err)
+	}
+	if charged, d, err := p.Charge(t.Context(), "k", 601); charged != nil || d.Allowed || err != nil {
+		t.Errorf("601 of 600 without a delay: %v, %+v, %v", charged, d, err)
+	}
+	if charged, _, err := p.Charge(t.Context(), "", 1); charged != nil || !errors.Is(err, headgate.ErrInvalid) {
+		t.Errorf("no key: %v, %v", charged, err)
+	}
 }

@@ -3,28 +3,32 @@ package headgate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 )
 
-// SettleWithin returns the policy with a term for its reservations, 1 ms to [engine.MaxWithin]. A reservation that is
-// neither settled nor reported on within the term ends: its charge is kept, given back, or replaced by the estimate,
-// and its permits are released. The store keeps open reservations, so they survive the process that made them. Any
-// limiter on the store that has seen a term ends them, within about a second. No delay of such a reservation is
-// longer than its term.
+// SettleWithin returns the policy with a term for its reservations, 1 ms to 7 days. A reservation that is neither
+// settled nor reported on within the term ends, and its permits are released. Its charge is then kept ("keep"), given
+// back ("release"), or replaced by the estimate ("estimate"). The store keeps open reservations, so they survive the
+// process that made them. Any limiter on the store that has seen a term ends them, within about a second. No delay of
+// such a reservation is longer than its term.
 //
-// In a list of charges, the shortest term applies, with its [engine.Unsettled].
-func (p *Policy) SettleWithin(within time.Duration, then engine.Unsettled) *Policy {
+// In a list of charges, the shortest term applies. A term out of range, or another word, is an error of every reserve
+// and of [Policy.Err].
+func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	termed := *p
-	termed.term = &engine.Term{Within: within, Then: then}
-	p.limiter.WatchTerms()
+	unsettled, known := engine.ParseUnsettled(then)
+	if !known {
+		unsettled = unknownUnsettled
+	}
+	termed.term = &engine.Term{Within: within, Then: unsettled}
+	p.limiter.watchTerms()
 	return &termed
 }
 
-// Term returns the term of the reservation; nil if it has none.
-func (r *Reservation) Term() *engine.Term { return r.held.Term }
+// unknownUnsettled is a value that no term can have.
+const unknownUnsettled engine.Unsettled = 255
 
 // Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) can
 // still charge, this one included, as of the reserve. The limit can be exceeded by that many units. It is nil if the
@@ -44,24 +48,17 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) (open bool, err
 	if r.held.Term == nil {
 		return true, nil
 	}
-	var op engine.Op
-	switch len(used) {
-	case 1:
-		op = r.held.Settle(used[0])
-	case r.held.Items():
-		op = r.held.SettleEach(func(item int) int64 { return used[item] })
-	default:
-		return false, &InputError{Field: "used", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one, or one for each of the %d charges that were reserved", r.held.Items())}
+	op, err := r.settlement(used)
+	if err != nil {
+		return false, err
 	}
 	op.Stage = engine.Report
-	result := r.limiter.Do(ctx, []engine.Op{op}, nil)[0]
-	return result.Found, result.Err
+	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
+	return answer.Found, answer.Err
 }
 
-// OpenOf returns up to most open reservations with a term that charged a key, or none if the store does not keep
-// them. It is for operators: on a single Redis it reads all open reservations. On a Cluster it finds reservations under a
-// fair-share limit only by the key that the limit counts under ([Limit.Counts]).
-func (l *Limiter) OpenOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
+// openOf returns open reservations for package operate.
+func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {
 		return nil, nil
@@ -72,9 +69,8 @@ func (l *Limiter) OpenOf(ctx context.Context, key string, most int, under ...str
 // overdueEach is the interval at which a limiter looks for overdue reservations.
 const overdueEach = time.Second
 
-// WatchTerms makes the limiter end overdue reservations, including those of other processes, until Close. A reserve
-// with a term also starts it. It does nothing if the store does not keep reservations.
-func (l *Limiter) WatchTerms() {
+// watchTerms ends overdue reservations until Close.
+func (l *Limiter) watchTerms() {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil || l.closed.Load() {
 		return

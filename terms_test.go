@@ -10,13 +10,15 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A limiter ends reservations that are never settled, and has no goroutine after Close.
 func TestWatchTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
-		tokens := l.Policy("tokens", headgate.FixedWindow(headgate.PerDay(10_000))).SettleWithin(10*time.Second, engine.ReleaseCharge)
+		tokens := operate.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(10_000))).SettleWithin(10*time.Second, "release")
 		left := func(want int64) {
 			t.Helper()
 			if d, err := tokens.Peek(t.Context(), "ann", 1); err != nil || d.Remaining != want {
@@ -24,7 +26,7 @@ func TestWatchTerms(t *testing.T) {
 			}
 		}
 		forgotten, _, err := tokens.Reserve(t.Context(), "ann", 4000)
-		if err != nil || forgotten.Term().Within != 10*time.Second {
+		if err != nil || operate.Term(forgotten).Within != 10*time.Second {
 			t.Fatal(err)
 		}
 		reported, _, _ := tokens.Reserve(t.Context(), "ann", 1000)
@@ -56,11 +58,11 @@ func TestWatchTerms(t *testing.T) {
 func TestWatchTermsOfOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
-		limit := headgate.FixedWindow(headgate.PerDay(10))
+		limit := rule.FixedWindow(rule.PerDay(10))
 		op := engine.Op{Kind: engine.OpReserve, Key: "k", ID: "a", Term: &engine.Term{Within: time.Second, Then: engine.ReleaseCharge}, Charges: []engine.Charge{{Limit: limit, Cost: 4}}}
-		l.Do(t.Context(), []engine.Op{op}, nil)
+		operate.Do(t.Context(), l, []engine.Op{op}, nil)
 		time.Sleep(3 * time.Second)
-		if d, err := l.Policy("", limit).Peek(t.Context(), "k", 1); err != nil || d.Remaining != 10 {
+		if d, err := operate.Policy(l, "", limit).Peek(t.Context(), "k", 1); err != nil || d.Remaining != 10 {
 			t.Errorf("%d left, %v; want 10", d.Remaining, err)
 		}
 		_ = l.Close()
@@ -70,12 +72,12 @@ func TestWatchTermsOfOperations(t *testing.T) {
 func TestTermsOfLists(t *testing.T) {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	long := l.Policy("long", headgate.FixedWindow(headgate.PerDay(10))).SettleWithin(time.Hour, engine.KeepCharge)
-	short := l.Policy("short", headgate.FixedWindow(headgate.PerDay(10))).SettleWithin(time.Minute, engine.ReleaseCharge)
-	without := l.Policy("without", headgate.FixedWindow(headgate.PerDay(10)))
-	r, _, err := l.ReserveTogether(t.Context(), headgate.Charge{Policy: without, Key: "k", Units: 1}, headgate.Charge{Policy: long, Key: "k", Units: 1}, headgate.Charge{Policy: short, Key: "k", Units: 1})
-	if err != nil || r.Term().Within != time.Minute || r.Term().Then != engine.ReleaseCharge {
-		t.Fatalf("%+v, %v; the shortest term counts", r.Term(), err)
+	long := operate.Policy(l, "long", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, "keep")
+	short := operate.Policy(l, "short", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Minute, "release")
+	without := operate.Policy(l, "without", rule.FixedWindow(rule.PerDay(10)))
+	r, _, err := l.ReserveAll(t.Context(), headgate.Charge{Policy: without, Key: "k", Units: 1}, headgate.Charge{Policy: long, Key: "k", Units: 1}, headgate.Charge{Policy: short, Key: "k", Units: 1})
+	if err != nil || operate.Term(r).Within != time.Minute || operate.Term(r).Then != engine.ReleaseCharge {
+		t.Fatalf("%+v, %v; the shortest term counts", operate.Term(r), err)
 	}
 	if _, err := r.Report(t.Context(), 1, 1); !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("two numbers of three charges: %v", err)
@@ -84,11 +86,11 @@ func TestTermsOfLists(t *testing.T) {
 		t.Error(open, err)
 	}
 	plain, _, _ := without.Reserve(t.Context(), "k", 1)
-	if open, err := plain.Report(t.Context(), 5); err != nil || !open || plain.Term() != nil {
+	if open, err := plain.Report(t.Context(), 5); err != nil || !open || operate.Term(plain) != nil {
 		t.Errorf("a report without a term: %t, %v", open, err)
 	}
 	for within, want := range map[time.Duration]bool{time.Millisecond: true, engine.MaxWithin: true, 0: false, time.Microsecond: false, engine.MaxWithin + time.Millisecond: false} {
-		p := l.Policy("p", headgate.FixedWindow(headgate.PerDay(10))).SettleWithin(within, engine.KeepCharge)
+		p := operate.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(within, "keep")
 		_, _, err := p.Reserve(context.Background(), "k", 1)
 		if (err == nil) != want || (p.Err() == nil) != want {
 			t.Errorf("a term of %s: %v, %v", within, err, p.Err())
@@ -100,10 +102,10 @@ func TestTermsOfLists(t *testing.T) {
 func TestCeilings(t *testing.T) {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	tokens := l.Policy("tokens", headgate.FixedWindow(headgate.PerDay(10_000))).SettleWithin(time.Hour, engine.ReleaseCharge)
-	requests := l.Policy("requests", headgate.FixedWindow(headgate.PerDay(10)))
+	tokens := operate.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(10_000))).SettleWithin(time.Hour, "release")
+	requests := operate.Policy(l, "requests", rule.FixedWindow(rule.PerDay(10)))
 	call := func(ceiling int64) (*headgate.Reservation, error) {
-		r, _, err := l.ReserveTogether(t.Context(), headgate.Charge{Policy: tokens, Key: "k", Units: 1000, Ceiling: ceiling}, headgate.Charge{Policy: requests, Key: "k", Units: 1})
+		r, _, err := l.ReserveAll(t.Context(), headgate.Charge{Policy: tokens, Key: "k", Units: 1000, Ceiling: ceiling}, headgate.Charge{Policy: requests, Key: "k", Units: 1})
 		return r, err
 	}
 	first, _ := call(4000)
@@ -111,18 +113,18 @@ func TestCeilings(t *testing.T) {
 	if err != nil || !slices.Equal(first.Pending(), []int64{3000, 0}) || !slices.Equal(second.Pending(), []int64{6000, 0}) {
 		t.Fatalf("%d and %d pending, %v", first.Pending(), second.Pending(), err)
 	}
-	above := &headgate.InputError{}
-	if err := first.CommitEach(t.Context(), 4001, 1); !errors.As(err, &above) || above.Accepted != "0 to 4000, the ceiling of the reservation" {
+	above := &engine.InputError{}
+	if err := first.Commit(t.Context(), 4001, 1); !errors.As(err, &above) || above.Accepted != "0 to 4000, the ceiling of the reservation" {
 		t.Errorf("a commit above the ceiling: %v", err)
 	}
 	again, err := l.Reservation(first.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.CommitEach(t.Context(), 4001, 1); !errors.Is(err, headgate.ErrInvalid) {
+	if err := again.Commit(t.Context(), 4001, 1); !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("a commit above the ceiling by the text: %v", err)
 	}
-	if err := first.CommitEach(t.Context(), 4000, 1); err != nil {
+	if err := first.Commit(t.Context(), 4000, 1); err != nil {
 		t.Error(err)
 	}
 	if third, err := call(1000); err != nil || !slices.Equal(third.Pending(), []int64{3000, 0}) {
@@ -131,7 +133,7 @@ func TestCeilings(t *testing.T) {
 	if _, err := call(999); !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("a ceiling below the cost: %v", err)
 	}
-	if _, _, err := l.ReserveTogether(t.Context(), headgate.Charge{Policy: requests, Key: "k", Units: 1, Ceiling: 2}); !errors.Is(err, headgate.ErrInvalid) {
+	if _, _, err := l.ReserveAll(t.Context(), headgate.Charge{Policy: requests, Key: "k", Units: 1, Ceiling: 2}); !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("a ceiling without a term: %v", err)
 	}
 }

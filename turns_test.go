@@ -12,6 +12,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // lateStore decides at once and answers late, like a store across a network: a caller whose context ends in between
@@ -42,12 +44,12 @@ func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 
 // everyWait has a limit of each kind that Wait supports and that can give units back. A warm-up cannot give back a
 // unit that it has begun to refill.
-var everyWait = map[string]headgate.Limit{
-	"bucket":         headgate.TokenBucket(headgate.PerHour(5)),
-	"pacer":          headgate.Pacer(headgate.PerHour(5), headgate.MaxQueue(50)),
-	"fixed window":   headgate.FixedWindow(headgate.PerHour(5)),
-	"sliding window": headgate.SlidingWindow(headgate.PerHour(5)),
-	"log":            headgate.SlidingLog(headgate.PerHour(5)),
+var everyWait = map[string]engine.Limit{
+	"bucket":         rule.TokenBucket(rule.PerHour(5)),
+	"pacer":          rule.Pacer(rule.PerHour(5), rule.MaxQueue(50)),
+	"fixed window":   rule.FixedWindow(rule.PerHour(5)),
+	"sliding window": rule.SlidingWindow(rule.PerHour(5)),
+	"log":            rule.SlidingLog(rule.PerHour(5)),
 }
 
 // A caller whose context ends while its call is in flight returns at once, and the units charged by the late answer
@@ -57,8 +59,8 @@ func TestWaitLeftInFlightCostsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, store := onMemory(t)
-				late := headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})).Policy("p", limit)
-				p := l.Policy("p", limit)
+				late := operate.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})), "p", limit)
+				p := operate.Policy(l, "p", limit)
 				before, err := p.Allow(context.Background(), "k")
 				if err != nil {
 					t.Fatal(err)
@@ -101,7 +103,7 @@ func TestWaitLeftInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
 		hung := &lateStore{counting: store, late: 24 * time.Hour}
-		p := headgate.New(headgate.WithStore(hung)).Policy("p", headgate.TokenBucket(headgate.PerHour(5)))
+		p := operate.Policy(headgate.New(headgate.WithStore(hung)), "p", rule.TokenBucket(rule.PerHour(5)))
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		if _, err := p.Wait(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) {
@@ -118,14 +120,14 @@ func TestWaitLeftInAnOutage(t *testing.T) {
 // Callers that leave while their call is in flight give back the last slots of the call, and later callers move up,
 // so no slot stays empty.
 func TestLeaversInFlightLeaveNoGap(t *testing.T) {
-	for name, limit := range map[string]headgate.Limit{
-		"bucket": headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(1)),
-		"pacer":  headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(99)),
+	for name, limit := range map[string]engine.Limit{
+		"bucket": rule.TokenBucket(rule.PerSecond(1), rule.Burst(1)),
+		"pacer":  rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, store := onMemory(t)
-				p := headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})).Policy("p", limit)
+				p := operate.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})), "p", limit)
 				leave, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(150*time.Millisecond, cancel) // the second call is in flight from 100 to 200 ms
 				start := time.Now()
@@ -167,9 +169,9 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
-		limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(10))
-		late := headgate.New(headgate.WithStore(&lateStore{counting: store, late: 500 * time.Millisecond})).Policy("p", limit)
-		p := l.Policy("p", limit)
+		limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(10))
+		late := operate.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 500 * time.Millisecond})), "p", limit)
+		p := operate.Policy(l, "p", limit)
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		if _, err := late.WaitN(ctx, "k", 8); !errors.Is(err, context.DeadlineExceeded) {
@@ -191,9 +193,9 @@ func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 func TestCloseGivesSlotsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
-		limit := headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(9))
+		limit := rule.Pacer(rule.PerMinute(1), rule.MaxQueue(9))
 		closed := headgate.New(headgate.WithStore(store))
-		p := closed.Policy("p", limit)
+		p := operate.Policy(closed, "p", limit)
 		if _, err := p.Wait(context.Background(), "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +212,7 @@ func TestCloseGivesSlotsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		all.Wait()
-		if d, err := l.Policy("p", limit).Peek(context.Background(), "k", 1); err != nil || d.ResetAfter > time.Minute {
+		if d, err := operate.Policy(l, "p", limit).Peek(context.Background(), "k", 1); err != nil || d.ResetAfter > time.Minute {
 			t.Errorf("%+v, %v", d, err)
 		}
 	})

@@ -19,7 +19,7 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 //
 // It fails at once if the deadline of ctx is before the end of the wait: the error matches [ErrDenied] and
 // [context.DeadlineExceeded]. It also matches ErrDenied if n units can never pass. Other errors are the same as from
-// [Limiter.Allow]; Wait does not retry them. It matches [ErrStoreUnavailable] if 100 000 callers of this process wait
+// [Policy]; Wait does not retry them. It matches [ErrStoreUnavailable] if 100 000 callers of this process wait
 // for the key. If the caller gives up, its units are given back within a second, like [Reservation.Cancel]. If a call
 // is in flight at that time, its units are given back within a second after its answer.
 //

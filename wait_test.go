@@ -13,6 +13,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -42,17 +44,17 @@ func onMemory(t *testing.T) (*headgate.Limiter, *counting) {
 // Callers pass in order of arrival, each as soon as the limit allows, and almost every call to the store charges a
 // unit.
 func TestWaitInOrder(t *testing.T) {
-	for name, limit := range map[string]headgate.Limit{
-		"bucket": headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(1)),
-		"burst":  headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(20)),
-		"fixed":  headgate.FixedWindow(headgate.Per(10, 100*time.Millisecond)),
-		"log":    headgate.SlidingLog(headgate.Per(10, 100*time.Millisecond)),
-		"pacer":  headgate.Pacer(headgate.PerSecond(100), headgate.MaxQueue(50)),
+	for name, limit := range map[string]engine.Limit{
+		"bucket": rule.TokenBucket(rule.PerSecond(100), rule.Burst(1)),
+		"burst":  rule.TokenBucket(rule.PerSecond(100), rule.Burst(20)),
+		"fixed":  rule.FixedWindow(rule.Per(10, 100*time.Millisecond)),
+		"log":    rule.SlidingLog(rule.Per(10, 100*time.Millisecond)),
+		"pacer":  rule.Pacer(rule.PerSecond(100), rule.MaxQueue(50)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, store := onMemory(t)
-				p := l.Policy("p", limit)
+				p := operate.Policy(l, "p", limit)
 				const callers = 1000
 				decisions := make([]headgate.Decision, callers)
 				var wg sync.WaitGroup
@@ -89,13 +91,13 @@ func TestWaitInOrder(t *testing.T) {
 // A deadline before the end of the wait is an error at once, and nothing is charged.
 func TestWaitDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, limit := range map[string]headgate.Limit{
-			"bucket": headgate.TokenBucket(headgate.Per(1, time.Minute)),
-			"pacer":  headgate.Pacer(headgate.Per(1, time.Minute), headgate.MaxQueue(9)),
-			"window": headgate.FixedWindow(headgate.PerMinute(1)), // nothing is reserved
+		for name, limit := range map[string]engine.Limit{
+			"bucket": rule.TokenBucket(rule.Per(1, time.Minute)),
+			"pacer":  rule.Pacer(rule.Per(1, time.Minute), rule.MaxQueue(9)),
+			"window": rule.FixedWindow(rule.PerMinute(1)), // nothing is reserved
 		} {
 			l, _ := onMemory(t)
-			p := l.Policy("p", limit)
+			p := operate.Policy(l, "p", limit)
 			if _, err := p.Wait(context.Background(), "k"); err != nil {
 				t.Fatal(err)
 			}
@@ -137,19 +139,19 @@ func TestWaitDeadline(t *testing.T) {
 // Callers whose context ends leave the line wherever they are, and the others pass.
 func TestWaitCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
-		limit headgate.Limit
+		limit engine.Limit
 		leave func(i int) bool
 		took  time.Duration // of the others
 	}{
-		"window":  {headgate.FixedWindow(headgate.PerSecond(1)), func(i int) bool { return i%2 == 1 }, 9 * time.Second},
-		"last":    {headgate.TokenBucket(headgate.PerSecond(1)), func(i int) bool { return i >= 10 }, 9 * time.Second},
-		"between": {headgate.TokenBucket(headgate.PerSecond(1)), func(i int) bool { return i%2 == 1 }, 9 * time.Second},
-		"pacer":   {headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(99)), func(i int) bool { return i >= 10 }, 9 * time.Second},
+		"window":  {rule.FixedWindow(rule.PerSecond(1)), func(i int) bool { return i%2 == 1 }, 9 * time.Second},
+		"last":    {rule.TokenBucket(rule.PerSecond(1)), func(i int) bool { return i >= 10 }, 9 * time.Second},
+		"between": {rule.TokenBucket(rule.PerSecond(1)), func(i int) bool { return i%2 == 1 }, 9 * time.Second},
+		"pacer":   {rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)), func(i int) bool { return i >= 10 }, 9 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, _ := onMemory(t)
-				p := l.Policy("p", c.limit)
+				p := operate.Policy(l, "p", c.limit)
 				cancelled, cancel := context.WithCancel(context.Background())
 				var passed, failed atomic.Int64
 				var wg sync.WaitGroup
@@ -192,7 +194,7 @@ func TestWaitCancelled(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
-		p := l.Policy("p", headgate.FixedWindow(headgate.PerDay(1)))
+		p := operate.Policy(l, "p", rule.FixedWindow(rule.PerDay(1)))
 		ctx := context.Background()
 		if _, err := p.WaitN(ctx, "k", 2); !errors.Is(err, headgate.ErrDenied) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("2 of 1: %v", err)
@@ -237,7 +239,7 @@ func TestTwoProcessesWait(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				p := limiters[i%2].Policy("mail", headgate.Pacer(headgate.PerSecond(10), headgate.MaxWait(300*time.Millisecond)))
+				p := operate.Policy(limiters[i%2], "mail", rule.Pacer(rule.PerSecond(10), rule.MaxWait(300*time.Millisecond)))
 				for {
 					if _, err := p.Wait(ctx, "smtp"); err != nil {
 						return
@@ -258,7 +260,7 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 	if raced {
 		t.Skip("pools drop what they hold")
 	}
-	p := headgate.New().Policy("p", headgate.TokenBucket(headgate.PerSecond(1_000_000)))
+	p := operate.Policy(headgate.New(), "p", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(1000, func() {
 		if _, err := p.Wait(ctx, "k"); err != nil {

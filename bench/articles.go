@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/stack"
 )
@@ -115,7 +115,7 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 
 // logs makes the sliding-log limiters: Headgate with a deny cache, Headgate without one, and the articles' script.
 func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
-	limit := headgate.SlidingLog(headgate.PerSecond(perSecond))
+	limit := rule.SlidingLog(rule.PerSecond(perSecond))
 	layers := stack.Config{Batch: batch.Config{InFlight: 4, MaxOps: 1000}, MaxStale: time.Second}
 	for i, name := range []string{repeated, "headgate"} {
 		store, err := open(ctx, "redis://"+servers[i].address, layers)

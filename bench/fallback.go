@@ -8,6 +8,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	openstore "github.com/headgate/headgate/open"
 )
@@ -28,11 +30,11 @@ func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 		}
 		limiter := headgate.New(headgate.WithStore(store))
 		defer func() { _, _ = limiter.Close(), store.Close() }()
-		limit := headgate.TokenBucket(headgate.PerSecond(perSecond))
+		limit := rule.TokenBucket(rule.PerSecond(perSecond))
 		contenders[i] = contender{name: "headgate", ask: func(key string) error {
 			op := engine.Single(engine.OpAllow, key, limit, 1)
 			op.Local = true
-			results := limiter.Do(context.WithoutCancel(ctx), []engine.Op{op}, nil)
+			results := operate.Do(context.WithoutCancel(ctx), limiter, []engine.Op{op}, nil)
 			if results[0].Decision.Promise.Mode == engine.Fallback {
 				return errors.New("the store was away")
 			}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // manyPerDay is a limit that no address of the row reaches. A unit takes 8.6 s to refill, so that each address keeps
@@ -61,7 +63,7 @@ func middleware(_ context.Context, s settings) ([]table, error) {
 // middlewares are ours, the others, and the handler alone.
 func middlewares() ([]contender, error) {
 	headgates := headgate.New()
-	perIP := headgates.Policy("per-ip", headgate.TokenBucket(headgate.PerDay(manyPerDay)))
+	perIP := operate.Policy(headgates, "per-ip", rule.TokenBucket(rule.PerDay(manyPerDay)))
 	gcra, err := throttledGCRAOf(throttled.PerDay(manyPerDay), manyPerDay-1)
 	if err != nil {
 		return nil, err

@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/stack"
 )
 
 // staying is a limit whose units count for 86 s, and which denies no request.
-var staying = headgate.TokenBucket(headgate.PerDay(1000), headgate.Burst(1_000_000))
+var staying = rule.TokenBucket(rule.PerDay(1000), rule.Burst(1_000_000))
 
 // layouts compares the layout with one key per state with the layout with hashes, each on its own Redis: how many
 // decisions callers get, the latency of the slowest ones while keys come and go, and the memory per key.
@@ -20,13 +21,13 @@ func layouts(ctx context.Context, s settings) (tables []table, err error) {
 		what   string
 		keys   int
 		hashes int
-		limit  headgate.Limit
+		limit  engine.Limit
 		slow   bool
 	}{
 		{"100 000 keys whose states last a millisecond", 100_000, 4, crowded, false},
 		{"100 000 keys whose states stay", 100_000, 4, staying, false},
 		{"1 000 000 keys whose states stay", 1_000_000, 32, staying, false},
-		{"1 000 000 keys that come and go: states last a second, so most are new", 1_000_000, 32, headgate.TokenBucket(headgate.Per(10_000, 10_000*time.Second)), true},
+		{"1 000 000 keys that come and go: states last a second, so most are new", 1_000_000, 32, rule.TokenBucket(rule.Per(10_000, 10_000*time.Second)), true},
 	} {
 		servers, err := startPrograms(ctx, redisProgram, 2)
 		if err != nil {
@@ -46,7 +47,7 @@ func layouts(ctx context.Context, s settings) (tables []table, err error) {
 }
 
 // layoutRow compares the two layouts under one load.
-func layoutRow(ctx context.Context, s settings, servers []*server, hashes int, limit headgate.Limit, l load, slow bool) ([]table, error) {
+func layoutRow(ctx context.Context, s settings, servers []*server, hashes int, limit engine.Limit, l load, slow bool) ([]table, error) {
 	var contenders []contender
 	defer func() { finish(contenders) }()
 	for i, layout := range []string{fmt.Sprint("hash:", hashes), "keys"} {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/memstore"
@@ -18,8 +19,8 @@ func leasedRow(ctx context.Context, s settings) (table, error) {
 		return table{}, err
 	}
 	defer server.stop()
-	limit := headgate.TokenBucket(headgate.PerSecond(50_000_000))
-	store, err := open(ctx, "redis://"+server.address, stack.Config{Prefetch: prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
+	limit := rule.TokenBucket(rule.PerSecond(50_000_000))
+	store, err := open(ctx, "redis://"+server.address, stack.Config{Prefetch: prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
 	if err != nil {
 		return table{}, err
 	}

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/stack"
 )
 
@@ -21,17 +24,18 @@ var errDenied = errors.New("denied")
 type model struct {
 	*headgate.Limiter
 
-	requests, tokens, daily, budget, streams *headgate.Policy
+	requests, tokens, daily, budget *headgate.Policy
+	streams                         *headgate.Semaphore
 }
 
 func newModel(l *headgate.Limiter) *model {
 	return &model{
 		Limiter:  l,
-		requests: l.Policy("requests", headgate.FixedWindow(headgate.PerMinute(1_000_000_000))),
-		tokens:   l.Policy("tokens", headgate.TokenBucket(headgate.PerMinute(4_000_000_000))),
-		daily:    l.Policy("daily", headgate.FixedWindow(headgate.PerDay(4_000_000_000))),
-		budget:   l.Policy("budget", headgate.FixedWindow(headgate.Rate{Count: 4_000_000_000, Months: 1}, headgate.Align("UTC"))),
-		streams:  l.Policy("streams", headgate.Concurrency(100_000, headgate.LeaseTime(time.Second))),
+		requests: operate.Policy(l, "requests", rule.FixedWindow(rule.PerMinute(1_000_000_000))),
+		tokens:   operate.Policy(l, "tokens", rule.TokenBucket(rule.PerMinute(4_000_000_000))),
+		daily:    operate.Policy(l, "daily", rule.FixedWindow(rule.PerDay(4_000_000_000))),
+		budget:   operate.Policy(l, "budget", rule.FixedWindow(engine.Rate{Count: 4_000_000_000, Months: 1}, rule.Align("UTC"))),
+		streams:  operate.Semaphore(l, "streams", rule.Concurrency(100_000, rule.LeaseTime(time.Second))),
 	}
 }
 
@@ -44,7 +48,7 @@ func (m *model) rates(user string) []headgate.Charge {
 func organisation(user string) string { return "org" + user[len(user)-2:] }
 
 func (m *model) reserve(ctx context.Context, charges ...headgate.Charge) (*headgate.Reservation, error) {
-	r, _, err := m.ReserveTogether(ctx, charges...)
+	r, _, err := m.ReserveAll(ctx, charges...)
 	if r == nil && err == nil {
 		err = errDenied
 	}
@@ -53,11 +57,11 @@ func (m *model) reserve(ctx context.Context, charges ...headgate.Charge) (*headg
 
 // whole is a language model call, reserved and settled as one list.
 func (m *model) whole(ctx context.Context, user string) error {
-	r, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Policy: m.streams, Key: organisation(user), Units: 1})...)
+	r, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Semaphore: m.streams, Key: organisation(user), Units: 1})...)
 	if err != nil {
 		return err
 	}
-	return r.CommitEach(ctx, 1, 15, 1, 0)
+	return r.Commit(ctx, 1, 15, 1, 0)
 }
 
 // parts is the same call with its four limits reserved and settled separately.
@@ -70,7 +74,7 @@ func (m *model) parts(ctx context.Context, user string) error {
 		}
 		held[i] = r
 	}
-	permit, d, err := m.streams.Acquire(ctx, organisation(user), 1)
+	permit, d, err := m.streams.TryAcquire(ctx, organisation(user), 1)
 	if err = errors.Join(err, d.Err()); err != nil {
 		return err
 	}
@@ -102,11 +106,11 @@ func lists(ctx context.Context, s settings) (tables []table, err error) {
 			return err
 		}},
 		{"headgate, reserve of three and a permit", func(m *model, user string) error {
-			_, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Policy: m.streams, Key: organisation(user), Units: 1})...)
+			_, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Semaphore: m.streams, Key: organisation(user), Units: 1})...)
 			return err
 		}},
 		{takeFour, func(m *model, user string) error {
-			d, err := m.AllowTogether(ctx, append(m.rates(user), headgate.Charge{Policy: m.daily, Key: user, Units: 40})...)
+			d, err := m.AllowAll(ctx, append(m.rates(user), headgate.Charge{Policy: m.daily, Key: user, Units: 40})...)
 			return errors.Join(err, d.Err())
 		}},
 	} {

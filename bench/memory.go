@@ -17,6 +17,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -100,7 +102,7 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 // inMemory makes the limiters, each in its best configuration for this many keys, requests each key once, and
 // measures the memory.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
-	for _, make := range []func(keys int) (contender, error){own, adHoc, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
+	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
 		before := heap()
 		c, err := make(len(keys))
 		if err != nil {
@@ -179,7 +181,7 @@ const (
 	bareName    = "a bare table"
 )
 
-var daily = headgate.TokenBucket(headgate.PerDay(perDay))
+var daily = rule.TokenBucket(rule.PerDay(perDay))
 
 // inStore makes a limiter with a store for this many keys.
 func inStore(keys int) (*headgate.Limiter, error) {
@@ -196,22 +198,9 @@ func own(keys int) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	policy, ctx := limiter.Policy("bench", daily), context.Background()
+	policy, ctx := operate.Policy(limiter, "bench", daily), context.Background()
 	return contender{name: "headgate", ours: true, ask: func(key string) error {
 		_, err := policy.Allow(ctx, key)
-		return err
-	}}, nil
-}
-
-// adHoc passes a limit with each request.
-func adHoc(keys int) (contender, error) {
-	limiter, err := inStore(keys)
-	if err != nil {
-		return contender{}, err
-	}
-	ctx := context.Background()
-	return contender{name: "headgate, the limit in the call", ours: true, ask: func(key string) error {
-		_, err := limiter.Allow(ctx, key, daily)
 		return err
 	}}, nil
 }
@@ -224,7 +213,7 @@ func together(keys int) (contender, error) {
 	}
 	type call struct {
 		ops     []engine.Op
-		results []headgate.Result
+		results []operate.Result
 	}
 	ctx, calls := context.Background(), sync.Pool{New: func() any { return new(call) }}
 	askMany := func(keys []string) error {
@@ -236,7 +225,7 @@ func together(keys int) (contender, error) {
 		for i, key := range keys {
 			c.ops[i].Key = key
 		}
-		c.results = limiter.Do(ctx, c.ops[:len(keys)], c.results)
+		c.results = operate.Do(ctx, limiter, c.ops[:len(keys)], c.results)
 		for i := range c.results {
 			if err := c.results[i].Err; err != nil {
 				return err

@@ -15,6 +15,8 @@ import (
 	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/redisstore"
@@ -196,7 +198,7 @@ func onServers(ctx context.Context, servers []*server) (contenders []contender, 
 }
 
 // crowded is the limit of the buckets on Redis.
-var crowded = headgate.TokenBucket(headgate.PerSecond(perSecond))
+var crowded = rule.TokenBucket(rule.PerSecond(perSecond))
 
 // open opens a Redis, with layers.
 func open(ctx context.Context, url string, layers stack.Config) (engine.Store, error) {
@@ -208,10 +210,11 @@ func open(ctx context.Context, url string, layers stack.Config) (engine.Store, e
 }
 
 // asked is a Headgate store that gets requests for one unit of a limit.
-func asked(ctx context.Context, name string, store engine.Store, limit headgate.Limit) contender {
+func asked(ctx context.Context, name string, store engine.Store, limit engine.Limit) contender {
 	limiter := headgate.New(headgate.WithStore(store))
+	policy := operate.Policy(limiter, "bench", limit)
 	return contender{name: name, ours: true, ask: func(key string) error {
-		_, err := limiter.Allow(ctx, key, limit)
+		_, err := policy.Allow(ctx, key)
 		return err
 	}, done: func() { _ = limiter.Close() }}
 }

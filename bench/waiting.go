@@ -8,6 +8,8 @@ import (
 	"time"
 
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/redisstore"
@@ -27,7 +29,7 @@ func waiting(ctx context.Context, _ settings) ([]table, error) {
 	var calls int64
 	var wg sync.WaitGroup
 	failures := make(chan error, waiters)
-	limit := headgate.TokenBucket(headgate.PerSecond(waiters), headgate.Burst(1))
+	limit := rule.TokenBucket(rule.PerSecond(waiters), rule.Burst(1))
 	var stores []*redisstore.Store
 	var policies []*headgate.Policy
 	for range 2 {
@@ -37,7 +39,7 @@ func waiting(ctx context.Context, _ settings) ([]table, error) {
 		}
 		defer func() { _ = store.Close() }()
 		stores = append(stores, store)
-		policies = append(policies, headgate.New(headgate.WithStore(store)).Policy("waiting", limit))
+		policies = append(policies, operate.Policy(headgate.New(headgate.WithStore(store)), "waiting", limit))
 	}
 	start := time.Now()
 	for i := range waiters {

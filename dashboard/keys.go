@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/operate"
 )
 
 // explainTimeout bounds the calls to the store for one explanation.
@@ -80,7 +81,7 @@ func explained(ctx context.Context, of *headgate.Policy, key string, asked *int6
 	if standings == nil {
 		standings = []engine.LimitOutcome{{Unlimited: d.Unlimited, Standing: engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}}}
 	}
-	for i, l := range of.Limits() {
+	for i, l := range operate.Limits(of) {
 		one := adminapi.Standing{Policy: of.Name(), Limit: l.String(), From: "file"}
 		if err != nil {
 			one.Error = err.Error()

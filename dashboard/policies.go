@@ -6,12 +6,13 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/operate"
 )
 
 // view returns a policy in the form of the API.
 func view(of *headgate.Policy) adminapi.PolicyView {
 	limits := []string{}
-	for _, l := range of.Limits() {
+	for _, l := range operate.Limits(of) {
 		limits = append(limits, l.String())
 	}
 	return adminapi.PolicyView{Name: of.Name(), InForce: adminapi.Summary{Name: of.Name(), Limits: limits, Failure: "local", Mode: "exact", Cost: 1, Enabled: true}}

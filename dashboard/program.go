@@ -26,7 +26,7 @@ const frontEnd = "library"
 //	page := dashboard.New()
 //	defer page.Close()
 //	limiter := headgate.New(headgate.WithObserver(page.Observe))
-//	page.Show(limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10))))
+//	page.Show(limiter.Policy("per-user", headgate.TokenBucket{Rate: headgate.PerSecond(10)}))
 //	mux.Handle("/limits/", http.StripPrefix("/limits", page))
 //
 // It does not authenticate requests: the program must add its own authentication, because the page shows keys. It
@@ -103,34 +103,31 @@ func (p *Program) add(policy string) *row {
 	return r
 }
 
-// Observe counts a decided operation. It is for [headgate.WithObserver].
-func (p *Program) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
-	if !op.Kind.Takes() || op.Shadow {
+// Observe counts a request. It is for [headgate.WithObserver].
+func (p *Program) Observe(_ context.Context, r *headgate.Result) {
+	if r.Shadow {
 		return
 	}
-	counts := p.rows.Decided(op, r.Decision.Binding.Index)
+	counts := p.rows.Named(r.Policy)
 	counts.counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
 	now, denied := time.Now(), r.Err == nil && !r.Decision.Allowed
-	of := topkeys.Subject{Policy: counts.policy, Key: op.Key}
+	of := topkeys.Subject{Policy: counts.policy, Key: r.Key}
 	p.top.Add(topkeys.Requests, 1, now, func(_ int, n int64) (topkeys.Subject, bool) {
 		if !denied {
-			p.top.Record(of, event(op, r, now, n))
+			p.top.Record(of, event(r, now, n))
 		}
 		return of, true
 	})
 	if denied {
 		p.top.Add(topkeys.Refusals, 1, now, func(_ int, n int64) (topkeys.Subject, bool) {
-			p.top.Record(of, event(op, r, now, n))
+			p.top.Record(of, event(r, now, n))
 			return of, true
 		})
 	}
 }
 
-func event(op *engine.Op, r *headgate.Result, now time.Time, counts int64) *topkeys.Event {
-	e := &topkeys.Event{At: now, Failed: r.Err != nil, Cost: 1, From: frontEnd, Counts: counts}
-	if len(op.Charges) > 0 {
-		e.Cost = op.Charges[0].Cost
-	}
+func event(r *headgate.Result, now time.Time, counts int64) *topkeys.Event {
+	e := &topkeys.Event{At: now, Failed: r.Err != nil, Cost: r.Units, From: frontEnd, Counts: counts}
 	if d := &r.Decision; r.Err == nil {
 		e.Allowed, e.Mode, e.Limit, e.Remaining, e.RetryAfter = d.Allowed, d.Promise.Mode, d.Limit, d.Remaining, d.RetryAfter
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // program is a program with a page at /limits, and requests for its keys: joe has used up the policy day.
@@ -22,8 +24,8 @@ func program(t *testing.T) string {
 	t.Cleanup(page.Close)
 	limiter := headgate.New(headgate.WithObserver(page.Observe), headgate.WithSpace("shop"))
 	t.Cleanup(func() { _ = limiter.Close() })
-	day := limiter.Policy("day", headgate.FixedWindow(headgate.PerDay(3)))
-	both := limiter.Policy("both", headgate.TokenBucket(headgate.PerHour(5)), headgate.SlidingWindow(headgate.PerHour(100)))
+	day := operate.Policy(limiter, "day", rule.FixedWindow(rule.PerDay(3)))
+	both := operate.Policy(limiter, "both", rule.TokenBucket(rule.PerHour(5)), rule.SlidingWindow(rule.PerHour(100)))
 	page.Show(day, both)
 	for range 5 {
 		if _, err := day.Allow(context.Background(), "joe"); err != nil {
@@ -33,7 +35,7 @@ func program(t *testing.T) string {
 	if _, err := both.AllowN(context.Background(), "<b>ann</b>", 2); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := limiter.Allow(context.Background(), "ad hoc", headgate.FixedWindow(headgate.PerHour(1))); err != nil {
+	if _, err := operate.Policy(limiter, "", rule.FixedWindow(rule.PerHour(1))).Allow(context.Background(), "ad hoc"); err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
@@ -147,7 +149,7 @@ func ExampleNew() {
 	defer page.Close()
 	limiter := headgate.New(headgate.WithObserver(page.Observe))
 	defer limiter.Close()
-	perUser := limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10)))
+	perUser := operate.Policy(limiter, "per-user", rule.TokenBucket(rule.PerSecond(10)))
 	page.Show(perUser)
 	mux := http.NewServeMux()
 	mux.Handle("/limits/", http.StripPrefix("/limits", page)) // protected by the program's own authentication

@@ -4,25 +4,25 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // TestLimitTwice checks that a request cannot have two limits with the same algorithm and name, even with different
 // windows, and that charges with their own keys cannot share a state.
 func TestLimitTwice(t *testing.T) {
-	minute, hour := headgate.FixedWindow(headgate.PerMinute(1)), headgate.FixedWindow(headgate.PerHour(1))
+	minute, hour := rule.FixedWindow(rule.PerMinute(1)), rule.FixedWindow(rule.PerHour(1))
 	for name, c := range map[string]struct {
 		charges []engine.Charge
 		twice   bool
 	}{
 		"one limit":                 {[]engine.Charge{{Limit: minute}, {Limit: minute}}, true},
 		"two windows":               {[]engine.Charge{{Limit: minute}, {Limit: hour}}, true},
-		"two names":                 {[]engine.Charge{{Limit: minute}, {Limit: headgate.FixedWindow(headgate.PerMinute(1), headgate.Named("b"))}}, false},
+		"two names":                 {[]engine.Charge{{Limit: minute}, {Limit: rule.FixedWindow(rule.PerMinute(1), rule.Named("b"))}}, false},
 		"two keys":                  {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: minute, Key: "b"}}, false},
 		"one key of their own":      {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: minute, Key: "a"}}, true},
 		"two windows of an own key": {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: hour, Key: "a"}}, false},
-		"two that count nothing":    {[]engine.Charge{{Limit: headgate.DenyAll()}, {Limit: headgate.DenyAll()}}, false},
+		"two that count nothing":    {[]engine.Charge{{Limit: rule.DenyAll()}, {Limit: rule.DenyAll()}}, false},
 	} {
 		op := engine.Op{Kind: engine.OpAllow, Key: "k", Charges: c.charges}
 		if err := op.Check(); errors.Is(err, engine.ErrInvalid) != c.twice {

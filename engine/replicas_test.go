@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 func TestReplicasAreInRange(t *testing.T) {
@@ -34,7 +34,7 @@ func TestReplicasAreInRange(t *testing.T) {
 			t.Errorf("%d within %s: %v, want an error of %s", c.count, c.within, err, c.field)
 		}
 	}
-	op := engine.Single(engine.OpAllow, "k", headgate.FixedWindow(headgate.PerMinute(5)), 1)
+	op := engine.Single(engine.OpAllow, "k", rule.FixedWindow(rule.PerMinute(5)), 1)
 	if op.Replicas.Count = 200; op.Check() == nil {
 		t.Error("an operation may wait for 200 replicas")
 	}
@@ -42,7 +42,7 @@ func TestReplicasAreInRange(t *testing.T) {
 
 // An operation waits for replicas only if it can charge something.
 func TestWaits(t *testing.T) {
-	minute, seats := headgate.FixedWindow(headgate.PerMinute(5)), headgate.Concurrency(3)
+	minute, seats := rule.FixedWindow(rule.PerMinute(5)), rule.Concurrency(3)
 	two := engine.Replicas{Count: 2, WithinMillis: 30}
 	for _, c := range []struct {
 		kind     engine.Kind
@@ -59,8 +59,8 @@ func TestWaits(t *testing.T) {
 		{engine.OpRenew, seats, 0, two, true},
 		{engine.OpAllow, minute, 1, engine.Replicas{}, false},
 		{engine.OpAllow, minute, 0, two, false},
-		{engine.OpAllow, headgate.NoLimit(), 1, two, false},
-		{engine.OpAllow, headgate.DenyAll(), 1, two, false},
+		{engine.OpAllow, rule.NoLimit(), 1, two, false},
+		{engine.OpAllow, rule.DenyAll(), 1, two, false},
 		{engine.OpPeek, minute, 1, two, false},
 		{engine.OpGive, minute, 1, two, false},
 		{engine.OpReset, minute, 0, two, false},

@@ -17,7 +17,7 @@ import (
 func TestPeekAtTheLimit(t *testing.T) {
 	ctx := t.Context()
 	theirs := limiter.New(memory.NewStore(), limiter.Rate{Period: time.Hour, Limit: 2})
-	ours := headgate.New().Policy("per-ip", headgate.FixedWindow(headgate.PerHour(2)))
+	ours := headgate.New().Policy("per-ip", headgate.FixedWindow{Rate: headgate.PerHour(2)})
 	for range 2 {
 		there, err := theirs.Get(ctx, "k")
 		here, err2 := ours.Allow(ctx, "k")
@@ -51,7 +51,7 @@ import (
 
 func main() {
 	hello := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	perIP := headgate.New().Policy("per-ip", headgate.SlidingWindow(headgate.PerHour(2)))
+	perIP := headgate.New().Policy("per-ip", headgate.SlidingWindow{Rate: headgate.PerHour(2)})
 	cost := httplimit.WithCost(func(*http.Request) int64 { return 3 })
 	for _, handler := range []http.Handler{httprate.LimitByIP(2, time.Hour)(hello), httplimit.New(perIP, httplimit.ByIP(), cost)(hello)} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)

@@ -52,7 +52,7 @@ func fronts(t *testing.T, rate, burst, cost int64) []front {
 	a := newAPI(t, policies)
 	byRoutes, routesClock := onClock(t)
 	byPolicy, policyClock := onClock(t)
-	users := byPolicy.Policy("users", headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(burst)))
+	users := byPolicy.Policy("users", headgate.TokenBucket{Rate: headgate.PerSecond(rate), Burst: burst})
 	style := httplimit.WithHeaders(httplimit.Spring)
 	routes := httplimit.By(decide.New(parse(t, policies), byRoutes), style)(http.NotFoundHandler())
 	direct := httplimit.New(users, httplimit.ByHeader("X-User"), style, httplimit.WithCost(func(*http.Request) int64 { return cost }))(http.NotFoundHandler())
@@ -170,7 +170,7 @@ func TestSpringEmptyKey(t *testing.T) {
 	limiter, _ := onClock(t)
 	policies, routes := springFile(t)
 	byRoutes := httplimit.By(decide.New(parse(t, policies+routes), limiter))(http.NotFoundHandler())
-	users := limiter.Policy("users", headgate.TokenBucket(headgate.PerSecond(1)))
+	users := limiter.Policy("users", headgate.TokenBucket{Rate: headgate.PerSecond(1)})
 	byPolicy := httplimit.New(users, httplimit.ByHeader("X-User"))(http.NotFoundHandler())
 	for _, c := range []struct {
 		name string

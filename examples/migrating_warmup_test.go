@@ -57,7 +57,7 @@ func TestGuavaWarmUpTable(t *testing.T) {
 // warmUpAnswers requests units like Wait: it retries after each retry-after.
 func warmUpAnswers(t *testing.T, rate, warmUp int, steps string) string {
 	limiter, clock := onClock(t)
-	p := limiter.Policy("calls", headgate.WarmUp(headgate.PerSecond(int64(rate)), time.Duration(warmUp)*time.Second))
+	p := limiter.Policy("calls", headgate.WarmUp{Rate: headgate.PerSecond(int64(rate)), Over: time.Duration(warmUp) * time.Second})
 	return each(t, steps, func(float64, float64) string {
 		wait := time.Duration(0)
 		for {

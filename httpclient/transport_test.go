@@ -17,8 +17,11 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httpclient"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // requests is the number of requests that the client makes on real sockets.
@@ -112,30 +115,30 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.
 func TestClientIsNeverRefused(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		limit   headgate.Limit
+		limit   engine.Limit
 		style   httplimit.Style
 		callers int
 		n       int
 		longest time.Duration
 		latency time.Duration
 	}{
-		{"1000 a second", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.Draft, 50, 4000, 6 * time.Second, 0},
-		{"of an older draft", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.Draft03, 50, 2000, 3 * time.Second, 0},
-		{"with older headers", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.XRateLimit, 50, 2000, 3 * time.Second, 0},
-		{"one caller", headgate.TokenBucket(headgate.PerSecond(20)), httplimit.Draft, 1, 200, 20 * time.Second, 0},
-		{"a fixed window", headgate.FixedWindow(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 24 * time.Second, 0},
-		{"a window of a minute", headgate.FixedWindow(headgate.PerMinute(100)), httplimit.Draft, 20, 500, 6 * time.Minute, 0},
-		{"a sliding window", headgate.SlidingWindow(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second, 0},
-		{"a sliding log", headgate.SlidingLog(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second, 0},
-		{"more callers than the limit", headgate.FixedWindow(headgate.PerSecond(10)), httplimit.Draft, 100, 200, 60 * time.Second, 0},
-		{"far away", headgate.FixedWindow(headgate.PerSecond(10)), httplimit.Draft, 40, 200, 120 * time.Second, 700 * time.Millisecond},
-		{"far away, a bucket", headgate.TokenBucket(headgate.PerSecond(10)), httplimit.Draft, 40, 200, 120 * time.Second, 700 * time.Millisecond},
+		{"1000 a second", rule.TokenBucket(rule.PerSecond(1000)), httplimit.Draft, 50, 4000, 6 * time.Second, 0},
+		{"of an older draft", rule.TokenBucket(rule.PerSecond(1000)), httplimit.Draft03, 50, 2000, 3 * time.Second, 0},
+		{"with older headers", rule.TokenBucket(rule.PerSecond(1000)), httplimit.XRateLimit, 50, 2000, 3 * time.Second, 0},
+		{"one caller", rule.TokenBucket(rule.PerSecond(20)), httplimit.Draft, 1, 200, 20 * time.Second, 0},
+		{"a fixed window", rule.FixedWindow(rule.PerSecond(100)), httplimit.Draft, 20, 1000, 24 * time.Second, 0},
+		{"a window of a minute", rule.FixedWindow(rule.PerMinute(100)), httplimit.Draft, 20, 500, 6 * time.Minute, 0},
+		{"a sliding window", rule.SlidingWindow(rule.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second, 0},
+		{"a sliding log", rule.SlidingLog(rule.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second, 0},
+		{"more callers than the limit", rule.FixedWindow(rule.PerSecond(10)), httplimit.Draft, 100, 200, 60 * time.Second, 0},
+		{"far away", rule.FixedWindow(rule.PerSecond(10)), httplimit.Draft, 40, 200, 120 * time.Second, 700 * time.Millisecond},
+		{"far away, a bucket", rule.TokenBucket(rule.PerSecond(10)), httplimit.Draft, 40, 200, 120 * time.Second, 700 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limiter := headgate.New()
 				defer limiter.Close()
-				server := &handlerTransport{longest: c.latency, handler: httplimit.New(limiter.Policy("p", c.limit), httplimit.All(), httplimit.WithHeaders(c.style))(hello)}
+				server := &handlerTransport{longest: c.latency, handler: httplimit.New(operate.Policy(limiter, "p", c.limit), httplimit.All(), httplimit.WithHeaders(c.style))(hello)}
 				client := &http.Client{Transport: httpclient.New(server, httpclient.WithMaxWait(10*time.Minute))}
 				took := crowd(t, client, c.callers, c.n)
 				t.Logf("%d requests in %s, at most %d at a time, %d refused", c.n, took, server.most.Load(), server.refused.Load())
@@ -156,7 +159,7 @@ func TestClientOnRealSockets(t *testing.T) {
 		refused.Add(1)
 		w.WriteHeader(http.StatusTooManyRequests)
 	}
-	server := httptest.NewServer(httplimit.New(limiter.Policy("p", headgate.TokenBucket(headgate.PerSecond(1000))), httplimit.ByIP(), httplimit.WithDenied(denied))(hello))
+	server := httptest.NewServer(httplimit.New(operate.Policy(limiter, "p", rule.TokenBucket(rule.PerSecond(1000))), httplimit.ByIP(), httplimit.WithDenied(denied))(hello))
 	defer server.Close()
 	base := &http.Transport{MaxIdleConnsPerHost: 50}
 	transport := httpclient.New(base)
@@ -425,7 +428,7 @@ func TestLimitByPolicy(t *testing.T) {
 		limiter := headgate.New()
 		defer limiter.Close()
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200)}}
-		pace := limiter.Policy("upstream", headgate.Pacer(headgate.PerSecond(10), headgate.MaxWait(time.Minute)))
+		pace := operate.Policy(limiter, "upstream", rule.Pacer(rule.PerSecond(10), rule.MaxWait(time.Minute)))
 		client := &http.Client{Transport: httpclient.Limit(&handlerTransport{handler: server}, pace, nil)}
 		if took := crowd(t, client, 5, 21); took < 2*time.Second || took > 2200*time.Millisecond {
 			t.Errorf("21 requests at 10 a second took %s", took)

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 )
 
 // Decider decides HTTP requests.
@@ -69,8 +71,8 @@ func (m *Middleware) writeHeaders(h http.Header, c *Charge) {
 	case c.limits != nil:
 		style.Write(h, c.limits...)
 	case c.policy != nil && len(d.Limits) > 1:
-		limits := c.policy.Limits()
-		style.Write(h, LimitsOf(d, func(place int) (policy, unit string, limit headgate.Limit, cost int64) {
+		limits := operate.Limits(c.policy)
+		style.Write(h, LimitsOf(d, func(place int) (policy, unit string, limit engine.Limit, cost int64) {
 			return c.policy.Name(), "", limits[place], c.Units
 		})...)
 	default:

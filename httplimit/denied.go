@@ -2,10 +2,10 @@ package httplimit
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
@@ -27,16 +27,6 @@ func (e *policyError) Unwrap() error { return e.cause }
 // Is makes every policyError match ErrInvalid, so that [FailOpen] does not serve the request.
 func (e *policyError) Is(target error) bool { return target == headgate.ErrInvalid }
 
-// policyErr returns the reason why a policy cannot charge requests, or nil.
-func policyErr(policy *headgate.Policy) error {
-	for _, limit := range policy.Limits() {
-		if limit.Err() == nil && limit.Algorithm().Holds() {
-			return fmt.Errorf("policy %q: headgate: limit is concurrency; accepted: limits that a request is charged on, without slots", policy.Name())
-		}
-	}
-	return policy.Err()
-}
-
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 	w.Header().Set("Cache-Control", "no-store")
 	problemOf(err).Write(w)
@@ -44,7 +34,7 @@ func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err err
 
 // problemOf returns the problem for a request whose decision is not known.
 func problemOf(err error) Problem {
-	var input *headgate.InputError
+	var input *engine.InputError
 	var lack *NoKeyError
 	var mistake *policyError
 	switch {

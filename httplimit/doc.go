@@ -1,7 +1,7 @@
 // Package httplimit limits the requests of a net/http server.
 //
 //	limiter := headgate.New()
-//	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerMinute(60)))
+//	perIP := limiter.Policy("per-ip", headgate.TokenBucket{Rate: headgate.PerMinute(60)})
 //	http.Handle("/", httplimit.New(perIP, httplimit.ByIP())(handler))
 //
 // The middleware is a func(http.Handler) http.Handler, which chi and other routers accept as well. A denied request

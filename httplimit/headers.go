@@ -61,7 +61,7 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 
 // LimitsOf returns the limits of a decision, the binding one first, without those that limit nothing. of returns the
 // policy, its unit, the limit and the cost at an index of [headgate.Decision].Limits.
-func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit headgate.Limit, cost int64)) []Limit {
+func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
 	add := func(place int) {
 		at := &d.Limits[place]
@@ -70,7 +70,7 @@ func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, lim
 		}
 		policy, unit, limit, cost := of(place)
 		limits = append(limits, Limit{
-			Name: LimitName(policy, at.Name), Unit: unit, Rate: limit.Rate(at.Window), Capacity: at.Limit, Remaining: at.Remaining,
+			Name: LimitName(policy, at.Name), Unit: unit, Rate: headgate.Rate(limit.Rate(at.Window)), Capacity: at.Limit, Remaining: at.Remaining,
 			Until: Until(at.RetryAfter, at.ResetAfter-limit.Earlier(at.Window)), Cost: cost,
 		})
 	}

@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/queue"
 )
 
 // New returns middleware that charges each request on a policy, under the key of the request. A request without a key
-// gets a 400: see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]) or is a concurrency limit, whose
-// slots a request cannot hold.
+// gets a 400: see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]).
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
 }
@@ -41,7 +41,7 @@ type Middleware struct {
 // NewMiddleware is [New] for adapters: it returns the middleware instead of a wrapper.
 func NewMiddleware(policy *headgate.Policy, key Key, options ...Option) *Middleware {
 	if policy != nil {
-		if err := policyErr(policy); err != nil {
+		if err := policy.Err(); err != nil {
 			panic("httplimit: " + err.Error())
 		}
 	}
@@ -106,7 +106,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 		return errNoPolicy
 	}
 	if err = m.chargeOn(policy, c, r); err != nil && policy != m.policy {
-		if mistake := policyErr(policy); mistake != nil {
+		if mistake := policy.Err(); mistake != nil {
 			return &policyError{mistake}
 		}
 	}
@@ -122,13 +122,13 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 	if m.cost != nil {
 		c.Units = m.cost(r)
 	}
-	if m.finalCost == nil && !policy.Paces() {
+	if m.finalCost == nil && !operate.Paces(policy) {
 		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
 		return err
 	}
 	// A client that leaves while the store decides still gives its slot back.
 	ctx, cancel := queue.Outliving(settleWithin, r.Context())
-	charged, d, err := policy.Charge(ctx, key, c.Units)
+	charged, d, err := operate.Charge(ctx, policy, key, c.Units)
 	cancel()
 	c.Decision = d
 	if err != nil || charged == nil {

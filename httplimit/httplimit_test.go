@@ -16,6 +16,8 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -64,7 +66,7 @@ func with(name string, values ...string) func(*http.Request) {
 // Each address has its own limit. A denied request gets a 429 with Retry-After, a problem and rate-limit headers;
 // allowed ones have the headers too.
 func TestPerIP(t *testing.T) {
-	p := limiter(t).Policy("per-ip", headgate.TokenBucket(headgate.Per(2, 3*time.Second)))
+	p := operate.Policy(limiter(t), "per-ip", rule.TokenBucket(rule.Per(2, 3*time.Second)))
 	h := httplimit.New(p, httplimit.ByIP())(hello)
 	for n, want := range []string{`"per-ip";r=1;t=2`, `"per-ip";r=0;t=3`} {
 		w := get(h, from("192.0.2.1:40000"))
@@ -191,7 +193,7 @@ func TestKeys(t *testing.T) {
 	if r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes)+"y"); len(long) != 71 || of(httplimit.HashLong(user)) == long {
 		t.Errorf("two long keys become %q", long)
 	}
-	h := httplimit.New(limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(1))), user)(hello)
+	h := httplimit.New(operate.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1))), user)(hello)
 	for name, edit := range map[string]func(*http.Request){"no key": with("X-Other", "1"), "a long key": with("X-User", strings.Repeat("x", 1025))} {
 		if w := get(h, edit); w.Code != http.StatusBadRequest || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
@@ -214,7 +216,7 @@ func TestCostAndStyles(t *testing.T) {
 		},
 		httplimit.Off: {},
 	} {
-		p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(20)))
+		p := operate.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(10), rule.Burst(20)))
 		w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost), httplimit.WithHeaders(style))(hello))
 		got := map[string]string{}
 		for name, values := range w.Header() {
@@ -238,7 +240,7 @@ func TestCostAndStyles(t *testing.T) {
 		}
 	}
 	// A cost that can never pass has no Retry-After.
-	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerMinute(5)))
+	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerMinute(5)))
 	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
 		t.Errorf("a cost above the limit: %d %v", w.Code, w.Header())
 	}
@@ -246,8 +248,8 @@ func TestCostAndStyles(t *testing.T) {
 
 // Known bug 37: a middleware inside another adds its limit to the two fields of the draft.
 func TestNestedMiddlewares(t *testing.T) {
-	outer := httplimit.New(limiter(t).Policy("all", headgate.FixedWindow(headgate.PerHour(9))), httplimit.All())
-	inner := httplimit.New(limiter(t).Policy("route", headgate.FixedWindow(headgate.PerHour(1))), httplimit.All())
+	outer := httplimit.New(operate.Policy(limiter(t), "all", rule.FixedWindow(rule.PerHour(9))), httplimit.All())
+	inner := httplimit.New(operate.Policy(limiter(t), "route", rule.FixedWindow(rule.PerHour(1))), httplimit.All())
 	h := outer(inner(hello))
 	for i, want := range []string{`"all";r=8;t=3600, "route";r=0;t=3600`, `"all";r=7;t=3600, "route";r=0;t=3600`} {
 		w := get(h)
@@ -271,7 +273,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 // While the store does not answer, requests get a 503, or are served with FailOpen.
 func TestStoreAway(t *testing.T) {
-	p := headgate.New(headgate.WithStore(away{})).Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
+	p := operate.Policy(headgate.New(headgate.WithStore(away{})), "p", rule.TokenBucket(rule.PerSecond(1)))
 	if w := get(httplimit.New(p, httplimit.All())(hello)); w.Code != http.StatusServiceUnavailable || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
@@ -323,7 +325,7 @@ func TestFinalCostNeedsSettler(t *testing.T) {
 // The handler gets the server's own ResponseWriter, so it can flush, hijack and so on.
 func TestResponseWriterIsTheServers(t *testing.T) {
 	var got http.ResponseWriter
-	p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
+	p := operate.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1)))
 	h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { got = w }))
 	if w := get(h); got != http.ResponseWriter(w) {
 		t.Errorf("the handler got %T", got)
@@ -339,7 +341,7 @@ func (d *discard) WriteHeader(int)             {}
 
 // An allowed request costs few allocations: one, for the headers; an IPv6 address costs one more.
 func TestAllocations(t *testing.T) {
-	p := headgate.New().Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(1_000_000)))
+	p := operate.Policy(headgate.New(), "per-ip", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	w := &discard{header: http.Header{}}

@@ -14,10 +14,8 @@ import (
 // later is answered with 500, also with FailOpen. It used to be the client's 400.
 func TestInvalidPolicyIsTheProgramsMistake(t *testing.T) {
 	l := limiter(t)
-	for name, limit := range map[string]headgate.Limit{
-		"burst": headgate.FixedWindow(headgate.PerHour(9), headgate.Burst(3)),
-		"slots": headgate.Concurrency(3),
-	} {
+	for name, text := range map[string]string{"anchor": "fixed-window 9/1h anchor 2026-01-31", "slots": "concurrency 3"} {
+		limit, _ := headgate.ParseLimit(text) // the policy has the error
 		policy := l.Policy(name, limit)
 		func() {
 			defer func() {

@@ -24,7 +24,7 @@ type Response struct {
 
 // Rule returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
 // is given back. If it is higher, the difference is charged, or everything that the limit has left if that is less.
-// With [headgate.AllowDebt] a token bucket can owe the rest.
+// With Debt a [headgate.TokenBucket] can owe the rest.
 //
 // With the routes of a policies file the final cost applies to each limit of the route: limits with their own cost
 // are corrected to the same final cost. If a rule returns Response.Charged, nothing is corrected.

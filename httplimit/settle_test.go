@@ -12,23 +12,25 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
 // Known bug 58: units that have refilled, or that a new window has replaced, are not given back. Failed requests that
 // should not count are charged, and their answers come after the limit has recovered.
 func TestFinalCostGivesBackNothingTwice(t *testing.T) {
-	for name, limit := range map[string]headgate.Limit{
-		"bucket": headgate.TokenBucket(headgate.PerSecond(10)),
-		"fixed":  headgate.FixedWindow(headgate.PerSecond(10)),
-		"strict": headgate.SlidingWindow(headgate.PerSecond(10), headgate.Strict()),
-		"log":    headgate.SlidingLog(headgate.PerSecond(10)),
+	for name, limit := range map[string]engine.Limit{
+		"bucket": rule.TokenBucket(rule.PerSecond(10)),
+		"fixed":  rule.FixedWindow(rule.PerSecond(10)),
+		"strict": rule.SlidingWindow(rule.PerSecond(10), rule.Strict()),
+		"log":    rule.SlidingLog(rule.PerSecond(10)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := headgate.New()
 				defer l.Close()
-				p := l.Policy("p", limit)
+				p := operate.Policy(l, "p", limit)
 				slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(1100 * time.Millisecond) })
 				h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))(slow)
 				var mu sync.Mutex
@@ -62,7 +64,7 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 // After a second charge, only the rest of the first is given back: a response cheaper than its estimate returns the
 // difference, a more expensive one is charged, and both only once.
 func TestFinalCostOfSeveralLimits(t *testing.T) {
-	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(10)), headgate.SlidingLog(headgate.PerHour(100)), headgate.NoLimit())
+	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(100)), rule.NoLimit())
 	for _, c := range []struct{ cost, final, small, large int64 }{{4, 1, 1, 1}, {2, 5, 6, 6}, {0, 2, 8, 8}, {1, 30, 10, 38}} {
 		h := httplimit.New(p, httplimit.All(), httplimit.WithCost(func(*http.Request) int64 { return c.cost }),
 			httplimit.WithFinalCost(func(*http.Request, httplimit.Response) int64 { return c.final }))
@@ -80,7 +82,7 @@ func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		p := l.Policy("p", headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(99)), headgate.FixedWindow(headgate.PerDay(100)))
+		p := operate.Policy(l, "p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)), rule.FixedWindow(rule.PerDay(100)))
 		start := time.Now()
 		var mu sync.Mutex
 		var served []time.Duration
@@ -146,7 +148,7 @@ func TestClientThatLeavesInFlightGivesItsSlotBack(t *testing.T) {
 		}
 		defer memory.Close()
 		store := &lateAnswers{Store: memory}
-		p := headgate.New(headgate.WithStore(store)).Policy("p", headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(99)))
+		p := operate.Policy(headgate.New(headgate.WithStore(store)), "p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)))
 		h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		get(h)
 		leave, cancel := context.WithCancel(t.Context())
@@ -186,7 +188,7 @@ func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
 // For an adapter whose outer handlers write the answer, the last answer settles when the context of the request ends.
 func TestSettleAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(9)))
+		p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(9)))
 		m := httplimit.NewMiddleware(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))
 		for i, c := range []struct {
 			status int // of the outer handler, or 0 if it has none

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/queue"
 )
 
 // slots are the requests that wait for their slot from a pacer.
 type slots struct {
-	queue.Slots[slotName, *headgate.Charged]
+	queue.Slots[slotName, *operate.Charged]
 }
 
 // slotName identifies requests that can take over each other's slots.
@@ -26,9 +27,9 @@ const undoneAtOnce = 100
 
 // wait returns at the time of the request's slot, with the charge of that slot. It gives the slot back if the client
 // leaves.
-func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *headgate.Charged) (*headgate.Charged, error) {
+func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *operate.Charged) (*operate.Charged, error) {
 	seat := s.Take(name, time.Now().Add(delay), charged)
-	return s.Wait(ctx, nil, name, seat, undoneAtOnce, func(left []*headgate.Charged) {
+	return s.Wait(ctx, nil, name, seat, undoneAtOnce, func(left []*operate.Charged) {
 		own, cancel := settling(ctx)
 		defer cancel()
 		for _, c := range left {

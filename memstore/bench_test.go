@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -15,14 +18,14 @@ import (
 var touched atomic.Int64
 
 // BenchmarkAllow decides with Quick on keys that have a state.
-func BenchmarkAllow(b *testing.B) { decideAll(b, headgate.TokenBucket(headgate.PerHour(1000))) }
+func BenchmarkAllow(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerHour(1000))) }
 
 // BenchmarkSteps decides with the steps of package algo.
 func BenchmarkSteps(b *testing.B) {
-	decideAll(b, headgate.Pacer(headgate.PerHour(1000), headgate.MaxQueue(100)))
+	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
 }
 
-func decideAll(b *testing.B, limit headgate.Limit) {
+func decideAll(b *testing.B, limit engine.Limit) {
 	b.Helper()
 	for _, n := range []int{1, 10_000, 1 << 20} {
 		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
@@ -30,11 +33,11 @@ func decideAll(b *testing.B, limit headgate.Limit) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ctx, limiter := context.Background(), headgate.New(headgate.WithStore(store))
+			ctx, p := context.Background(), operate.Policy(headgate.New(headgate.WithStore(store)), "", limit)
 			keys := make([]string, n)
 			for i := range keys {
 				keys[i] = fmt.Sprintf("user:%015d", i)
-				if _, err := limiter.Allow(ctx, keys[i], limit); err != nil {
+				if _, err := p.Allow(ctx, keys[i]); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -53,7 +56,7 @@ func decideAll(b *testing.B, limit headgate.Limit) {
 							bytes += int(next[j][0])
 						}
 					}
-					if _, err := limiter.Allow(ctx, next[i%len(next)], limit); err != nil {
+					if _, err := p.Allow(ctx, next[i%len(next)]); err != nil {
 						b.Error(err)
 						return
 					}

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
 )
@@ -22,11 +23,11 @@ func TestBytes(t *testing.T) {
 	}
 	const keys = 1 << 18
 	type bytes struct {
-		limit  headgate.Limit
+		limit  engine.Limit
 		length int
 		most   float64
 	}
-	cases := []bytes{{headgate.TokenBucket(headgate.PerHour(1000)), 40, 44}}
+	cases := []bytes{{rule.TokenBucket(rule.PerHour(1000)), 40, 44}}
 	for a, limit := range storetest.Examples() {
 		switch {
 		case a.Divides(): // all keys have one state: TestBytesOfShares
@@ -45,7 +46,7 @@ func TestBytes(t *testing.T) {
 			key := fmt.Sprintf("%s%015d", strings.Repeat("k", c.length-15), i)
 			var err error
 			if c.limit.Algorithm().Holds() {
-				_, _, err = l.Policy("", c.limit).Acquire(context.Background(), key, 1)
+				_, _, err = operate.Semaphore(l, "", c.limit).TryAcquire(context.Background(), key, 1)
 			} else {
 				err = take(t, l, key, c.limit)
 			}
@@ -83,7 +84,7 @@ func TestBytesOfOpenReservations(t *testing.T) {
 			}
 			op := engine.Op{Kind: engine.OpReserve, Space: "policy:tokens", Key: "user", ID: fmt.Sprintf("%026d", i), Term: &engine.Term{Within: time.Hour}}
 			for n := range limits {
-				op.Charges = append(op.Charges, engine.Charge{Limit: headgate.FixedWindow(headgate.PerDay(1_000_000_000), headgate.Named(fmt.Sprint("n", n))), Cost: 5})
+				op.Charges = append(op.Charges, engine.Charge{Limit: rule.FixedWindow(rule.PerDay(1_000_000_000), rule.Named(fmt.Sprint("n", n))), Cost: 5})
 			}
 			if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
 				t.Fatalf("%+v", results[0])
@@ -102,7 +103,7 @@ func TestBytesOfShares(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
 	before := heap()
 	for i := range pools * keys {
-		limit := headgate.FairShare(headgate.PerHour(1000), headgate.Named(fmt.Sprint("pool ", i%pools)))
+		limit := rule.FairShare(rule.PerHour(1000), rule.Named(fmt.Sprint("pool ", i%pools)))
 		if err := take(t, l, fmt.Sprint("key ", i), limit); err != nil {
 			t.Fatal(err)
 		}

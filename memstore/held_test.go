@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -18,7 +19,7 @@ func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	if err := take(t, l, "a", seconds(1)); err != nil {
 		t.Fatal(err)
 	}
-	for _, limit := range []headgate.Limit{headgate.NoLimit(), headgate.DenyAll()} {
+	for _, limit := range []engine.Limit{rule.NoLimit(), rule.DenyAll()} {
 		if err := take(t, l, "b", limit); err != nil {
 			t.Errorf("%v: %v", limit, err)
 		}
@@ -34,13 +35,13 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	if err := take(t, l, "a", seconds(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Policy("", seconds(1)).Give(context.Background(), "a", 1); err != nil {
+	if _, err := operate.Policy(l, "", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	// The same with several limits.
-	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: headgate.TokenBucket(headgate.PerSecond(9)), Cost: 1}}
+	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: rule.TokenBucket(rule.PerSecond(9)), Cost: 1}}
 	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
-		if r := l.Do(context.Background(), []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
+		if r := operate.Do(context.Background(), l, []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
 	}
@@ -52,15 +53,15 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 // Several limits expire with the last of them, in any position.
 func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
-	short := headgate.FixedWindow(headgate.Per(10, time.Second), headgate.Named("short"))
-	long := headgate.FixedWindow(headgate.Per(10, time.Minute), headgate.Named("long"))
-	for _, limit := range []headgate.Limit{short, long} {
+	short := rule.FixedWindow(rule.Per(10, time.Second), rule.Named("short"))
+	long := rule.FixedWindow(rule.Per(10, time.Minute), rule.Named("long"))
+	for _, limit := range []engine.Limit{short, long} {
 		if err := take(t, l, "a", limit); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, charges := range [][]engine.Charge{{{Limit: short}, {Limit: long}}, {{Limit: long}, {Limit: short}}} {
-		r := l.Do(context.Background(), []engine.Op{{Kind: engine.OpExpiry, Key: "a", Charges: charges}}, nil)[0]
+		r := operate.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: "a", Charges: charges}}, nil)[0]
 		if r.Err != nil || !r.Found || r.TTL != time.Minute {
 			t.Errorf("%v, %v, %v; want a minute", r.Found, r.TTL, r.Err)
 		}

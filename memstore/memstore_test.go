@@ -11,6 +11,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -23,20 +25,20 @@ func open(t *testing.T, c memstore.Config) (*memstore.Store, *headgate.Limiter) 
 	return store, headgate.New(headgate.WithStore(store))
 }
 
-func take(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) error {
+func take(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) error {
 	t.Helper()
-	_, err := l.Allow(context.Background(), key, limit)
+	_, err := operate.Policy(l, "", limit).Allow(context.Background(), key)
 	return err
 }
 
-func stored(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) bool {
+func stored(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) bool {
 	t.Helper()
-	r := l.Do(context.Background(), []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
+	r := operate.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
 	return r[0].Found
 }
 
-func seconds(n int64) headgate.Limit {
-	return headgate.FixedWindow(headgate.Per(10, time.Duration(n)*time.Second))
+func seconds(n int64) engine.Limit {
+	return rule.FixedWindow(rule.Per(10, time.Duration(n)*time.Second))
 }
 
 // A full store keeps its keys, returns ErrFull for new ones, and first drops expired keys.
@@ -56,7 +58,7 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 	if err := take(t, l, "0", seconds(10)); err != nil {
 		t.Errorf("a known key on a full store: %v", err)
 	}
-	if _, err := l.Policy("", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
+	if _, err := operate.Policy(l, "", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
 		t.Errorf("a peek needs no room: %v", err)
 	}
 	clock.Advance(10 * time.Second)
@@ -69,8 +71,8 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 }
 
 // refills returns a bucket that refills one unit in this many seconds.
-func refills(n int64) headgate.Limit {
-	return headgate.TokenBucket(headgate.Per(1, time.Duration(n)*time.Second), headgate.Burst(10))
+func refills(n int64) engine.Limit {
+	return rule.TokenBucket(rule.Per(1, time.Duration(n)*time.Second), rule.Burst(10))
 }
 
 // The key nearest to full capacity is evicted, in whichever shard it is and however it got there.
@@ -79,9 +81,9 @@ func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
 	// A key that would have been evicted first, until its expiry moves far away.
-	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100_000))
+	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100_000))
 	for _, n := range []int64{1, 90_000} {
-		if _, err := l.Policy("", bucket).AllowN(context.Background(), "moved", n); err != nil {
+		if _, err := operate.Policy(l, "", bucket).AllowN(context.Background(), "moved", n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,7 +135,7 @@ func TestNewKeysDropExpiredOnes(t *testing.T) {
 // A key in use moves its expiry, keeps its place in the shard's order, and is not mistaken for expired.
 func TestKeyInUseDoesNotExpire(t *testing.T) {
 	clock := headgatetest.NewClock()
-	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100))
+	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
 	store, l := open(t, memstore.Config{MaxKeys: 2, Clock: clock.Now})
 	for range 50 {
 		if err := take(t, l, "busy", bucket); err != nil {
@@ -147,7 +149,7 @@ func TestKeyInUseDoesNotExpire(t *testing.T) {
 	if err := take(t, l, "new", bucket); err != nil {
 		t.Fatalf("idle has expired: %v", err)
 	}
-	if d, err := l.Policy("", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
+	if d, err := operate.Policy(l, "", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
 		t.Errorf("busy has %d left of 100 (%v), want 52", d.Remaining, err)
 	}
 	if got := store.Stats(); got.Keys != 2 || got.Expired != 1 {
@@ -183,7 +185,7 @@ func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 func TestDeniedRequestsReserveNoRoom(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	for range 3 {
-		if _, err := l.Policy("", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
+		if _, err := operate.Policy(l, "", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +209,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestSystemClockAdvances(t *testing.T) {
 	_, l := open(t, memstore.Config{})
 	before := time.Now()
-	d, err := l.Allow(context.Background(), "k", headgate.FixedWindow(headgate.PerDay(5), headgate.Align("clock")))
+	d, err := operate.Policy(l, "", rule.FixedWindow(rule.PerDay(5), rule.Align("clock"))).Allow(context.Background(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,19 +229,20 @@ func TestNoAllocation(t *testing.T) {
 	}
 	ctx := context.Background()
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
-	for _, limit := range []headgate.Limit{
-		headgate.TokenBucket(headgate.PerHour(1000)),
-		headgate.Pacer(headgate.PerHour(1000), headgate.MaxQueue(1000)),
-		headgate.FixedWindow(headgate.PerHour(1000)),
-		headgate.SlidingWindow(headgate.PerHour(1000)),
-		headgate.SlidingWindow(headgate.PerHour(1000), headgate.Strict(), headgate.Named("strict")),
-		headgate.SlidingLog(headgate.PerHour(1000)),
+	for _, limit := range []engine.Limit{
+		rule.TokenBucket(rule.PerHour(1000)),
+		rule.Pacer(rule.PerHour(1000), rule.MaxQueue(1000)),
+		rule.FixedWindow(rule.PerHour(1000)),
+		rule.SlidingWindow(rule.PerHour(1000)),
+		rule.SlidingWindow(rule.PerHour(1000), rule.Strict(), rule.Named("strict")),
+		rule.SlidingLog(rule.PerHour(1000)),
 	} {
 		if err := take(t, l, "k", limit); err != nil {
 			t.Fatal(err)
 		}
+		p := operate.Policy(l, "", limit)
 		allocs := testing.AllocsPerRun(200, func() {
-			if _, err := l.Allow(ctx, "k", limit); err != nil {
+			if _, err := p.Allow(ctx, "k"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
 // allowIn charges a key in a name space.
-func allowIn(t *testing.T, s engine.Store, space, key string, limit headgate.Limit) error {
+func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit) error {
 	t.Helper()
 	op := engine.Single(engine.OpAllow, key, limit, 1)
 	op.Space = space
@@ -32,9 +32,9 @@ func TestShareOfNameSpace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		admitted, hundred := 0, headgate.FixedWindow(headgate.Per(1, 100*365*24*time.Hour))
+		admitted, hundred := 0, rule.FixedWindow(rule.Per(1, 100*365*24*time.Hour))
 		for i := range 200 {
-			limit := headgate.FixedWindow(headgate.Per(int64(1+i%7), 100*365*24*time.Hour))
+			limit := rule.FixedWindow(rule.Per(int64(1+i%7), 100*365*24*time.Hour))
 			switch err := allowIn(t, s, "inline", fmt.Sprint("k", i), limit); {
 			case err == nil:
 				admitted++
@@ -46,7 +46,7 @@ func TestShareOfNameSpace(t *testing.T) {
 			t.Errorf("%d keys, %+v, want 50, and none evicted", admitted, s.Stats())
 		}
 		for i := range 50 {
-			if err := allowIn(t, s, "policy:api", fmt.Sprint("k", i), headgate.TokenBucket(headgate.PerSecond(5))); err != nil {
+			if err := allowIn(t, s, "policy:api", fmt.Sprint("k", i), rule.TokenBucket(rule.PerSecond(5))); err != nil {
 				t.Fatalf("the share fills the store: %v", err)
 			}
 		}
@@ -79,7 +79,7 @@ func TestShareIsKeptByManyCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	limit := headgate.FixedWindow(headgate.PerDay(1))
+	limit := rule.FixedWindow(rule.PerDay(1))
 	var callers sync.WaitGroup
 	for caller := range 8 {
 		callers.Go(func() {

@@ -11,25 +11,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
 // variety has limits with all kinds of states.
-var variety = []headgate.Limit{
-	headgate.TokenBucket(headgate.PerHour(10)),
-	headgate.FixedWindow(headgate.PerHour(10)),
-	headgate.SlidingWindow(headgate.PerHour(10)),
-	headgate.SlidingLog(headgate.PerHour(10)),
-	headgate.WarmUp(headgate.PerHour(10), time.Hour),
+var variety = []engine.Limit{
+	rule.TokenBucket(rule.PerHour(10)),
+	rule.FixedWindow(rule.PerHour(10)),
+	rule.SlidingWindow(rule.PerHour(10)),
+	rule.SlidingLog(rule.PerHour(10)),
+	rule.WarmUp(rule.PerHour(10), time.Hour),
 }
 
 // small is a store with one shard.
 var small = memstore.Config{MaxKeys: 1000}
 
-func allow(t *testing.T, s engine.Store, key string, limit headgate.Limit, cost int64) engine.Result {
+func allow(t *testing.T, s engine.Store, key string, limit engine.Limit, cost int64) engine.Result {
 	t.Helper()
 	ops, results := []engine.Op{engine.Single(engine.OpAllow, key, limit, cost)}, make([]engine.Result, 1)
 	s.Do(t.Context(), ops, results)
@@ -213,7 +213,7 @@ func TestSaveUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	limit := headgate.TokenBucket(headgate.PerDay(capacity))
+	limit := rule.TokenBucket(rule.PerDay(capacity))
 	spend := func(s *memstore.Store, key, times int) (passed int) {
 		for range times {
 			if allow(t, s, fmt.Sprint(key), limit, 1).Outcome.Allowed {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
@@ -13,7 +12,7 @@ import (
 
 // A deadline is at most a minute. A store in memory has none, and is not wrapped.
 func TestDeadlineIsBounded(t *testing.T) {
-	var bad *headgate.InputError
+	var bad *engine.InputError
 	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: time.Minute + 1}); !errors.As(err, &bad) || bad.Field != "deadline" {
 		t.Errorf("%v, want an InputError about deadline", err)
 	}

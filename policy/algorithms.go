@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
@@ -24,10 +24,10 @@ var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true
 
 // holds reports whether units of the limit are held with acquire and release instead of taken. A policy cannot mix
 // both kinds, because no verb applies to both.
-func holds(limit headgate.Limit) bool { return limit.Algorithm().Holds() }
+func holds(limit engine.Limit) bool { return limit.Algorithm().Holds() }
 
 // takes reports whether the limit is charged by taking units.
-func takes(limit headgate.Limit) bool {
+func takes(limit engine.Limit) bool {
 	return !holds(limit) && limit.Rates() != nil
 }
 

@@ -3,16 +3,15 @@ package policy
 import (
 	"strconv"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 )
 
 // Limits returns the limits of a request: one, or all the limits under all. Unnamed limits under all are named 1, 2,
 // … by position.
-func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
+func (s *LimitSpec) Limits() ([]engine.Limit, error) {
 	if s.Text != "" || s.All == nil { // build rejects first
 		limit, err := s.Build()
-		return []headgate.Limit{limit}, err
+		return []engine.Limit{limit}, err
 	}
 	rest := s.LimitFields
 	rest.All = nil
@@ -22,7 +21,7 @@ func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
 	if len(s.All) < 1 || len(s.All) > engine.MaxCharges {
 		return nil, invalid("all", strconv.Itoa(len(s.All))+" limits", allAccepted)
 	}
-	limits := make([]headgate.Limit, len(s.All))
+	limits := make([]engine.Limit, len(s.All))
 	for i := range s.All {
 		limit, err := s.All[i].buildNamed(i + 1)
 		if err != nil {
@@ -34,7 +33,7 @@ func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
 }
 
 // distinct rejects limits that would share a counter.
-func distinct(limits []headgate.Limit) error {
+func distinct(limits []engine.Limit) error {
 	type counter struct{ algorithm, name string }
 	seen := map[counter]bool{}
 	for _, limit := range limits {
@@ -48,7 +47,7 @@ func distinct(limits []headgate.Limit) error {
 }
 
 // buildNamed returns one limit under all. Without a name it is named by its position.
-func (s LimitSpec) buildNamed(position int) (headgate.Limit, error) {
+func (s LimitSpec) buildNamed(position int) (engine.Limit, error) {
 	limit, err := s.Build()
 	return limit.Placed(position), err
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 )
@@ -38,13 +37,13 @@ type classes struct {
 	list []Class
 	keys byKey[string] // classes of keys, from their overrides
 	// lowered has the limits of classes that leave units.
-	lowered map[classLimit]headgate.Limit
+	lowered map[classLimit]engine.Limit
 }
 
 // classLimit identifies a limit of a policy, its own or an override's, for the class at an index and a level of
 // pressure.
 type classLimit struct {
-	limit    headgate.Limit
+	limit    engine.Limit
 	class    int
 	pressure int
 }
@@ -67,7 +66,7 @@ func (p *Policy) setClasses(fields list[classFields]) error {
 		}
 		p.classes.list = append(p.classes.list, class)
 	}
-	p.classes.lowered = map[classLimit]headgate.Limit{}
+	p.classes.lowered = map[classLimit]engine.Limit{}
 	return nil
 }
 
@@ -103,7 +102,7 @@ func (p *Policy) classify() error {
 			continue
 		}
 		own, divides = true, divides || m.limit.Algorithm().Divides()
-		for _, limit := range []headgate.Limit{m.limit, m.candidate} {
+		for _, limit := range []engine.Limit{m.limit, m.candidate} {
 			if err := p.lower(limit); err != nil {
 				return err
 			}
@@ -119,7 +118,7 @@ func (p *Policy) classify() error {
 }
 
 // lower computes the limits of the classes for one limit.
-func (p *Policy) lower(limit headgate.Limit) error {
+func (p *Policy) lower(limit engine.Limit) error {
 	if limit.Err() != nil { // the policy has no candidate
 		return nil
 	}
@@ -139,7 +138,7 @@ func (p *Policy) lower(limit headgate.Limit) error {
 
 // press stores the limit of a class without pressure and under each level of it. The first class is not affected by
 // pressure. A level at which the windows of the limit would no longer grow gets the limit of the level below.
-func (p *Policy) press(limit, weighted, lowered headgate.Limit, class int) {
+func (p *Policy) press(limit, weighted, lowered engine.Limit, class int) {
 	leaves := p.classes.list[class].Leaves
 	for level := range engine.FullPressure + 1 {
 		if leaves.Pressure = int64(level); class > 0 && level > 0 {
@@ -229,7 +228,7 @@ func (c *Charge) put(place, level int) {
 }
 
 // limit returns the limit for the class at an index, under a level of pressure.
-func (c *classes) limit(of headgate.Limit, place, level int) headgate.Limit {
+func (c *classes) limit(of engine.Limit, place, level int) engine.Limit {
 	if lowered, ok := c.lowered[classLimit{of, place, level}]; ok {
 		return lowered
 	}

@@ -67,7 +67,7 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Dec
 	}
 	d = headgate.Decision{
 		Allowed: true, Unlimited: true,
-		Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
+		Promise: engine.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
 	}
 	if kind != engine.OpPeek {
 		d.Granted = cost

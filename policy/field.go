@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -35,7 +34,7 @@ func atField(err error, path ...string) error {
 
 // atOwnField adds the path to an error of package engine, which names its field.
 func atOwnField(err error) error {
-	if input, ok := err.(*headgate.InputError); ok {
+	if input, ok := err.(*engine.InputError); ok {
 		return atField(input, input.Field)
 	}
 	return err
@@ -60,7 +59,7 @@ func Explain(field string, err error) (path, detail string) {
 		last = inField.path[len(inField.path)-1]
 		path += "." + strings.Join(inField.path, ".")
 	}
-	input, ok := errors.AsType[*headgate.InputError](err)
+	input, ok := errors.AsType[*engine.InputError](err)
 	if ok && input.Field == last {
 		return path, path + " is " + input.Value + "; accepted: " + input.Accepted
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 )
@@ -31,7 +30,7 @@ func (p *policyFields) several() *several {
 // choose turns the members and groups from these indexes on into choice i.
 func (p *Policy) choose(members, groups, i int) error {
 	if p.choosing != nil && p.choosing != p {
-		return &headgate.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
+		return &engine.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
 	}
 	p.choosing = p
 	if i >= engine.MaxCharges {
@@ -51,7 +50,7 @@ func (p *Policy) chooseFrom(other *Policy) error {
 	switch {
 	case other.choosing == nil:
 	case p.choosing != nil:
-		return &headgate.InputError{Field: "policy", Value: format.Quote(other.Name), Accepted: "one policy with first at most, and " + format.Quote(p.choosing.Name) + " is one"}
+		return &engine.InputError{Field: "policy", Value: format.Quote(other.Name), Accepted: "one policy with first at most, and " + format.Quote(p.choosing.Name) + " is one"}
 	default:
 		p.choosing = other.choosing
 	}
@@ -75,7 +74,7 @@ func (p *Policy) checkChoices(field string) error {
 }
 
 // checkChoice rejects a limit that cannot take part in a request with choices.
-func (p *Policy) checkChoice(field string, limit headgate.Limit) error {
+func (p *Policy) checkChoice(field string, limit engine.Limit) error {
 	switch {
 	case p.choosing == nil:
 		return nil

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -63,7 +63,7 @@ func (*file) checkStore(address string) error {
 		return invalid("url", format.Quote(redisurl.Redacted(address)), acceptedStores)
 	}
 	_, err := redisurl.Parse(address)
-	if input, ok := errors.AsType[*headgate.InputError](err); ok {
+	if input, ok := errors.AsType[*engine.InputError](err); ok {
 		return invalid("url", input.Value, input.Accepted)
 	}
 	return nil

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Made is a policy made from another configuration than a policies file, such as a rule of Envoy's.
 type Made struct {
 	Name  string
-	Limit headgate.Limit
+	Limit engine.Limit
 	// Space is the name space of its counters.
 	Space   string
 	Failure Failure
@@ -25,7 +25,7 @@ func (m Made) Equal(o Made) bool {
 }
 
 // LowerFor returns the limit for each class of a policy with one limit, or the reason why it cannot have the classes.
-func LowerFor(limit headgate.Limit, all []Class) ([]headgate.Limit, error) {
+func LowerFor(limit engine.Limit, all []Class) ([]engine.Limit, error) {
 	p := &Policy{}
 	if err := p.setClasses(fieldsOf(all)); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func LowerFor(limit headgate.Limit, all []Class) ([]headgate.Limit, error) {
 	if err := p.lower(limit); err != nil {
 		return nil, err
 	}
-	limits := make([]headgate.Limit, len(all))
+	limits := make([]engine.Limit, len(all))
 	for place := range all {
 		limits[place] = p.classes.limit(limit, place, 0)
 	}

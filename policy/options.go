@@ -3,7 +3,6 @@ package policy
 import (
 	"reflect"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
@@ -75,13 +74,13 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 
 // on returns the limit of a candidate for a policy's own limit. Fields that are not written come from the policy, as
 // in an override. Text, deny and unlimited replace the whole limit.
-func (s *LimitSpec) on(own *LimitSpec) (headgate.Limit, error) {
+func (s *LimitSpec) on(own *LimitSpec) (engine.Limit, error) {
 	if s.Text != "" || s.Deny != nil || s.Unlimited != nil {
 		return s.Build()
 	}
 	fields, err := own.fields()
 	if err != nil {
-		return headgate.Limit{}, err
+		return engine.Limit{}, err
 	}
 	fields.overlay(&s.LimitFields)
 	return fields.build()

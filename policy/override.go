@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
@@ -15,7 +15,7 @@ import (
 const maxPatterns = 100_000
 
 // overrides are the limits of single keys of a policy.
-type overrides = byKey[headgate.Limit]
+type overrides = byKey[engine.Limit]
 
 // byKey has values for single keys and patterns. An exact key takes precedence over patterns, and a longer pattern
 // over a shorter one.

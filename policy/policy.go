@@ -3,9 +3,9 @@ package policy
 import (
 	"slices"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -56,7 +56,7 @@ type group struct {
 
 // member is one limit of a policy: its own, or one of another policy under all.
 type member struct {
-	limit headgate.Limit
+	limit engine.Limit
 	// policy owns the counter and the overrides.
 	policy *Policy
 	spec   LimitSpec
@@ -65,7 +65,7 @@ type member struct {
 	rules  *overrides
 	target string // the name of the limit in overrides
 	// candidate is a limit that is tried alongside this one, or the zero Limit.
-	candidate headgate.Limit
+	candidate engine.Limit
 	choice    uint8 // for a policy with first: engine.Charge.Choice
 }
 
@@ -85,7 +85,7 @@ func (p *Policy) Space() string { return p.space }
 func (p *Policy) Index() int { return p.index }
 
 // hasCandidate reports whether another limit is tried alongside this one.
-func (m *member) hasCandidate() bool { return m.candidate != headgate.Limit{} }
+func (m *member) hasCandidate() bool { return m.candidate != engine.Limit{} }
 
 // Answers are the conditions for answering a request as allowed.
 type Answers struct {
@@ -177,19 +177,19 @@ func Classify(charges []Charge, class string, level int, key string, names ...st
 
 // nothing returns the charge of a policy that limits nothing.
 func (p *Policy) nothing(cost int64) Charge {
-	return Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
+	return Charge{Charge: engine.Charge{Limit: rule.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
 }
 
 // find returns the limit that replaces all members for a key.
-func (g *group) find(key string, names []string) (headgate.Limit, bool) {
+func (g *group) find(key string, names []string) (engine.Limit, bool) {
 	if key == "" {
-		return headgate.Limit{}, false
+		return engine.Limit{}, false
 	}
 	return g.policy.rules.find(key, names)
 }
 
 // charge returns the charge that replaces the charges of all members, for a request of p.
-func (g *group) charge(p *Policy, limit headgate.Limit, cost int64) Charge {
+func (g *group) charge(p *Policy, limit engine.Limit, cost int64) Charge {
 	shadow := g.policy
 	if p.Shadow {
 		shadow = p
@@ -315,14 +315,14 @@ func (s *Set) Get(name string) (*Policy, bool) {
 }
 
 // Unknown returns the error for a policy that is not in the set.
-func (s *Set) Unknown(name string) *headgate.InputError {
-	return &headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
+func (s *Set) Unknown(name string) *engine.InputError {
+	return &engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
 // Leased returns, by name space, the limits of leased policies and of their overrides. It omits overrides whose units
 // cannot be prefetched; they are decided exactly.
-func (s *Set) Leased() map[string][]headgate.Limit {
-	leased := map[string][]headgate.Limit{}
+func (s *Set) Leased() map[string][]engine.Limit {
+	leased := map[string][]engine.Limit{}
 	for _, name := range s.Names() {
 		p := s.byName[name]
 		if !p.Leased || !p.Enabled {

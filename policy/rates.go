@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // rates returns the single rate of a limit that refills, or the units of a concurrency limit. For other limits it
 // returns the windows, which are written as limit and window, or as windows.
-func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
+func (f *LimitFields) rates(a algo.Algorithm) ([]engine.Rate, error) {
 	if a.Refills() {
 		rate, err := f.rate(a)
-		return []headgate.Rate{rate}, err
+		return []engine.Rate{rate}, err
 	}
 	if err := f.rejectFields(a, "rate"); err != nil {
 		return nil, err
@@ -23,11 +23,11 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 		if f.Limit == nil {
 			return nil, invalid("limit", "not set", "1 to 100000")
 		}
-		return []headgate.Rate{headgate.Per(*f.Limit, engine.DefaultLease)}, f.rejectFields(a, "window", "windows")
+		return []engine.Rate{rule.Per(*f.Limit, engine.DefaultLease)}, f.rejectFields(a, "window", "windows")
 	}
 	if f.Windows == nil {
 		rate, err := window(f.Limit, f.Window)
-		return []headgate.Rate{rate}, err
+		return []engine.Rate{rate}, err
 	}
 	if f.Limit != nil || f.Window != nil {
 		return nil, invalid("windows", "set beside limit or window", "windows alone, or limit and window")
@@ -35,7 +35,7 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 	if len(f.Windows) == 0 {
 		return nil, invalid("windows", "empty", "1 to 8 windows")
 	}
-	rates := make([]headgate.Rate, len(f.Windows))
+	rates := make([]engine.Rate, len(f.Windows))
 	for i, w := range f.Windows {
 		rate, err := window(w.Limit, w.Window)
 		if err == nil {
@@ -49,12 +49,12 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 	return rates, nil
 }
 
-func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
+func (f *LimitFields) rate(a algo.Algorithm) (engine.Rate, error) {
 	if err := f.rejectFields(a, "limit", "window", "windows"); err != nil {
-		return headgate.Rate{}, err
+		return engine.Rate{}, err
 	}
 	if f.Rate == nil {
-		return headgate.Rate{}, invalid("rate", "not set", `a rate such as "100/s"`)
+		return engine.Rate{}, invalid("rate", "not set", `a rate such as "100/s"`)
 	}
 	rate, err := engine.ParseRate(*f.Rate)
 	return rate, atField(err, "rate")
@@ -62,23 +62,23 @@ func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
 
 // checkWindow rejects a window that the algorithm cannot have. The error then names this window and not the whole
 // list.
-func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
+func checkWindow(a algo.Algorithm, rate engine.Rate) error {
 	if a.Has("segments") { // which the whole list of windows determines
-		return atOwnField(headgate.FixedWindow(rate).Err())
+		return atOwnField(rule.FixedWindow(rate).Err())
 	}
-	return atOwnField(engine.Build(a, []headgate.Rate{rate}).Err())
+	return atOwnField(engine.Build(a, []engine.Rate{rate}).Err())
 }
 
 // window returns the rate of a window.
-func window(limit *int64, span *string) (headgate.Rate, error) {
+func window(limit *int64, span *string) (engine.Rate, error) {
 	if limit == nil {
-		return headgate.Rate{}, invalid("limit", "not set", unitsAccepted)
+		return engine.Rate{}, invalid("limit", "not set", unitsAccepted)
 	}
 	if span == nil {
-		return headgate.Rate{}, invalid("window", "not set", "a duration such as 1m")
+		return engine.Rate{}, invalid("window", "not set", "a duration such as 1m")
 	}
 	if *span == "" || (*span)[0] < '0' || (*span)[0] > '9' {
-		return headgate.Rate{}, invalid("window", strconv.Quote(*span), "a duration with its unit, such as 1m, 1d, 1w")
+		return engine.Rate{}, invalid("window", strconv.Quote(*span), "a duration with its unit, such as 1m, 1d, 1w")
 	}
 	rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
@@ -123,20 +122,20 @@ func (r *chargeReader) checkPolicy(i int) {
 	p, ok := r.set.Get(name)
 	switch {
 	case !ok:
-		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, at...)
+		r.try(&engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, at...)
 		return
 	case slices.Index(r.policies, name) < i:
-		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " twice", Accepted: "each policy once"}, at...)
+		r.try(&engine.InputError{Field: "policy", Value: format.Quote(name) + " twice", Accepted: "each policy once"}, at...)
 		return
 	}
 	if p.choosing != nil {
 		if other := r.choosing; other != nil {
-			r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " beside " + format.Quote(other.Name), Accepted: "one policy with first in a route, once"}, at...)
+			r.try(&engine.InputError{Field: "policy", Value: format.Quote(name) + " beside " + format.Quote(other.Name), Accepted: "one policy with first in a route, once"}, at...)
 		}
 		r.choosing = p
 	}
 	if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
-		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, at...)
+		r.try(&engine.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, at...)
 	}
 	if cost := r.cost; cost != nil && cost.number != nil && *cost.number <= algo.MaxUnits && *cost.number >= 0 {
 		r.try(p.checkCost(*cost.number))

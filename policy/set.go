@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -201,7 +200,7 @@ func (b *builder) combine(p *Policy, s *several, parents []string) error {
 }
 
 // sameVerb rejects two limits of a policy if one is held and the other is taken.
-func sameVerb(field string, a, b headgate.Limit) error {
+func sameVerb(field string, a, b engine.Limit) error {
 	if holds(a) && takes(b) || takes(a) && holds(b) {
 		return invalid(field, a.Algorithm().String()+" beside "+b.Algorithm().String(), "concurrency limits alone, or none: acquire is not for other limits, and take not for concurrency")
 	}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -83,7 +83,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 }
 
 // limit returns the limit for the override's keys. It replaces the policy's single limit, or one of several.
-func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
+func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 	given := 0
 	for _, set := range []bool{o.text != "", o.Set != nil, o.Deny != nil && *o.Deny, o.Unlimited != nil && *o.Unlimited} {
 		if set {
@@ -92,15 +92,15 @@ func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
 	}
 	switch {
 	case given != 1:
-		return headgate.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them, or class")
+		return engine.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them, or class")
 	case o.Deny != nil && *o.Deny:
-		return headgate.DenyAll(), nil
+		return rule.DenyAll(), nil
 	case o.Unlimited != nil && *o.Unlimited:
-		return headgate.NoLimit(), nil
+		return rule.NoLimit(), nil
 	case p.combined && m == nil:
-		return headgate.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all or first; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
+		return engine.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all or first; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
 	case o.Set != nil && o.Set.Name != nil:
-		return headgate.Limit{}, atField(invalid("name", format.Quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
+		return engine.Limit{}, atField(invalid("name", format.Quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
 	}
 	if m == nil {
 		m = &p.members[0]
@@ -120,10 +120,10 @@ func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
 }
 
 // build returns the override's limit on top of spec. A text without an algorithm uses the algorithm of spec.
-func (o *overrideFields) build(spec *LimitSpec) (headgate.Limit, error) {
+func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 	fields, err := spec.fields()
 	if err != nil {
-		return headgate.Limit{}, err
+		return engine.Limit{}, err
 	}
 	if o.text == "" {
 		fields.overlay(o.Set)
@@ -137,7 +137,7 @@ func (o *overrideFields) build(spec *LimitSpec) (headgate.Limit, error) {
 	}
 	own, err := (&LimitSpec{Text: text}).fields()
 	if err != nil {
-		return headgate.Limit{}, err
+		return engine.Limit{}, err
 	}
 	own.Name = fields.Name
 	return own.build()

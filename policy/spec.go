@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -83,50 +83,50 @@ func jsonNames(t reflect.Type) (names []string) {
 }
 
 // Build returns the limit. all is an error here: see [LimitSpec.Limits] and [Set].
-func (s *LimitSpec) Build() (headgate.Limit, error) {
+func (s *LimitSpec) Build() (engine.Limit, error) {
 	if s.Text == "" {
 		return s.build()
 	}
-	return headgate.ParseLimit(s.Text)
+	return engine.ParseLimit(s.Text)
 }
 
-func (f *LimitFields) build() (headgate.Limit, error) {
+func (f *LimitFields) build() (engine.Limit, error) {
 	switch {
 	case f.All != nil:
-		return headgate.Limit{}, invalid("all", "set", "all only at the top of a policy or request")
+		return engine.Limit{}, invalid("all", "set", "all only at the top of a policy or request")
 	case f.First != nil:
-		return headgate.Limit{}, invalid("first", "set", "first only at the top of a policy of the file")
+		return engine.Limit{}, invalid("first", "set", "first only at the top of a policy of the file")
 	}
 	if limit, ok, err := f.constant(); ok || err != nil {
 		return limit, err
 	}
 	if f.Algorithm == nil {
-		return headgate.Limit{}, invalid("algorithm", "not set", algorithmAccepted)
+		return engine.Limit{}, invalid("algorithm", "not set", algorithmAccepted)
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a.Constant() {
-		return headgate.Limit{}, invalid("algorithm", format.Quote(*f.Algorithm), algorithmAccepted+yamlfile.DidYouMean(*f.Algorithm, allNames()))
+		return engine.Limit{}, invalid("algorithm", format.Quote(*f.Algorithm), algorithmAccepted+yamlfile.DidYouMean(*f.Algorithm, allNames()))
 	}
 	settings, err := f.settings()
 	if err != nil {
-		return headgate.Limit{}, err
+		return engine.Limit{}, err
 	}
 	rates, err := f.rates(a)
 	if err != nil {
-		return headgate.Limit{}, err
+		return engine.Limit{}, err
 	}
 	limit := engine.Build(a, rates, settings...)
 	return limit, atOwnField(limit.Err())
 }
 
 // constant returns the limit for deny: true or unlimited: true.
-func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
+func (f *LimitFields) constant() (limit engine.Limit, ok bool, err error) {
 	deny, unlimited := f.Deny != nil && *f.Deny, f.Unlimited != nil && *f.Unlimited
 	switch {
 	case !deny && !unlimited:
-		return headgate.Limit{}, false, nil
+		return engine.Limit{}, false, nil
 	case deny && unlimited:
-		return headgate.Limit{}, false, invalid("deny", "true beside unlimited: true", "one of them")
+		return engine.Limit{}, false, invalid("deny", "true beside unlimited: true", "one of them")
 	}
 	field := "deny"
 	if unlimited {
@@ -135,10 +135,10 @@ func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
 	rest := *f
 	rest.Deny, rest.Unlimited, rest.Name = nil, nil, nil
 	if name := rest.firstSet(); name != "" {
-		return headgate.Limit{}, false, invalid(name, "set", "no other fields beside "+field+": true")
+		return engine.Limit{}, false, invalid(name, "set", "no other fields beside "+field+": true")
 	}
 	if unlimited {
-		return headgate.NoLimit(), true, nil
+		return rule.NoLimit(), true, nil
 	}
-	return headgate.DenyAll(), true, nil
+	return rule.DenyAll(), true, nil
 }

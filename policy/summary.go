@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
@@ -56,7 +55,7 @@ func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
 	if rule, ok := c.rules.exactRule(key, names); ok {
 		return rule, true
 	}
-	c.rules.patterns.Each(func(pattern string, _ headgate.Limit) {
+	c.rules.patterns.Each(func(pattern string, _ engine.Limit) {
 		if matcher := glob.New(pattern); !ok && matcher.Match(key) {
 			rule, ok = pattern, true
 		}
@@ -73,7 +72,7 @@ func (p *Policy) HasOverrides() bool {
 // overrides returns the overrides of the policy in order of precedence.
 func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 	add := func(target string, rules *overrides) {
-		rules.each(func(key string, limit headgate.Limit) {
+		rules.each(func(key string, limit engine.Limit) {
 			all = append(all, adminapi.OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
 		})
 	}

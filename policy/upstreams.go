@@ -3,7 +3,6 @@ package policy
 import (
 	"strconv"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
@@ -24,7 +23,7 @@ func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 	}
 	for _, name := range sortedKeys(f.Upstreams) {
 		if engine.CheckPolicyName(name) != nil {
-			report(atField(&headgate.InputError{Field: "name", Value: format.Quote(name), Accepted: "1 to 64 of A-Z a-z 0-9 _ . -"}, "upstreams", name))
+			report(atField(&engine.InputError{Field: "name", Value: format.Quote(name), Accepted: "1 to 64 of A-Z a-z 0-9 _ . -"}, "upstreams", name))
 		}
 		fields := f.Upstreams[name]
 		u, err := route.ParseUpstream(name, fields.URL)

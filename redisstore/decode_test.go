@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A truncated reply is an error, never a decision.
@@ -15,7 +15,7 @@ func FuzzReply(f *testing.F) {
 	f.Add("\x00\x06\x60\xc2\x25\x9e\x81\xa1\x01"+strings.Repeat("\x00", 40), uint8(0))
 	f.Add("\x00\x06\x60\xc2\x25\x9e\x81\xa1\x02\x03OOM", uint8(0))
 	f.Add("", uint8(5))
-	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	limit := rule.TokenBucket(rule.PerSecond(10))
 	read := func(text string, kind uint8) *reader {
 		op := engine.Op{Kind: engine.Kind(kind % 9), Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 		r := &reader{text: text}
@@ -44,8 +44,8 @@ func FuzzFound(f *testing.F) {
 	f.Add("\x01"+strings.Repeat("\x01", 12), true)
 	f.Add("\x03\x03OOM\x01"+strings.Repeat("\x01", 33), false)
 	f.Add("\x02\x09RECOMPUTE", true)
-	limits := map[bool]headgate.Limit{
-		false: headgate.TokenBucket(headgate.PerSecond(10)), true: headgate.FixedWindow(headgate.PerSecond(10)),
+	limits := map[bool]engine.Limit{
+		false: rule.TokenBucket(rule.PerSecond(10)), true: rule.FixedWindow(rule.PerSecond(10)),
 	}
 	f.Fuzz(func(t *testing.T, text string, window bool) {
 		limit := limits[window].Numbers()

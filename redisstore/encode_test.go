@@ -3,28 +3,28 @@ package redisstore
 import (
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A script reads the strings of a reservation with one MGET, up to the first history, and never a single one.
 func TestLeadingStrings(t *testing.T) {
-	bucket, fixed := headgate.TokenBucket(headgate.PerSecond(1)), headgate.FixedWindow(headgate.PerMinute(5))
-	permit, log := headgate.Concurrency(5), headgate.SlidingLog(headgate.PerSecond(1))
+	bucket, fixed := rule.TokenBucket(rule.PerSecond(1)), rule.FixedWindow(rule.PerMinute(5))
+	permit, log := rule.Concurrency(5), rule.SlidingLog(rule.PerSecond(1))
 	for _, c := range []struct {
 		name            string
-		limits          []headgate.Limit
+		limits          []engine.Limit
 		reserve, settle byte
 		hashes          hashes
 	}{
-		{"one", []headgate.Limit{bucket}, 0, 2, 0},
-		{"two", []headgate.Limit{bucket, fixed}, 2, 3, 0},
-		{"a permit last", []headgate.Limit{bucket, fixed, permit}, 2, 3, 0},
-		{"a permit first", []headgate.Limit{permit, bucket, fixed}, 4, 5, 0},
-		{"a history between", []headgate.Limit{bucket, log, fixed}, 0, 2, 0},
-		{"a history last", []headgate.Limit{bucket, fixed, log}, 2, 3, 0},
-		{"a permit alone", []headgate.Limit{permit}, 0, 0, 0},
-		{"fields of hashes", []headgate.Limit{bucket, fixed}, 0, 0, 4},
+		{"one", []engine.Limit{bucket}, 0, 2, 0},
+		{"two", []engine.Limit{bucket, fixed}, 2, 3, 0},
+		{"a permit last", []engine.Limit{bucket, fixed, permit}, 2, 3, 0},
+		{"a permit first", []engine.Limit{permit, bucket, fixed}, 4, 5, 0},
+		{"a history between", []engine.Limit{bucket, log, fixed}, 0, 2, 0},
+		{"a history last", []engine.Limit{bucket, fixed, log}, 2, 3, 0},
+		{"a permit alone", []engine.Limit{permit}, 0, 0, 0},
+		{"fields of hashes", []engine.Limit{bucket, fixed}, 0, 0, 4},
 	} {
 		s := &Store{prefix: DefaultPrefix, hashes: c.hashes}
 		reserve := engine.Op{Kind: engine.OpReserve, ID: "id"}

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // slowMarker is a server that answers the marker's read after a while, and no other command.
@@ -66,7 +66,7 @@ func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
 				defer cancel()
 			}
 			begin, results := time.Now(), make([]engine.Result, 1)
-			s.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerSecond(1)), 1)}, results)
+			s.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", rule.TokenBucket(rule.PerSecond(1)), 1)}, results)
 			e, ok := errors.AsType[*Error](results[0].Err)
 			if took := time.Since(begin); took != c.waits || !ok || e.Class != c.class {
 				t.Errorf("%+v: %s, %v", c, took, results[0].Err)

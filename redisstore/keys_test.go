@@ -6,13 +6,13 @@ import (
 	"testing/quick"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // keyOf returns the key of a limit's state.
-func keyOf(space string, limit headgate.Limit, subject string) string {
+func keyOf(space string, limit engine.Limit, subject string) string {
 	s := &Store{prefix: DefaultPrefix}
 	op := engine.Op{Space: space, Key: subject, Charges: []engine.Charge{{Limit: limit}}}
 	return s.Keys(&op)[0]
@@ -20,11 +20,11 @@ func keyOf(space string, limit headgate.Limit, subject string) string {
 
 // The examples of docs/design/keys.md.
 func TestKeys(t *testing.T) {
-	bucket, log := headgate.TokenBucket(headgate.PerSecond(1)), headgate.SlidingLog(headgate.PerSecond(1))
-	minute := headgate.FixedWindow(headgate.PerMinute(5))
+	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
+	minute := rule.FixedWindow(rule.PerMinute(5))
 	for _, c := range []struct {
 		space   string
-		limit   headgate.Limit
+		limit   engine.Limit
 		subject string
 		want    string
 	}{
@@ -33,13 +33,13 @@ func TestKeys(t *testing.T) {
 		{"inline", minute, "cart:{42}", "headgate/inline/fixed-window:60s/default//cart:{42}"},
 		{"inline", log, "a}b", "headgate/inline/sliding-log/default/%{a%7Db}"},
 		{"inline", log, "{}", "headgate/inline/sliding-log/default/%{{%7D}"},
-		{"inline", headgate.FixedWindow(headgate.PerMinute(5), headgate.Align("clock")), "k", "headgate/inline/fixed-window:60s:clock/default/{k}"},
-		{"inline", headgate.FixedWindow(headgate.PerDay(5), headgate.Align("Asia/Shanghai")), "k", "headgate/inline/fixed-window:day:Asia%2FShanghai/default/{k}"},
-		{"inline", headgate.SlidingWindow(headgate.PerMinute(5), headgate.Segments(50)), "k", "headgate/inline/sliding-window:1200ms/default/{k}"},
-		{"inline", headgate.SlidingWindow(headgate.Per(5, time.Millisecond), headgate.Segments(1000)), "k", "headgate/inline/sliding-window:1us/default/{k}"},
-		{"a/b{c}%", headgate.Pacer(headgate.PerSecond(20), headgate.MaxQueue(1), headgate.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
-		{"inline", headgate.WarmUp(headgate.PerSecond(20), time.Minute), "k", "headgate/inline/warm-up:1:50ms:60s/default/{k}"},
-		{"policy:api", headgate.FairShare(headgate.PerSecond(20)), "ann", "headgate/policy:api/fair-share:1:50ms/default/{*policy:api}"},
+		{"inline", rule.FixedWindow(rule.PerMinute(5), rule.Align("clock")), "k", "headgate/inline/fixed-window:60s:clock/default/{k}"},
+		{"inline", rule.FixedWindow(rule.PerDay(5), rule.Align("Asia/Shanghai")), "k", "headgate/inline/fixed-window:day:Asia%2FShanghai/default/{k}"},
+		{"inline", rule.SlidingWindow(rule.PerMinute(5), rule.Segments(50)), "k", "headgate/inline/sliding-window:1200ms/default/{k}"},
+		{"inline", rule.SlidingWindow(rule.Per(5, time.Millisecond), rule.Segments(1000)), "k", "headgate/inline/sliding-window:1us/default/{k}"},
+		{"a/b{c}%", rule.Pacer(rule.PerSecond(20), rule.MaxQueue(1), rule.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
+		{"inline", rule.WarmUp(rule.PerSecond(20), time.Minute), "k", "headgate/inline/warm-up:1:50ms:60s/default/{k}"},
+		{"policy:api", rule.FairShare(rule.PerSecond(20)), "ann", "headgate/policy:api/fair-share:1:50ms/default/{*policy:api}"},
 	} {
 		if got := keyOf(c.space, c.limit, c.subject); got != c.want {
 			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)
@@ -49,10 +49,10 @@ func TestKeys(t *testing.T) {
 
 // The examples of docs/design/keys.md with hashes. A log has a separate key.
 func TestKeysOfHashes(t *testing.T) {
-	bucket, log := headgate.TokenBucket(headgate.PerSecond(1)), headgate.SlidingLog(headgate.PerSecond(1))
+	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
 	for _, c := range []struct {
 		hashes, shards int
-		limit          headgate.Limit
+		limit          engine.Limit
 		want           string
 	}{
 		{16, 0, bucket, "headgate/policy:api/token-bucket/default/#12"},
@@ -84,7 +84,7 @@ func TestSubjectsSpreadOverHashes(t *testing.T) {
 	for _, subject := range []string{"alice", "cart:{42}", "a}b", "{}", "%}", "/#1", "#1", "a/b/c"} {
 		for _, shards := range []int{0, 4} {
 			s := &Store{prefix: DefaultPrefix, shards: newShards(shards)}
-			op := engine.Op{Space: "a/b", Key: subject, Charges: []engine.Charge{{Limit: headgate.TokenBucket(headgate.PerSecond(1))}}}
+			op := engine.Op{Space: "a/b", Key: subject, Charges: []engine.Charge{{Limit: rule.TokenBucket(rule.PerSecond(1))}}}
 			name, ok := s.parseKey(s.Keys(&op)[0])
 			if !ok || name.hashed || name.subject != subject || s.placeOf(name, subject).key != name.key {
 				t.Errorf("%q, %d shards: %+v", subject, shards, name)

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // Consecutive equal allows are merged into one entry, and peeks need none. A limit whose keys all have one allow of
 // the same cost needs no entries.
 func TestEntriesAreMerged(t *testing.T) {
-	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	limit := rule.TokenBucket(rule.PerSecond(10))
 	take := func(n int64) engine.Op { return engine.Single(engine.OpAllow, "k", limit, n) }
 	for _, c := range []struct {
 		ops  []engine.Op
@@ -48,7 +48,7 @@ func TestEntriesAreMerged(t *testing.T) {
 
 // Known bug 42. The reused memory of a call retains no key.
 func TestReusedMemoryKeepsNoKey(t *testing.T) {
-	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	limit := rule.TokenBucket(rule.PerSecond(10))
 	store, err := New(emptyServer{}, Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -92,13 +92,13 @@ func (emptyServer) Do(_ context.Context, _ []Command, replies []Reply) {
 // A call has up to 128 keys and up to 1024 operations on them. No key is in two calls, unless it has more operations
 // than one call may have.
 func TestGroupingBoundsCalls(t *testing.T) {
-	bucket := headgate.TokenBucket(headgate.PerSecond(10))
-	log := headgate.SlidingLog(headgate.PerSecond(10))
+	bucket := rule.TokenBucket(rule.PerSecond(10))
+	log := rule.SlidingLog(rule.PerSecond(10))
 	store, err := New(noConn{}, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	many := func(limit headgate.Limit, n, keys int) (ops []engine.Op) {
+	many := func(limit engine.Limit, n, keys int) (ops []engine.Op) {
 		for i := range n {
 			ops = append(ops, engine.Single(engine.OpAllow, fmt.Sprint("k", i%keys), limit, 1))
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // hangingSlot is a Cluster whose second slot hangs until the caller's context ends. The give on the first slot waits
@@ -54,7 +54,7 @@ func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.marker.due.Store(time.Now().Add(time.Minute).UnixNano()) // do not read the format marker
-	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	limit := rule.TokenBucket(rule.PerSecond(10))
 	buffer := []byte("user-1everybody")
 	borrow := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }
 	ops, results := []engine.Op{{Space: "s", Key: borrow(0, 6), Charges: []engine.Charge{

@@ -8,9 +8,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // Borrow returns a store that lends its operations to the wrapped one. Their strings share one buffer, like those of
@@ -104,15 +104,15 @@ func (o Options) borrowing() Options {
 // during the call.
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
-	held := headgate.Concurrency(2)
-	limits := []headgate.Limit{bucket(headgate.PerHour(2)), fixed(headgate.PerHour(2)), sliding(headgate.PerHour(2)), slog(headgate.PerHour(2))}
+	held := rule.Concurrency(2)
+	limits := []engine.Limit{bucket(rule.PerHour(2)), fixed(rule.PerHour(2)), sliding(rule.PerHour(2)), slog(rule.PerHour(2))}
 	const keys = 12
-	each := func(run func(key, space string, limit headgate.Limit)) {
+	each := func(run func(key, space string, limit engine.Limit)) {
 		for i := range keys {
 			run(fmt.Sprintf("key-%02d", i), fmt.Sprintf("space-%d", i%2), limits[i%len(limits)])
 		}
 	}
-	each(func(key, space string, limit headgate.Limit) {
+	each(func(key, space string, limit engine.Limit) {
 		for i, want := range []bool{true, true, false, false} {
 			request := op(engine.OpAllow, key, limit, 1, "")
 			request.Space = space
@@ -126,7 +126,7 @@ func runBorrowed(t *testing.T, o Options) {
 			}
 		}
 	})
-	each(func(key, space string, limit headgate.Limit) {
+	each(func(key, space string, limit engine.Limit) {
 		request := op(engine.OpReset, key, limit, 0, "")
 		request.Space = space
 		if r := do(t, store, request); !r.Found {
@@ -138,7 +138,7 @@ func runBorrowed(t *testing.T, o Options) {
 			}
 		}
 	})
-	each(func(key, _ string, _ headgate.Limit) {
+	each(func(key, _ string, _ engine.Limit) {
 		for _, id := range []string{"holder-1", "holder-2"} {
 			if r := do(t, store, op(engine.OpRelease, key, held, 1, id)); !r.Found {
 				t.Errorf("%s: the renewed permit of %s is not found", key, id)

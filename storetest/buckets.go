@@ -3,8 +3,8 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 const (
@@ -12,16 +12,16 @@ const (
 	second = time.Second
 )
 
-var tenPerSecond = bucket(headgate.PerSecond(10))
+var tenPerSecond = bucket(rule.PerSecond(10))
 
 var arithmetic = []scenario{
 	{
 		name: "one µs", why: "known bug 9: different microseconds are different instants",
 		steps: []step{
-			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 10, yes(0, 10*time.Microsecond)),
-			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 1, yes(0, 10*time.Microsecond)).in(time.Microsecond),
-			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 1, no(0, time.Microsecond, 10*time.Microsecond)),
-			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 2, yes(0, 10*time.Microsecond)).in(2 * time.Microsecond),
+			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 10, yes(0, 10*time.Microsecond)),
+			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 1, yes(0, 10*time.Microsecond)).in(time.Microsecond),
+			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 1, no(0, time.Microsecond, 10*time.Microsecond)),
+			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 2, yes(0, 10*time.Microsecond)).in(2 * time.Microsecond),
 		},
 	},
 	{
@@ -35,36 +35,36 @@ var arithmetic = []scenario{
 	{
 		name: "thirds", why: "known bug 3: 3/s is three a second, not 3.000000003; waits are rounded up, so the retry passes",
 		steps: []step{
-			take(bucket(headgate.PerSecond(3)), 3, yes(0, second)),
-			take(bucket(headgate.PerSecond(3)), 1, no(0, 333334*time.Microsecond, second)),
-			take(bucket(headgate.PerSecond(3)), 1, no(0, time.Microsecond, 666667*time.Microsecond)).in(333333 * time.Microsecond),
-			take(bucket(headgate.PerSecond(3)), 1, yes(0, second)).in(time.Microsecond),
+			take(bucket(rule.PerSecond(3)), 3, yes(0, second)),
+			take(bucket(rule.PerSecond(3)), 1, no(0, 333334*time.Microsecond, second)),
+			take(bucket(rule.PerSecond(3)), 1, no(0, time.Microsecond, 666667*time.Microsecond)).in(333333 * time.Microsecond),
+			take(bucket(rule.PerSecond(3)), 1, yes(0, second)).in(time.Microsecond),
 		},
 	},
 	{
 		name: "more than fits", why: "known bug 4: a cost above the capacity never passes, and the answer shows the true state",
 		steps: []step{
-			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 5, yes(0, 5*second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 6, no(0, never, 5*second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, no(0, second, 5*second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(5)), 5, yes(0, 5*second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(5)), 6, no(0, never, 5*second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, no(0, second, 5*second)),
 		},
 	},
 	{
 		name: "fractions are carried", why: "known bug 10: a fraction of a unit is neither lost nor counted twice",
 		steps: []step{
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, yes(0, 3*second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(engine.OpAtMost),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2200 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2300 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, no(0, 300*ms, 2300*ms)).as(engine.OpAtMost),
+			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, yes(0, 3*second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(engine.OpAtMost),
+			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2200 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
+			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2300 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
+			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, no(0, 300*ms, 2300*ms)).as(engine.OpAtMost),
 		},
 	},
 	{
 		name: "no early expiry", why: "known bug 12: an expiry computed from one unit drops the others too early",
 		steps: []step{
-			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(4, second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(3, 1900*ms)).in(100 * ms),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(3, 1850*ms)).in(1050 * ms),
+			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(4, second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(3, 1900*ms)).in(100 * ms),
+			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(3, 1850*ms)).in(1050 * ms),
 		},
 	},
 	{
@@ -74,12 +74,12 @@ var arithmetic = []scenario{
 	{
 		name: "debt", why: "a large cost passes as long as the bucket is not empty, and later callers wait",
 		steps: []step{
-			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 5, yes(0, 5*second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 6, no(0, never, 5*second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, no(0, 3*second+time.Microsecond, 5*second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, no(0, time.Microsecond, 2*second)).in(3 * second),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, want{reset: 2 * second, retry: time.Microsecond}).as(engine.OpAtMost),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, yes(0, 3*second-time.Microsecond)).in(time.Microsecond),
+			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 5, yes(0, 5*second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 6, no(0, never, 5*second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, no(0, 3*second+time.Microsecond, 5*second)),
+			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, no(0, time.Microsecond, 2*second)).in(3 * second),
+			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, want{reset: 2 * second, retry: time.Microsecond}).as(engine.OpAtMost),
+			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, yes(0, 3*second-time.Microsecond)).in(time.Microsecond),
 		},
 	},
 	{
@@ -95,14 +95,14 @@ var arithmetic = []scenario{
 	{
 		name: "large numbers", why: "known bug 8: no request passes because a number overflows",
 		steps: []step{
-			take(bucket(headgate.PerDay(1)), 200_000_000, no(1, never, 0)),
-			take(bucket(headgate.Per(4294967295, 36525*24*time.Hour)), 4294967295, yes(0, 36525*24*time.Hour)),
-			take(bucket(headgate.Per(4294967295, 36525*24*time.Hour)), 1, no(0, 734758*time.Microsecond, 36525*24*time.Hour)),
+			take(bucket(rule.PerDay(1)), 200_000_000, no(1, never, 0)),
+			take(bucket(rule.Per(4294967295, 36525*24*time.Hour)), 4294967295, yes(0, 36525*24*time.Hour)),
+			take(bucket(rule.Per(4294967295, 36525*24*time.Hour)), 1, no(0, 734758*time.Microsecond, 36525*24*time.Hour)),
 		},
 	},
 }
 
-var pace = headgate.Pacer(headgate.PerSecond(2), headgate.MaxWait(second))
+var pace = rule.Pacer(rule.PerSecond(2), rule.MaxWait(second))
 
 var meaning = []scenario{
 	{
@@ -137,6 +137,6 @@ var meaning = []scenario{
 	},
 	{
 		name: "constants", why: "deny all and no limit keep no state",
-		steps: []step{take(headgate.DenyAll(), 1, no(0, never, 0)), take(headgate.DenyAll(), 0, yes(0, 0)), take(headgate.NoLimit(), 1<<40, yes(0, 0))},
+		steps: []step{take(rule.DenyAll(), 1, no(0, never, 0)), take(rule.DenyAll(), 0, yes(0, 0)), take(rule.NoLimit(), 1<<40, yes(0, 0))},
 	},
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // capped returns a reserve of tokens of a user and of an organisation, with a ceiling for each.
@@ -59,7 +59,7 @@ func runCeilings(t *testing.T, o Options) {
 	l.pending(capped("8", ann, 10, 10, 10), 0, 0)
 
 	// More than can be summed exactly is rejected. A share of the process may answer instead.
-	large := headgate.FixedWindow(headgate.PerDay(algo.MaxUnits))
+	large := rule.FixedWindow(rule.PerDay(algo.MaxUnits))
 	for i := range 33 {
 		op := engine.Single(engine.OpReserve, "large", large, 1)
 		op.Space, op.ID = "storetest", "large"+string(rune('A'+i))

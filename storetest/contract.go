@@ -12,9 +12,10 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
-func op(kind engine.Kind, key string, limit headgate.Limit, cost int64, id string) engine.Op {
+func op(kind engine.Kind, key string, limit engine.Limit, cost int64, id string) engine.Op {
 	return engine.Op{Kind: kind, Space: "storetest", Key: key, ID: id, Charges: []engine.Charge{{Limit: limit, Cost: cost}}}
 }
 
@@ -22,7 +23,7 @@ func op(kind engine.Kind, key string, limit headgate.Limit, cost int64, id strin
 func runLeases(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
-	limit := headgate.Concurrency(5, headgate.LeaseTime(10*second))
+	limit := rule.Concurrency(5, rule.LeaseTime(10*second))
 	for i, s := range []struct {
 		after   time.Duration
 		kind    engine.Kind
@@ -63,9 +64,9 @@ func runLeases(t *testing.T, o Options) {
 // runParallel checks known bug 24: many parallel callers together get exactly the limit, without errors and without
 // retries that give up.
 func runParallel(t *testing.T, o Options) {
-	for _, limit := range []headgate.Limit{
-		bucket(headgate.PerHour(25)), fixed(headgate.PerHour(25)), slog(headgate.PerHour(25)),
-		sliding(headgate.PerHour(25)), sliding(headgate.PerHour(25), headgate.Strict(), headgate.Named("strict")),
+	for _, limit := range []engine.Limit{
+		bucket(rule.PerHour(25)), fixed(rule.PerHour(25)), slog(rule.PerHour(25)),
+		sliding(rule.PerHour(25)), sliding(rule.PerHour(25), rule.Strict(), rule.Named("strict")),
 	} {
 		store := o.New(t, headgatetest.NewClock().Now)
 		var passed atomic.Int64
@@ -92,7 +93,7 @@ func runParallel(t *testing.T, o Options) {
 func runContract(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
-	one := bucket(headgate.PerSecond(1))
+	one := bucket(rule.PerSecond(1))
 	expiry := func(key string) engine.Result { return do(t, store, op(engine.OpExpiry, key, one, 0, "")) }
 
 	do(t, store, op(engine.OpPeek, "k", one, 1, ""))
@@ -129,8 +130,8 @@ func runContract(t *testing.T, o Options) {
 // runLifetimes checks that units spent while the clock was set back a little are kept until they no longer count
 // (rules 8 and 9).
 func runLifetimes(t *testing.T, o Options) {
-	for _, limit := range []headgate.Limit{
-		bucket(headgate.PerMinute(6)), slog(headgate.PerMinute(6)), sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()),
+	for _, limit := range []engine.Limit{
+		bucket(rule.PerMinute(6)), slog(rule.PerMinute(6)), sliding(rule.PerMinute(6), rule.Segments(6), rule.Strict()),
 	} {
 		clock := headgatetest.NewClock()
 		store := o.New(t, clock.Now)
@@ -146,9 +147,9 @@ func runLifetimes(t *testing.T, o Options) {
 // runKeys checks known bug 28: different keys, name spaces, names and algorithms have
 // different counters, and a charge may have its own key.
 func runKeys(t *testing.T, store engine.Store) {
-	limit, named := bucket(headgate.PerHour(1)), bucket(headgate.PerHour(1), headgate.Named("b:c"))
+	limit, named := bucket(rule.PerHour(1)), bucket(rule.PerHour(1), rule.Named("b:c"))
 	for _, key := range []string{headgate.Key("a:b", "c"), headgate.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", engine.MaxKeyBytes)} {
-		for _, l := range []headgate.Limit{limit, named, fixed(headgate.PerHour(1))} {
+		for _, l := range []engine.Limit{limit, named, fixed(rule.PerHour(1))} {
 			for _, space := range []string{"one", "two"} {
 				request := op(engine.OpAllow, key, l, 1, "")
 				request.Space = space
@@ -159,7 +160,7 @@ func runKeys(t *testing.T, store engine.Store) {
 		}
 	}
 	shared := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "alice", Charges: []engine.Charge{
-		{Limit: bucket(headgate.PerHour(5)), Cost: 1}, {Limit: bucket(headgate.PerHour(1)), Cost: 1, Key: "everybody"},
+		{Limit: bucket(rule.PerHour(5)), Cost: 1}, {Limit: bucket(rule.PerHour(1)), Cost: 1, Key: "everybody"},
 	}}
 	first := do(t, store, shared)
 	shared.Key = "bob"
@@ -167,13 +168,13 @@ func runKeys(t *testing.T, store engine.Store) {
 	if !first.Outcome.Allowed || second.Outcome.Allowed || second.Outcome.Binding != 1 {
 		t.Errorf("a limit shared by two users: %+v, %+v", first.Outcome, second.Outcome)
 	}
-	if r := do(t, store, op(engine.OpPeek, "bob", bucket(headgate.PerHour(5)), 1, "")); r.Outcome.Remaining != 5 {
+	if r := do(t, store, op(engine.OpPeek, "bob", bucket(rule.PerHour(5)), 1, "")); r.Outcome.Remaining != 5 {
 		t.Errorf("bob was charged for a denied request: %d of 5 left", r.Outcome.Remaining)
 	}
 }
 
 func runBatch(t *testing.T, store engine.Store) {
-	limit := bucket(headgate.PerHour(2), headgate.Named("batch"))
+	limit := bucket(rule.PerHour(2), rule.Named("batch"))
 	ops := make([]engine.Op, 4)
 	for i := range ops {
 		ops[i] = op(engine.OpAllow, "batch", limit, 1, "")
@@ -192,7 +193,7 @@ func runBatch(t *testing.T, store engine.Store) {
 	}
 }
 
-func runErrors(t *testing.T, store engine.Store, limit headgate.Limit) {
+func runErrors(t *testing.T, store engine.Store, limit engine.Limit) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	results := make([]engine.Result, 1)

@@ -5,45 +5,45 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // Examples returns a limit of 100 units an hour for each algorithm with state. Tests of all algorithms start here.
-func Examples() map[algo.Algorithm]headgate.Limit {
-	rate := headgate.PerHour(100)
-	return map[algo.Algorithm]headgate.Limit{
-		algo.TokenBucket:   headgate.TokenBucket(rate),
-		algo.Pacer:         headgate.Pacer(rate, headgate.Burst(100), headgate.MaxQueue(0)),
-		algo.FixedWindow:   headgate.FixedWindow(rate),
-		algo.SlidingWindow: headgate.SlidingWindow(rate),
-		algo.SlidingLog:    headgate.SlidingLog(rate),
-		algo.WarmUp:        headgate.WarmUp(rate, 10*time.Minute, headgate.Burst(100)),
-		algo.Concurrency:   headgate.Concurrency(100, headgate.LeaseTime(time.Hour)),
-		algo.FairShare:     headgate.FairShare(rate, headgate.Burst(200)),
+func Examples() map[algo.Algorithm]engine.Limit {
+	rate := rule.PerHour(100)
+	return map[algo.Algorithm]engine.Limit{
+		algo.TokenBucket:   rule.TokenBucket(rate),
+		algo.Pacer:         rule.Pacer(rate, rule.Burst(100), rule.MaxQueue(0)),
+		algo.FixedWindow:   rule.FixedWindow(rate),
+		algo.SlidingWindow: rule.SlidingWindow(rate),
+		algo.SlidingLog:    rule.SlidingLog(rate),
+		algo.WarmUp:        rule.WarmUp(rate, 10*time.Minute, rule.Burst(100)),
+		algo.Concurrency:   rule.Concurrency(100, rule.LeaseTime(time.Hour)),
+		algo.FairShare:     rule.FairShare(rate, rule.Burst(200)),
 	}
 }
 
 // Plain returns a limit of an algorithm with a rate and, if it refills, a burst. Tests that generate limits start
 // with it if an algorithm needs no more fields.
-func Plain(a algo.Algorithm, rate headgate.Rate, burst int64) headgate.Limit {
+func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	if a.Has("burst") {
-		return engine.Build(a, []headgate.Rate{rate}, headgate.Burst(burst))
+		return engine.Build(a, []engine.Rate{rate}, rule.Burst(burst))
 	}
-	return engine.Build(a, []headgate.Rate{rate})
+	return engine.Build(a, []engine.Rate{rate})
 }
 
 // Missing returns a plain limit for each algorithm without one in the list, so that every list of limits also covers
 // new algorithms.
-func Missing(list []headgate.Limit) (missing []algo.Algorithm) {
+func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
 		if a.Punishes() {
 			continue // it has no units
 		}
-		found := slices.ContainsFunc(list, func(l headgate.Limit) bool { return l.Algorithm() == a })
-		if !found && !a.Constant() && !a.Holds() && Plain(a, headgate.PerSecond(1), 1).Err() == nil {
+		found := slices.ContainsFunc(list, func(l engine.Limit) bool { return l.Algorithm() == a })
+		if !found && !a.Constant() && !a.Holds() && Plain(a, rule.PerSecond(1), 1).Err() == nil {
 			missing = append(missing, a)
 		}
 	}
@@ -67,7 +67,7 @@ func runEvery(t *testing.T, o Options) {
 	}
 }
 
-func runOne(t *testing.T, o Options, limit headgate.Limit) {
+func runOne(t *testing.T, o Options, limit engine.Limit) {
 	clock := headgatetest.NewClock() // also read by goroutines of layers
 	store := o.New(t, clock.Now)
 	call := func(kind engine.Kind, units int64) engine.Result {
@@ -88,7 +88,7 @@ func runOne(t *testing.T, o Options, limit headgate.Limit) {
 	if err := limit.Err(); err != nil {
 		t.Fatal(err)
 	}
-	back, err := headgate.ParseLimit(limit.String())
+	back, err := engine.ParseLimit(limit.String())
 	if err != nil || back != limit {
 		t.Errorf("%s reads back as %s, %v", limit, back, err)
 	}

@@ -3,13 +3,13 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 var (
-	divided       = headgate.FairShare(headgate.PerSecond(10), headgate.Burst(20))
-	dividedThrice = headgate.FairShare(headgate.PerSecond(10), headgate.Burst(20), headgate.Weight(3))
+	divided       = rule.FairShare(rule.PerSecond(10), rule.Burst(20))
+	dividedThrice = rule.FairShare(rule.PerSecond(10), rule.Burst(20), rule.Weight(3))
 )
 
 // by is a step of another key.

@@ -3,8 +3,8 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // most is the largest number of units in a limit: 2^48 − 1.
@@ -13,17 +13,17 @@ const most = 281474976710655
 const hundredYears = 36525 * 24 * time.Hour
 
 var (
-	slowest   = bucket(headgate.Per(most, hundredYears))
-	overdrawn = bucket(headgate.Per(most, ms), headgate.AllowDebt(most))
-	queueing  = headgate.Pacer(headgate.Per(most, ms), headgate.MaxQueue(most))
-	warmest   = headgate.WarmUp(headgate.Per(most, ms), 2*ms, headgate.Burst(most))
-	daily     = fixed(headgate.PerDay(most))
-	minutely  = sliding(headgate.PerMinute(most))
+	slowest   = bucket(rule.Per(most, hundredYears))
+	overdrawn = bucket(rule.Per(most, ms), rule.AllowDebt(most))
+	queueing  = rule.Pacer(rule.Per(most, ms), rule.MaxQueue(most))
+	warmest   = rule.WarmUp(rule.Per(most, ms), 2*ms, rule.Burst(most))
+	daily     = fixed(rule.PerDay(most))
+	minutely  = sliding(rule.PerMinute(most))
 	// perSecond and perThousand are versions of one limit.
-	perSecond   = sliding(headgate.PerSecond(most), headgate.SegmentLength(second), headgate.Lenient())
-	perThousand = sliding(headgate.Per(most, 1000*second), headgate.SegmentLength(second), headgate.Strict())
+	perSecond   = sliding(rule.PerSecond(most), rule.SegmentLength(second), rule.Lenient())
+	perThousand = sliding(rule.Per(most, 1000*second), rule.SegmentLength(second), rule.Strict())
 	// budget is 1 000 000 dollars a month, in micro-dollars.
-	budget = fixed(headgate.Rate{Count: 1_000_000_000_000, Months: 1}, headgate.Align("UTC"))
+	budget = fixed(engine.Rate{Count: 1_000_000_000_000, Months: 1}, rule.Align("UTC"))
 )
 
 // fullSeconds charges a window's whole limit in each of several seconds.

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 var (
-	fiveHeld = headgate.Concurrency(5, headgate.LeaseTime(10*second))
-	twoHeld  = headgate.Concurrency(2, headgate.LeaseTime(10*second))
-	briefly  = headgate.Concurrency(5, headgate.LeaseTime(second))
+	fiveHeld = rule.Concurrency(5, rule.LeaseTime(10*second))
+	twoHeld  = rule.Concurrency(2, rule.LeaseTime(10*second))
+	briefly  = rule.Concurrency(5, rule.LeaseTime(second))
 )
 
 // runLeasesAgain checks acquires with an id that already holds a permit.
@@ -20,7 +20,7 @@ func runLeasesAgain(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	for i, s := range []struct {
 		kind    engine.Kind
-		limit   headgate.Limit
+		limit   engine.Limit
 		id      string
 		cost    int64
 		allowed bool
@@ -84,7 +84,7 @@ func runLeaseLengths(t *testing.T, o Options) {
 	for i, s := range []struct {
 		after   time.Duration
 		kind    engine.Kind
-		limit   headgate.Limit
+		limit   engine.Limit
 		id      string
 		cost    int64
 		allowed bool
@@ -121,8 +121,8 @@ func runLeaseLengths(t *testing.T, o Options) {
 // runLeasesTogether checks that a permit is acquired on all of several limits or on none.
 func runLeasesTogether(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
-	user := headgate.Concurrency(2)
-	all := engine.Charge{Limit: headgate.Concurrency(3, headgate.Named("all")), Key: "everybody"}
+	user := rule.Concurrency(2)
+	all := engine.Charge{Limit: rule.Concurrency(3, rule.Named("all")), Key: "everybody"}
 	ask := func(kind engine.Kind, who string, cost int64) engine.Outcome {
 		t.Helper()
 		shared := all

@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A call of a language model: a request and its tokens of a user, tokens of an organisation, and one of two
 // concurrent calls.
 var (
-	callRequests = fixed(headgate.PerMinute(20))
-	callTokens   = bucket(headgate.PerMinute(10_000))
-	orgTokens    = slog(headgate.PerMinute(50_000))
-	callPermit   = headgate.Concurrency(2)
+	callRequests = fixed(rule.PerMinute(20))
+	callTokens   = bucket(rule.PerMinute(10_000))
+	orgTokens    = slog(rule.PerMinute(50_000))
+	callPermit   = rule.Concurrency(2)
 )
 
 // callOf returns the reserve of a call with an estimate of its tokens.

@@ -3,28 +3,28 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 var (
-	punished = []headgate.Limit{
-		bucket(headgate.PerSecond(1)),
-		headgate.Penalty(headgate.PerMinute(3), headgate.Block(8*time.Second), headgate.MaxBlock(24*time.Second)),
+	punished = []engine.Limit{
+		bucket(rule.PerSecond(1)),
+		rule.Penalty(rule.PerMinute(3), rule.Block(8*time.Second), rule.MaxBlock(24*time.Second)),
 	}
-	patient = []headgate.Limit{
-		bucket(headgate.PerSecond(1)),
-		headgate.Penalty(headgate.Per(4, 10*time.Second), headgate.Block(8*time.Second), headgate.MaxBlock(24*time.Second)),
+	patient = []engine.Limit{
+		bucket(rule.PerSecond(1)),
+		rule.Penalty(rule.Per(4, 10*time.Second), rule.Block(8*time.Second), rule.MaxBlock(24*time.Second)),
 	}
-	hasty = []headgate.Limit{
-		bucket(headgate.PerSecond(1)),
-		headgate.Penalty(headgate.PerSecond(4), headgate.Block(time.Second), headgate.MaxBlock(time.Second), headgate.Forget(8*time.Second)),
+	hasty = []engine.Limit{
+		bucket(rule.PerSecond(1)),
+		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
-	punishing = append([]headgate.Limit{fixed(headgate.PerHour(100), headgate.CountDenied())}, punished...)
+	punishing = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
 )
 
-func offend(limits []headgate.Limit, cost int64, w want) step {
+func offend(limits []engine.Limit, cost int64, w want) step {
 	return step{limits: limits, cost: cost, want: w}
 }
 

@@ -3,8 +3,8 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // settledNow is the granted value of a settle that ended the reservation.
@@ -40,7 +40,7 @@ func again(n int, used int64, w want) step {
 }
 
 // each is a take of one unit of several limits.
-func each(w want, limits ...headgate.Limit) step {
+func each(w want, limits ...engine.Limit) step {
 	return step{limits: limits, cost: 1, want: w}
 }
 
@@ -48,19 +48,19 @@ func each(w want, limits ...headgate.Limit) step {
 const century = 36525 * 24 * 3600
 
 var (
-	paced   = headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(3))
-	spaced  = bucket(headgate.PerSecond(10), headgate.Burst(1))
-	spacedA = bucket(headgate.PerSecond(10), headgate.Burst(1), headgate.Named("a"))
-	roomy   = bucket(headgate.PerSecond(1), headgate.Burst(10))
-	indebt  = bucket(headgate.PerSecond(1), headgate.Burst(10), headgate.AllowDebt(5), headgate.Named("debt"))
-	quick   = bucket(headgate.PerSecond(2), headgate.Burst(10))
-	guava   = bucket(headgate.PerSecond(1), headgate.Burst(1), headgate.NextPays())
-	minutes = fixed(headgate.PerMinute(10))
-	twofold = slog(headgate.Per(5, 3*second), headgate.And(headgate.PerHour(50)), headgate.Named("twofold"))
+	paced   = rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3))
+	spaced  = bucket(rule.PerSecond(10), rule.Burst(1))
+	spacedA = bucket(rule.PerSecond(10), rule.Burst(1), rule.Named("a"))
+	roomy   = bucket(rule.PerSecond(1), rule.Burst(10))
+	indebt  = bucket(rule.PerSecond(1), rule.Burst(10), rule.AllowDebt(5), rule.Named("debt"))
+	quick   = bucket(rule.PerSecond(2), rule.Burst(10))
+	guava   = bucket(rule.PerSecond(1), rule.Burst(1), rule.NextPays())
+	minutes = fixed(rule.PerMinute(10))
+	twofold = slog(rule.Per(5, 3*second), rule.And(rule.PerHour(50)), rule.Named("twofold"))
 
-	guavaPacer = headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(5*second), headgate.NextPays())
+	guavaPacer = rule.Pacer(rule.PerSecond(1), rule.MaxWait(5*second), rule.NextPays())
 
-	denials = fixed(headgate.PerMinute(3), headgate.CountDenied(), headgate.Named("denials"))
+	denials = fixed(rule.PerMinute(3), rule.CountDenied(), rule.Named("denials"))
 )
 
 var reservations = []scenario{
@@ -183,12 +183,12 @@ var reservations = []scenario{
 	{
 		name: "commit more in windows", why: "what was used beyond a window is denied until it has left, and is remembered for the longer windows",
 		steps: []step{
-			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 1, yes(9, 11*second)).reserve(0),
+			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 1, yes(9, 11*second)).reserve(0),
 			settle(1, 25, yes(0, 11*second)).drops(5),
-			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 1, no(0, 11*second, 11*second)),
-			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
+			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 1, no(0, 11*second, 11*second)),
+			take(slog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
 			settle(4, 9, yes(0, 10*second)),
-			take(slog(headgate.Per(5, 10*second)), 1, no(0, second, second)).in(9 * second),
+			take(slog(rule.Per(5, 10*second)), 1, no(0, second, second)).in(9 * second),
 			take(twofold, 1, yes(4, time.Hour)).reserve(0).in(time.Hour),
 			settle(7, 60, yes(0, time.Hour)).drops(5),
 			take(twofold, 1, no(0, time.Hour-3*second, time.Hour-3*second)).in(3 * second),
@@ -213,9 +213,9 @@ var reservations = []scenario{
 			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
 			settle(1, 2, yes(0, 100*ms)).in(5*time.Minute - time.Microsecond),
 			again(2, 2, yes(1, 0)).in(100*ms + time.Microsecond),
-			take(fixed(headgate.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
+			take(fixed(rule.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
 			settle(5, 0, yes(3, 0)).in(time.Hour - time.Microsecond),
-			take(fixed(headgate.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
+			take(fixed(rule.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
 			again(7, 0, yes(3, 0)).in(time.Hour),
 		},
 	},
@@ -225,21 +225,21 @@ var reservations = []scenario{
 			take(minutes, 4, yes(6, time.Minute)).reserve(0),
 			take(minutes, 4, yes(6, time.Minute)).in(time.Minute),
 			settle(1, 0, yes(6, time.Minute)),
-			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 3, yes(7, 11*second)).reserve(0),
-			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 2, yes(5, 11*second)).in(second),
+			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 3, yes(7, 11*second)).reserve(0),
+			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 2, yes(5, 11*second)).in(second),
 			settle(4, 0, yes(8, 11*second)),
-			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
-			take(slog(headgate.Per(5, 10*second)), 2, yes(1, 10*second)).in(second),
+			take(slog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
+			take(slog(rule.Per(5, 10*second)), 2, yes(1, 10*second)).in(second),
 			settle(7, 1, yes(2, 10*second)),
-			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0).in(10 * second),
+			take(slog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0).in(10 * second),
 			settle(10, 4, yes(1, 10*second)),
 		},
 	},
 	{
 		name: "reserve in a calendar window", why: "a store computes the calendar's window anew where it has changed",
 		steps: []step{
-			take(calendar(headgate.PerMinute(5), "UTC"), 3, yes(2, second)).reserve(0).in(59 * second),
-			take(calendar(headgate.PerMinute(5), "UTC"), 2, yes(3, 59*second)).reserve(0).in(2 * second),
+			take(calendar(rule.PerMinute(5), "UTC"), 3, yes(2, second)).reserve(0).in(59 * second),
+			take(calendar(rule.PerMinute(5), "UTC"), 2, yes(3, 59*second)).reserve(0).in(2 * second),
 			settle(1, 0, yes(3, 59*second)),
 			settle(2, 0, yes(5, 0)),
 		},

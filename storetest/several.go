@@ -3,13 +3,13 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 func both(cost int64, w want) step {
-	return step{cost: cost, want: w, limits: []headgate.Limit{
-		bucket(headgate.PerSecond(10)), fixed(headgate.PerMinute(12), headgate.Named("total")),
+	return step{cost: cost, want: w, limits: []engine.Limit{
+		bucket(rule.PerSecond(10)), fixed(rule.PerMinute(12), rule.Named("total")),
 	}}
 }
 
@@ -22,7 +22,7 @@ var several = []scenario{
 			both(5, no(2, time.Minute, time.Minute)),
 			both(5, no(2, 59*second, 59*second)).in(second),
 			both(2, yes(0, 59*second)),
-			take(bucket(headgate.PerSecond(10)), 8, yes(0, second)),
+			take(bucket(rule.PerSecond(10)), 8, yes(0, second)),
 		},
 	},
 	{
@@ -54,77 +54,77 @@ var several = []scenario{
 	{
 		name: "denials count in a window that has not begun", why: "the denied request begins it",
 		steps: []step{
-			take(bucket(headgate.PerSecond(2)), 2, yes(0, second)),
+			take(bucket(rule.PerSecond(2)), 2, yes(0, second)),
 			countingBoth(1, no(0, 500*ms, second)),
-			take(fixed(headgate.PerMinute(9), headgate.CountDenied()), 0, yes(8, time.Minute)),
+			take(fixed(rule.PerMinute(9), rule.CountDenied()), 0, yes(8, time.Minute)),
 		},
 	},
 	{
 		name: "denials count in the largest window", why: "a log keeps the units of its largest window, wherever that stands in the list",
 		steps: []step{
-			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, yes(0, time.Minute)),
-			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, no(1, time.Minute, time.Minute)),
-			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, no(0, 59500*ms, time.Minute)).in(500 * ms),
+			take(slog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, yes(0, time.Minute)),
+			take(slog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, no(1, time.Minute, time.Minute)),
+			take(slog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, no(0, 59500*ms, time.Minute)).in(500 * ms),
 		},
 	},
 	{
 		name: "denials count where set", why: "whichever limit denied, the limits that count denials count it, and no others",
 		steps: []step{
 			countingBoth(2, yes(0, second)), countingBoth(1, no(0, 500*ms, second)),
-			take(fixed(headgate.PerMinute(9), headgate.CountDenied()), 0, yes(6, time.Minute)),
+			take(fixed(rule.PerMinute(9), rule.CountDenied()), 0, yes(6, time.Minute)),
 		},
 	},
 }
 
 // moving is a step on limits that all react to a clock set back.
 func moving(cost int64, w want) step {
-	return step{cost: cost, want: w, limits: []headgate.Limit{
-		bucket(headgate.PerSecond(10)), fixed(headgate.PerMinute(10), headgate.Named("total")),
-		sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), slog(headgate.PerMinute(10)),
+	return step{cost: cost, want: w, limits: []engine.Limit{
+		bucket(rule.PerSecond(10)), fixed(rule.PerMinute(10), rule.Named("total")),
+		sliding(rule.PerMinute(10), rule.Segments(6), rule.Strict()), slog(rule.PerMinute(10)),
 	}}
 }
 
 func countingBoth(cost int64, w want) step {
-	return step{cost: cost, want: w, limits: []headgate.Limit{
-		bucket(headgate.PerSecond(2)), fixed(headgate.PerMinute(9), headgate.CountDenied()),
+	return step{cost: cost, want: w, limits: []engine.Limit{
+		bucket(rule.PerSecond(2)), fixed(rule.PerMinute(9), rule.CountDenied()),
 	}}
 }
 
-func calendar(rate headgate.Rate, zone string) headgate.Limit {
-	return headgate.FixedWindow(rate, headgate.Align(zone))
+func calendar(rate engine.Rate, zone string) engine.Limit {
+	return rule.FixedWindow(rate, rule.Align(zone))
 }
 
 // The clock starts at 2026-01-01 00:00 UTC, a Thursday.
 var calendars = []scenario{
 	{
 		name: "day", why: "the day in Shanghai begins at 16:00 UTC",
-		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Asia/Shanghai")}, want: yes(2, 16*time.Hour)}},
+		steps: []step{{cost: 1, limits: []engine.Limit{calendar(rule.PerDay(3), "Asia/Shanghai")}, want: yes(2, 16*time.Hour)}},
 	},
 	{
 		name: "week", why: "weeks begin on Monday",
-		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.Per(3, 7*24*time.Hour), "UTC")}, want: yes(2, 4*24*time.Hour)}},
+		steps: []step{{cost: 1, limits: []engine.Limit{calendar(rule.Per(3, 7*24*time.Hour), "UTC")}, want: yes(2, 4*24*time.Hour)}},
 	},
 	{
 		name: "month and year", why: "months have 28 to 31 days",
 		steps: []step{
-			{cost: 1, limits: []headgate.Limit{calendar(headgate.Rate{Count: 3, Months: 1}, "UTC")}, want: yes(2, 31*24*time.Hour)},
-			{after: 31 * 24 * time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.Rate{Count: 3, Months: 1}, "UTC")}, want: yes(2, 28*24*time.Hour)},
+			{cost: 1, limits: []engine.Limit{calendar(engine.Rate{Count: 3, Months: 1}, "UTC")}, want: yes(2, 31*24*time.Hour)},
+			{after: 31 * 24 * time.Hour, cost: 1, limits: []engine.Limit{calendar(engine.Rate{Count: 3, Months: 1}, "UTC")}, want: yes(2, 28*24*time.Hour)},
 		},
 	},
 	{
 		name: "a day of 23 hours", why: "on 29 March 2026 the clock of Berlin is set forward",
-		steps: []step{{after: 87*24*time.Hour - time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Europe/Berlin")}, want: yes(2, 23*time.Hour)}},
+		steps: []step{{after: 87*24*time.Hour - time.Hour, cost: 1, limits: []engine.Limit{calendar(rule.PerDay(3), "Europe/Berlin")}, want: yes(2, 23*time.Hour)}},
 	},
 	{
 		name: "a day of 25 hours", why: "on 25 October 2026 it is set back",
-		steps: []step{{after: 297*24*time.Hour - 2*time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Europe/Berlin")}, want: yes(2, 25*time.Hour)}},
+		steps: []step{{after: 297*24*time.Hour - 2*time.Hour, cost: 1, limits: []engine.Limit{calendar(rule.PerDay(3), "Europe/Berlin")}, want: yes(2, 25*time.Hour)}},
 	},
 	{
 		name: "a day without midnight", why: "on 24 April 2026 the clock of Cairo skips from 00:00 to 01:00",
-		steps: []step{{after: 113*24*time.Hour - 2*time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Africa/Cairo")}, want: yes(2, 23*time.Hour)}},
+		steps: []step{{after: 113*24*time.Hour - 2*time.Hour, cost: 1, limits: []engine.Limit{calendar(rule.PerDay(3), "Africa/Cairo")}, want: yes(2, 23*time.Hour)}},
 	},
 	{
 		name: "an hour of India", why: "hours begin where the zone's clock shows a whole one",
-		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.PerHour(3), "Asia/Kolkata")}, want: yes(2, 30*time.Minute)}},
+		steps: []step{{cost: 1, limits: []engine.Limit{calendar(rule.PerHour(3), "Asia/Kolkata")}, want: yes(2, 30*time.Minute)}},
 	},
 }

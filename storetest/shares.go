@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // runShares checks that an at most with a share charges that part of the remaining units, or one unit if the part is
@@ -14,11 +14,11 @@ import (
 // not take all.
 func runShares(t *testing.T, o Options) {
 	t.Helper()
-	for _, limit := range []headgate.Limit{
-		headgate.TokenBucket(headgate.PerHour(100)),
-		headgate.FixedWindow(headgate.PerHour(100)),
-		headgate.SlidingWindow(headgate.PerHour(100)),
-		headgate.SlidingLog(headgate.PerHour(100)),
+	for _, limit := range []engine.Limit{
+		rule.TokenBucket(rule.PerHour(100)),
+		rule.FixedWindow(rule.PerHour(100)),
+		rule.SlidingWindow(rule.PerHour(100)),
+		rule.SlidingLog(rule.PerHour(100)),
 	} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		store := o.New(t, func() time.Time { return now })

@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // Options configure how to open a store under test.
@@ -71,7 +72,7 @@ type scenario struct {
 type step struct {
 	after  time.Duration // negative to set the clock back
 	kind   engine.Kind
-	limits []headgate.Limit
+	limits []engine.Limit
 	key    string // "k" if it is not set
 	cost   int64
 	want   want
@@ -103,8 +104,8 @@ func no(remaining int64, retry, reset time.Duration) want {
 	return want{remaining: remaining, retry: retry, reset: reset}
 }
 
-func take(limit headgate.Limit, cost int64, w want) step {
-	return step{limits: []headgate.Limit{limit}, cost: cost, want: w}
+func take(limit engine.Limit, cost int64, w want) step {
+	return step{limits: []engine.Limit{limit}, cost: cost, want: w}
 }
 
 func (s step) in(d time.Duration) step {
@@ -201,18 +202,18 @@ func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	return results[0]
 }
 
-func bucket(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
-	return headgate.TokenBucket(rate, options...)
+func bucket(rate engine.Rate, options ...engine.Setting) engine.Limit {
+	return rule.TokenBucket(rate, options...)
 }
 
-func fixed(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
-	return headgate.FixedWindow(rate, options...)
+func fixed(rate engine.Rate, options ...engine.Setting) engine.Limit {
+	return rule.FixedWindow(rate, options...)
 }
 
-func sliding(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
-	return headgate.SlidingWindow(rate, options...)
+func sliding(rate engine.Rate, options ...engine.Setting) engine.Limit {
+	return rule.SlidingWindow(rate, options...)
 }
 
-func slog(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
-	return headgate.SlidingLog(rate, options...)
+func slog(rate engine.Rate, options ...engine.Setting) engine.Limit {
+	return rule.SlidingLog(rate, options...)
 }

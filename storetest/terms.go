@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // termed returns a reserve for a call with a term of ten seconds.
@@ -222,7 +222,7 @@ func reports(with func(name string, test func(l lists))) {
 }
 
 // fixedTokens does not refill while a test of terms moves the clock.
-var fixedTokens = fixed(headgate.PerHour(10_000), headgate.Named("tokens"))
+var fixedTokens = fixed(rule.PerHour(10_000), rule.Named("tokens"))
 
 // leftOf checks the remaining units of each charge of an operation.
 func (l lists) leftOf(op engine.Op, want ...int64) {

@@ -3,14 +3,14 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 var (
-	tenths = slog(headgate.PerSecond(10))
-	single = slog(headgate.PerSecond(2))
-	halves = sliding(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict())
+	tenths = slog(rule.PerSecond(10))
+	single = slog(rule.PerSecond(2))
+	halves = sliding(rule.PerSecond(10), rule.Segments(2), rule.Strict())
 )
 
 // together: many operations on one key at one instant, for which a store may read and write the state once.
@@ -75,10 +75,10 @@ var together = []scenario{
 	{
 		name: "other numbers in between", why: "operations of a key keep their order",
 		steps: []step{
-			take(bucket(headgate.PerSecond(10)), 3, yes(7, 300*ms)),
-			take(bucket(headgate.PerSecond(5)), 1, yes(1, 800*ms)),
-			take(bucket(headgate.PerSecond(10)), 1, yes(5, 500*ms)),
-			take(bucket(headgate.PerSecond(5)), 1, no(0, 100*ms, 500*ms)),
+			take(bucket(rule.PerSecond(10)), 3, yes(7, 300*ms)),
+			take(bucket(rule.PerSecond(5)), 1, yes(1, 800*ms)),
+			take(bucket(rule.PerSecond(10)), 1, yes(5, 500*ms)),
+			take(bucket(rule.PerSecond(5)), 1, no(0, 100*ms, 500*ms)),
 		},
 	},
 	{

@@ -4,15 +4,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 var (
-	warming     = headgate.WarmUp(headgate.PerSecond(2), 4*second)
-	warmingMany = headgate.WarmUp(headgate.PerSecond(2), 4*second, headgate.Burst(5))
-	warmingPays = headgate.WarmUp(headgate.PerSecond(2), 4*second, headgate.NextPays())
-	warmingFast = headgate.WarmUp(headgate.Per(1<<32-1, ms), ms, headgate.Burst(1<<32-1), headgate.NextPays())
+	warming     = rule.WarmUp(rule.PerSecond(2), 4*second)
+	warmingMany = rule.WarmUp(rule.PerSecond(2), 4*second, rule.Burst(5))
+	warmingPays = rule.WarmUp(rule.PerSecond(2), 4*second, rule.NextPays())
+	warmingFast = rule.WarmUp(rule.Per(1<<32-1, ms), ms, rule.Burst(1<<32-1), rule.NextPays())
 )
 
 // guavaPrices are the waits in testWarmUp of Guava's RateLimiterTest: acquires of 2 a second over 4 s wait 0, 1.38,

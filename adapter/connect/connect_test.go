@@ -15,7 +15,10 @@ import (
 
 	"github.com/headgate/headgate"
 	connectadapter "github.com/headgate/headgate/adapter/connect"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 const (
@@ -83,17 +86,17 @@ func (s *service) call(t *testing.T, procedure string, option connect.ClientOpti
 	return answers.ResponseHeader(), answers.Err()
 }
 
-func policy(t *testing.T, limit headgate.Limit) *headgate.Policy {
+func policy(t *testing.T, limit engine.Limit) *headgate.Policy {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	return l.Policy("per-ip", limit)
+	return operate.Policy(l, "per-ip", limit)
 }
 
 // With each of the three protocols, unary calls and streams have the headers, and a denied call has the details.
 func TestProtocols(t *testing.T) {
 	for name, option := range map[string]connect.ClientOption{"connect": connect.WithProtoJSON(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, connectadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(2))), httplimit.ByIP()))
+			s := serve(t, connectadapter.New(policy(t, rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP()))
 			for i, procedure := range []string{unary, stream} {
 				h, err := s.call(t, procedure, option)
 				if want := []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`}[i]; err != nil || h.Get("Ratelimit") != want {
@@ -140,7 +143,7 @@ func denied(t *testing.T, err error) {
 // Keys come from headers, and rules see the code of a call as an HTTP status.
 func TestKeysAndResponses(t *testing.T) {
 	for _, procedure := range []string{unary, stream} {
-		s := serve(t, connectadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures)))
+		s := serve(t, connectadapter.New(policy(t, rule.FixedWindow(rule.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures)))
 		for i, c := range []struct {
 			headers []string
 			want    connect.Code

@@ -19,7 +19,10 @@ import (
 
 	"github.com/headgate/headgate"
 	grpcadapter "github.com/headgate/headgate/adapter/grpc"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // serve starts a server with the health service, and returns a client for it.
@@ -51,10 +54,10 @@ func interceptors(l *grpcadapter.Limit) []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.UnaryInterceptor(l.Unary), grpc.StreamInterceptor(l.Stream)}
 }
 
-func policy(t *testing.T, limit headgate.Limit) *headgate.Policy {
+func policy(t *testing.T, limit engine.Limit) *headgate.Policy {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	return l.Policy("per-ip", limit)
+	return operate.Policy(l, "per-ip", limit)
 }
 
 // watch starts a stream and receives its first message.
@@ -95,7 +98,7 @@ func denied(t *testing.T, err error) {
 
 // Unary calls and streams share the limit of their caller. A denied call has the details and the headers.
 func TestUnaryAndStream(t *testing.T) {
-	client := serve(t, interceptors(grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(2))), httplimit.ByIP()))...)
+	client := serve(t, interceptors(grpcadapter.New(policy(t, rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP()))...)
 	var header metadata.MD
 	if _, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{}, grpc.Header(&header)); err != nil || strings.Join(header.Get("ratelimit"), "") != `"per-ip";r=1;t=3600` {
 		t.Errorf("%v %v", header, err)
@@ -114,7 +117,7 @@ func TestUnaryAndStream(t *testing.T) {
 
 // A tap denies before a stream is created.
 func TestTap(t *testing.T) {
-	limit := grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByIP())
+	limit := grpcadapter.New(policy(t, rule.FixedWindow(rule.PerHour(1))), httplimit.ByIP())
 	client := serve(t, grpc.InTapHandle(limit.Tap))
 	if _, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
 		t.Error(err)
@@ -127,7 +130,7 @@ func TestTap(t *testing.T) {
 
 // Keys come from metadata, and rules see the code of a call as an HTTP status.
 func TestKeysAndResponses(t *testing.T) {
-	limit := grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
+	limit := grpcadapter.New(policy(t, rule.FixedWindow(rule.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
 	client := serve(t, interceptors(limit)...)
 	for i, c := range []struct {
 		user, service string

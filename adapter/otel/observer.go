@@ -19,7 +19,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
@@ -71,13 +70,10 @@ func newRow(policy string) *row {
 	return r
 }
 
-// Observe counts one operation if it takes units. It is for [headgate.WithObserver].
-func (o *Observer) Observe(ctx context.Context, op *engine.Op, r *headgate.Result) {
-	if !op.Kind.Takes() {
-		return
-	}
-	a := o.rows.Decided(op, r.Decision.Binding.Index).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
-	if op.Shadow {
+// Observe counts one request. It is for [headgate.WithObserver].
+func (o *Observer) Observe(ctx context.Context, r *headgate.Result) {
+	a := o.rows.Named(r.Policy).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
+	if r.Shadow {
 		o.shadows.Add(ctx, 1, a.add...)
 		return
 	}

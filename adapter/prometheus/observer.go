@@ -63,13 +63,10 @@ func (o *Observer) add(policy string) *row {
 	return r
 }
 
-// Observe counts one operation if it takes units. It is for [headgate.WithObserver].
-func (o *Observer) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
-	if !op.Kind.Takes() {
-		return
-	}
-	row := o.rows.Decided(op, r.Decision.Binding.Index)
-	if op.Shadow {
+// Observe counts one request. It is for [headgate.WithObserver].
+func (o *Observer) Observe(_ context.Context, r *headgate.Result) {
+	row := o.rows.Named(r.Policy)
+	if r.Shadow {
 		row.shadow.At(r.Decision.Allowed, engine.Exact, r.Err).Add(1)
 		return
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/headgate/headgate"
 	prometheusadapter "github.com/headgate/headgate/adapter/prometheus"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // away is a store that does not answer.
@@ -29,7 +31,7 @@ func TestInvalidNameIsNoLabel(t *testing.T) {
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 	defer limiter.Close()
 	for _, name := range []string{"caf\xe9", "(other)", "api"} {
-		_, _ = limiter.Policy(name, headgate.FixedWindow(headgate.PerHour(2))).Allow(t.Context(), "a-key")
+		_, _ = operate.Policy(limiter, name, rule.FixedWindow(rule.PerHour(2))).Allow(t.Context(), "a-key")
 	}
 	const want = `
 # HELP headgate_decisions_total Decided requests that take units.
@@ -48,20 +50,20 @@ func TestDecisionsByPolicyOutcomeAndMode(t *testing.T) {
 	ctx := context.Background()
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 	defer limiter.Close()
-	api := limiter.Policy("api", headgate.FixedWindow(headgate.PerHour(2)))
+	api := operate.Policy(limiter, "api", rule.FixedWindow(rule.PerHour(2)))
 	for range 3 {
 		_, _ = api.Allow(ctx, "a-key")
 	}
 	_, _ = api.Peek(ctx, "a-key", 1)
 	_, _ = api.Allow(ctx, "")
-	_, _ = limiter.Allow(ctx, "a-key", headgate.FixedWindow(headgate.PerHour(2)))
-	_, _ = limiter.AllowAll(ctx, api.For("b-key", 1), limiter.Policy("day", headgate.FixedWindow(headgate.PerDay(1))).For("b-key", 1))
-	shadow := engine.Single(engine.OpAllow, "a-key", headgate.FixedWindow(headgate.PerHour(2)), 3)
+	_, _ = operate.Policy(limiter, "", rule.FixedWindow(rule.PerHour(2))).Allow(ctx, "a-key")
+	_, _ = limiter.AllowAll(ctx, headgate.Charge{Policy: api, Key: "b-key", Units: 1}, headgate.Charge{Policy: operate.Policy(limiter, "day", rule.FixedWindow(rule.PerDay(1))), Key: "b-key", Units: 1})
+	shadow := engine.Single(engine.OpAllow, "a-key", rule.FixedWindow(rule.PerHour(2)), 3)
 	shadow.Charges[0].Space, shadow.Shadow = "own:policy:api:shadow", true
-	_ = limiter.Do(ctx, []engine.Op{shadow}, nil)
+	_ = operate.Do(ctx, limiter, []engine.Op{shadow}, nil)
 	broken := headgate.New(headgate.WithStore(away{}), headgate.WithObserver(observer.Observe))
 	defer broken.Close()
-	_, _ = broken.Policy("api", headgate.FixedWindow(headgate.PerHour(2))).Allow(ctx, "a-key")
+	_, _ = operate.Policy(broken, "api", rule.FixedWindow(rule.PerHour(2))).Allow(ctx, "a-key")
 	const want = `
 # HELP headgate_decisions_total Decided requests that take units.
 # TYPE headgate_decisions_total counter
@@ -85,8 +87,8 @@ headgate_shadow_decisions_total{outcome="denied",policy="api"} 1
 
 func TestNoAllocation(t *testing.T) {
 	observer := prometheusadapter.New()
-	op, result := engine.Op{Space: "policy:api"}, headgate.Result{}
-	if n := testing.AllocsPerRun(100, func() { observer.Observe(context.Background(), &op, &result) }); n > 0 {
+	result := headgate.Result{Policy: "api"}
+	if n := testing.AllocsPerRun(100, func() { observer.Observe(context.Background(), &result) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

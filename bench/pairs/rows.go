@@ -11,7 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -42,13 +45,13 @@ var keys = func() []string {
 }()
 
 // often is a limit that a row does not reach during its measurement.
-var often = headgate.PerHour(1_000_000)
+var often = rule.PerHour(1_000_000)
 
 // of returns the row of one policy in memory.
-func of(limits ...headgate.Limit) func(context.Context, string) (work, error) {
+func of(limits ...engine.Limit) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
-		p := l.Policy("api", limits...)
+		p := operate.Policy(l, "api", limits...)
 		return inMemory(l, func(key string) error { return passes(p.Allow(ctx, key)) }), nil
 	}
 }
@@ -67,43 +70,39 @@ func passes(d headgate.Decision, err error) error {
 var errDenied = errors.New("denied: the row's limits are too small")
 
 var rows = []row{
-	{name: "token bucket", make: of(headgate.TokenBucket(often))},
-	{name: "pacer", make: of(headgate.Pacer(often, headgate.Burst(100_000), headgate.MaxQueue(100_000)))},
-	{name: "fixed window", make: of(headgate.FixedWindow(often))},
-	{name: "sliding window", make: of(headgate.SlidingWindow(often))},
-	{name: "sliding log", make: of(headgate.SlidingLog(headgate.PerSecond(100_000)))},
-	{name: "warm-up", make: of(headgate.WarmUp(often, time.Minute, headgate.Burst(100_000)))},
-	{name: "two limits", make: of(headgate.TokenBucket(often), headgate.FixedWindow(headgate.PerDay(10_000_000)))},
-	{name: "inline limit", make: func(ctx context.Context, _ string) (work, error) {
-		l, limit := headgate.New(), headgate.TokenBucket(often)
-		return inMemory(l, func(key string) error { return passes(l.Allow(ctx, key, limit)) }), nil
-	}},
+	{name: "token bucket", make: of(rule.TokenBucket(often))},
+	{name: "pacer", make: of(rule.Pacer(often, rule.Burst(100_000), rule.MaxQueue(100_000)))},
+	{name: "fixed window", make: of(rule.FixedWindow(often))},
+	{name: "sliding window", make: of(rule.SlidingWindow(often))},
+	{name: "sliding log", make: of(rule.SlidingLog(rule.PerSecond(100_000)))},
+	{name: "warm-up", make: of(rule.WarmUp(often, time.Minute, rule.Burst(100_000)))},
+	{name: "two limits", make: of(rule.TokenBucket(often), rule.FixedWindow(rule.PerDay(10_000_000)))},
 	{name: "a list of one", make: func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
-		p := l.Policy("api", headgate.TokenBucket(often))
+		p := operate.Policy(l, "api", rule.TokenBucket(often))
 		return inMemory(l, func(key string) error {
-			return passes(l.AllowTogether(ctx, headgate.Charge{Policy: p, Key: key, Units: 1}))
+			return passes(l.AllowAll(ctx, headgate.Charge{Policy: p, Key: key, Units: 1}))
 		}), nil
 	}},
 	{name: "a list of four", make: func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
 		var charges [4]headgate.Charge
-		for i, limit := range []headgate.Limit{
-			headgate.TokenBucket(often), headgate.FixedWindow(often), headgate.TokenBucket(often), headgate.FixedWindow(often),
+		for i, limit := range []engine.Limit{
+			rule.TokenBucket(often), rule.FixedWindow(often), rule.TokenBucket(often), rule.FixedWindow(often),
 		} {
-			charges[i] = headgate.Charge{Policy: l.Policy(fmt.Sprintf("p%d", i), limit), Units: 1}
+			charges[i] = headgate.Charge{Policy: operate.Policy(l, fmt.Sprintf("p%d", i), limit), Units: 1}
 		}
 		return inMemory(l, func(key string) error {
 			list := charges
 			for i := range list {
 				list[i].Key = key
 			}
-			return passes(l.AllowTogether(ctx, list[:]...))
+			return passes(l.AllowAll(ctx, list[:]...))
 		}), nil
 	}},
 	{name: "reserve and commit", make: func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
-		p := l.Policy("api", headgate.TokenBucket(often))
+		p := operate.Policy(l, "api", rule.TokenBucket(often))
 		return inMemory(l, func(key string) error {
 			r, d, err := p.Reserve(ctx, key, 2)
 			if err := passes(d, err); err != nil {
@@ -133,7 +132,7 @@ var rows = []row{
 	}},
 	{name: "middleware", make: func(context.Context, string) (work, error) {
 		l := headgate.New()
-		handler := httplimit.New(l.Policy("api", headgate.TokenBucket(often)), httplimit.ByHeader("X-Key"))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		handler := httplimit.New(operate.Policy(l, "api", rule.TokenBucket(often)), httplimit.ByHeader("X-Key"))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		request, err := http.NewRequest(http.MethodGet, "http://localhost/", http.NoBody)
 		if err != nil {
 			return work{}, err
@@ -187,7 +186,7 @@ func onRedis(theirs bool) func(context.Context, string) (work, error) {
 			return work{}, err
 		}
 		l := headgate.New(headgate.WithStore(store))
-		p := l.Policy("api", headgate.TokenBucket(often))
+		p := operate.Policy(l, "api", rule.TokenBucket(often))
 		w := inMemory(l, func(key string) error { return passes(p.Allow(ctx, key)) })
 		client := redis.NewClient(&redis.Options{Network: "unix", Addr: address})
 		if theirs {

@@ -28,6 +28,8 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/dashboard"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -149,7 +151,7 @@ func (w *world) program() http.Handler {
 	w.t.Cleanup(page.Close)
 	limiter := headgate.New(headgate.WithObserver(page.Observe))
 	w.t.Cleanup(func() { _ = limiter.Close() })
-	perUser := limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10)))
+	perUser := operate.Policy(limiter, "per-user", rule.TokenBucket(rule.PerSecond(10)))
 	page.Show(perUser)
 	w.running.Go(func() {
 		for w.t.Context().Err() == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
@@ -30,7 +31,7 @@ var waited = []string{"bucket-local", "log-local", "pacer-local"}
 type program struct {
 	store   open.Opened
 	limiter *headgate.Limiter
-	limits  map[string]headgate.Limit
+	limits  map[string]engine.Limit
 }
 
 func newProgram(t testing.TB, url string) *program {
@@ -45,7 +46,7 @@ func newProgram(t testing.TB, url string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{store: store, limiter: headgate.New(headgate.WithStore(store)), limits: map[string]headgate.Limit{}}
+	p := &program{store: store, limiter: headgate.New(headgate.WithStore(store)), limits: map[string]engine.Limit{}}
 	for _, name := range waited {
 		of, _ := config.Policies.Get(name)
 		p.limits[name] = of.Charges(nil, "", 1)[0].Limit
@@ -64,7 +65,7 @@ func (c *callers) wait(p *program, seed uint64) {
 		if !ok {
 			continue
 		}
-		at := p.limiter.Policy(l.policy, limit)
+		at := operate.Policy(p.limiter, l.policy, limit)
 		for n := range waitersEach {
 			random := rand.New(rand.NewPCG(seed, uint64(waiterProcess*100+10*i+n)))
 			c.works.Go(func() {

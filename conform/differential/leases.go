@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/script"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 var LeaseKinds = map[string]engine.Kind{
@@ -28,7 +28,7 @@ func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 		s.Cost = 1 + int64(s.ID[1]-'0')%3
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
-		ours := headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
+		ours := rule.Concurrency(limit.Limit, rule.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
 		op := engine.Op{Kind: LeaseKinds[s.Op], Space: space, Key: "k", ID: s.ID, Charges: []engine.Charge{{Limit: ours, Cost: s.Cost}}}
 		if s.Op == model.Held {
 			op.Charges[0].Cost = 0

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // shareKinds are the operations of [RunShares].
@@ -34,7 +35,7 @@ func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 			key := fmt.Sprint("key ", r.IntN([]int{4, 1000, 1000, 1000}[r.IntN(4)]))
 			weight, cost := 1+r.Int64N(3), 1+r.Int64N(3)
 			kind := []engine.Kind{engine.OpAllow, engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpAtMost, engine.OpGive}[r.IntN(6)]
-			limit := headgate.FairShare(headgate.Per(1000, 10*time.Millisecond), headgate.Burst(burst), headgate.Weight(int(weight)))
+			limit := rule.FairShare(rule.Per(1000, 10*time.Millisecond), rule.Burst(burst), rule.Weight(int(weight)))
 			ops[i] = engine.Single(kind, key, limit, cost)
 			ops[i].Space = fmt.Sprint(space, "-", pool)
 			wants[i] = subject.Apply([]model.Limit{{

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -82,7 +82,7 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	take("while the key has not moved")
 	move.MoveKeys(1000)
 	take("when the key has moved, and the slot not (ASK)")
-	testbed.Take(store, subject, headgate.FixedWindow(headgate.PerHour(5))) // created during the move
+	testbed.Take(store, subject, rule.FixedWindow(rule.PerHour(5))) // created during the move
 	move.Settle()
 	take("after (MOVED)")
 	take("and again")
@@ -94,7 +94,7 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject := testbed.Prefix()
 	op := engine.Op{Space: "s", Key: subject, Charges: []engine.Charge{
-		{Limit: testbed.Hourly, Cost: 1}, {Limit: headgate.FixedWindow(headgate.PerHour(50)), Cost: 1},
+		{Limit: testbed.Hourly, Cost: 1}, {Limit: rule.FixedWindow(rule.PerHour(50)), Cost: 1},
 	}}
 	do := func() engine.Result {
 		results := make([]engine.Result, 1)
@@ -118,8 +118,8 @@ func TestSplit(t *testing.T) {
 	d := testbed.Guard(t, testbed.Cluster(t))
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
 		store := open(t, d, redisstore.Config{Prefix: testbed.Prefix()})
-		log := headgate.SlidingLog(headgate.PerHour(10))
-		small := headgate.FixedWindow(headgate.PerHour(4))
+		log := rule.SlidingLog(rule.PerHour(10))
+		small := rule.FixedWindow(rule.PerHour(4))
 		op := engine.Op{Space: "s", Key: "user", Charges: []engine.Charge{
 			{Limit: log, Cost: 1}, {Limit: small, Cost: 1, Key: "everybody"}, {Limit: testbed.Hourly, Cost: 1, Key: "third one"},
 		}}
@@ -174,7 +174,7 @@ func TestSplit(t *testing.T) {
 
 func splitLeases(t *testing.T, store *redisstore.Store) {
 	t.Helper()
-	two, one := headgate.Concurrency(2), headgate.Concurrency(1)
+	two, one := rule.Concurrency(2), rule.Concurrency(1)
 	do := func(kind engine.Kind, id string) engine.Result {
 		results := make([]engine.Result, 1)
 		store.Do(context.Background(), []engine.Op{{Kind: kind, Space: "s", Key: "user", ID: id, Charges: []engine.Charge{

@@ -9,6 +9,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 )
@@ -124,5 +126,5 @@ func program(t *testing.T, url string, o open.Options) *headgate.Policy {
 			t.Error(err)
 		}
 	})
-	return limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(10)))
+	return operate.Policy(limiter, "per-user", rule.FixedWindow(rule.PerHour(10)))
 }

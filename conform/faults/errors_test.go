@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -97,7 +98,7 @@ func provokeOOM(t *testing.T, open testbed.Opener) {
 // write fail; those decided before them have their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
-	for _, limit := range []headgate.Limit{testbed.Hourly, headgate.SlidingLog(headgate.PerHour(5))} {
+	for _, limit := range []engine.Limit{testbed.Hourly, rule.SlidingLog(rule.PerHour(5))} {
 		ops := []engine.Op{engine.Single(engine.OpPeek, "k", limit, 5), engine.Single(engine.OpAllow, "k", limit, 200), engine.Single(engine.OpAllow, "k", limit, 3), engine.Single(engine.OpAllow, "k", limit, 3)}
 		results := make([]engine.Result, len(ops))
 		store.Do(context.Background(), ops, results)

@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -270,7 +271,7 @@ func TestFailover(t *testing.T) {
 
 func failover(t *testing.T, store *redisstore.Store, kill func()) {
 	t.Helper()
-	limit := headgate.TokenBucket(headgate.PerDay(200))
+	limit := rule.TokenBucket(rule.PerDay(200))
 	var allowed, decided, failed, unknown atomic.Int64
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -72,9 +72,9 @@ func TestEarlierStatesAreRead(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	log := headgate.SlidingLog(headgate.PerHour(5))
-	leases := headgate.Concurrency(5, headgate.LeaseTime(time.Hour))
-	for _, limit := range []headgate.Limit{headgate.TokenBucket(headgate.PerHour(5)), log} {
+	log := rule.SlidingLog(rule.PerHour(5))
+	leases := rule.Concurrency(5, rule.LeaseTime(time.Hour))
+	for _, limit := range []engine.Limit{rule.TokenBucket(rule.PerHour(5)), log} {
 		op := engine.Single(engine.OpAllow, "k", limit, 3)
 		op.Space = "s"
 		doOp(t, store, op)

@@ -12,20 +12,22 @@ import (
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // The limits of the tests below: one for a user and one for all users, on different
 // slots.
 var (
-	splitA = headgate.Concurrency(3, headgate.Named("a"), headgate.LeaseTime(10*time.Second))
-	splitB = headgate.Concurrency(3, headgate.Named("b"), headgate.LeaseTime(10*time.Second))
+	splitA = rule.Concurrency(3, rule.Named("a"), rule.LeaseTime(10*time.Second))
+	splitB = rule.Concurrency(3, rule.Named("b"), rule.LeaseTime(10*time.Second))
 )
 
 const splitUser, splitAll = "user", "everybody"
 
 // charge is one limit of an operation on permits.
-func charge(limit headgate.Limit, key string, cost int64) engine.Charge {
+func charge(limit engine.Limit, key string, cost int64) engine.Charge {
 	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }
 
@@ -181,9 +183,9 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 		}
 		return results[0].Outcome
 	}
-	spent := headgate.FixedWindow(headgate.PerDay(1), headgate.Named("spent"))
+	spent := rule.FixedWindow(rule.PerDay(1), rule.Named("spent"))
 	do(plain, engine.OpAllow, charge(spent, splitAll, 1))
-	refused := func(limit headgate.Limit, cost int64, during func()) {
+	refused := func(limit engine.Limit, cost int64, during func()) {
 		t.Helper()
 		asked.n, asked.before = 0, func(n int) {
 			if n == 2 { // the first slot is charged
@@ -194,9 +196,9 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 			t.Fatal("a spent limit allows")
 		}
 	}
-	bucket := headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(100))
-	pacer := headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10))
-	for _, limit := range []headgate.Limit{bucket, pacer} { // the servers know every script
+	bucket := rule.TokenBucket(rule.PerSecond(1000), rule.Burst(100))
+	pacer := rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10))
+	for _, limit := range []engine.Limit{bucket, pacer} { // the servers know every script
 		refused(limit, 1, func() {})
 	}
 	clock.Advance(time.Minute)
@@ -222,7 +224,7 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 func TestSplitLists(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)
-	window := headgate.FixedWindow(headgate.PerDay(10), headgate.Named("window"))
+	window := rule.FixedWindow(rule.PerDay(10), rule.Named("window"))
 	reserve := func(id string, used int64, wanted bool) *engine.Reservation {
 		t.Helper()
 		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: splitUser, ID: id, Charges: []engine.Charge{charge(splitA, splitUser, 1), charge(window, splitAll, used)}}
@@ -255,32 +257,32 @@ func TestSplitLists(t *testing.T) {
 func TestSplitIsRefused(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)
-	limiter := headgate.New(headgate.WithStore(store), headgate.WithAtomic())
-	daily := limiter.Policy("daily", headgate.FixedWindow(headgate.PerDay(10)))
+	limiter := headgate.New(headgate.WithStore(store))
+	daily := operate.Policy(limiter, "daily", rule.FixedWindow(rule.PerDay(10)))
 	left := func(key string, want int64) {
 		t.Helper()
-		if d, err := headgate.New(headgate.WithStore(plain)).Policy("daily", headgate.FixedWindow(headgate.PerDay(10))).Peek(t.Context(), key, 1); err != nil || d.Remaining != want {
+		if d, err := operate.Policy(headgate.New(headgate.WithStore(plain)), "daily", rule.FixedWindow(rule.PerDay(10))).Peek(t.Context(), key, 1); err != nil || d.Remaining != want {
 			t.Errorf("%d left of %s, %v; want %d", d.Remaining, key, err, want)
 		}
 	}
 	charges := func(a, b, c string) []headgate.Charge {
-		return []headgate.Charge{{Policy: daily, Key: a, Units: 1}, {Policy: daily, Key: b, Units: 1}, {Policy: daily, Key: c, Units: 2}}
+		return []headgate.Charge{{Policy: daily, Key: a, Units: 1, Atomic: true}, {Policy: daily, Key: b, Units: 1}, {Policy: daily, Key: c, Units: 2}}
 	}
-	_, err := limiter.AllowTogether(t.Context(), charges("{acme}:ann", "{acme}:bob", "cid")...)
+	_, err := limiter.AllowAll(t.Context(), charges("{acme}:ann", "{acme}:bob", "cid")...)
 	var item *engine.ItemError
 	if !errors.As(err, &item) || item.Item != 2 || !strings.Contains(err.Error(), `charges.2: key is "cid"; accepted: with atomic, keys on one slot of the Cluster`) {
 		t.Errorf("%v", err)
 	}
-	if r, _, err := limiter.ReserveTogether(t.Context(), charges("{acme}:ann", "cid", "cid2")...); r != nil || !errors.Is(err, headgate.ErrInvalid) {
+	if r, _, err := limiter.ReserveAll(t.Context(), charges("{acme}:ann", "cid", "cid2")...); r != nil || !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("%v, %v", r, err)
 	}
 	left("{acme}:ann", 10)
 	left("cid", 10)
-	r, d, err := limiter.ReserveTogether(t.Context(), charges("{acme}:ann", "{acme}:bob", "{acme}:cid")...)
+	r, d, err := limiter.ReserveAll(t.Context(), charges("{acme}:ann", "{acme}:bob", "{acme}:cid")...)
 	if err != nil || !d.Allowed || d.Promise.Mode != engine.Exact {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	if err := r.CommitEach(t.Context(), 1, 1, 5); err != nil {
+	if err := r.Commit(t.Context(), 1, 1, 5); err != nil {
 		t.Error(err)
 	}
 	left("{acme}:cid", 5)

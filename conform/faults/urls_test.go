@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -224,7 +225,7 @@ func TestShardsAgree(t *testing.T) {
 		{"&shards=8", ""}, {"&shards=8", ""}, {"&shards=4", "8"}, {"", "8"}, {"&db=1", ""}, {"&db=1&shards=8", "0"}, {"&shards=0", "1 to 1024"}, {"&shards=1025", "0 to 1024"}, {"&shards=x", "1 to 1024"},
 	} {
 		err := open(step.more)
-		bad, refused := errors.AsType[*headgate.InputError](err)
+		bad, refused := errors.AsType[*engine.InputError](err)
 		if refused != (step.accepts != "") || err != nil && !refused || refused && (bad.Field != "shards" || !strings.HasPrefix(bad.Accepted, step.accepts)) {
 			t.Errorf("%q: %v", step.more, err)
 		}
@@ -252,7 +253,7 @@ func TestSkew(t *testing.T) {
 	}
 	defer store.Close()
 	right := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	hour := headgate.FixedWindow(headgate.PerHour(5), headgate.Align("Asia/Shanghai"))
+	hour := rule.FixedWindow(rule.PerHour(5), rule.Align("Asia/Shanghai"))
 	for i, each := range []*redisstore.Store{store, right, store, right} {
 		if r := testbed.Take(each, "k", hour); r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
 			t.Errorf("call %d: %+v, %v", i, r.Outcome, r.Err)
@@ -281,7 +282,7 @@ func TestSkewIsLearnt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	hour := headgate.FixedWindow(headgate.PerHour(5), headgate.Align("Asia/Shanghai"))
+	hour := rule.FixedWindow(rule.PerHour(5), rule.Align("Asia/Shanghai"))
 	testbed.Take(store, "k", hour)
 	testbed.Take(store, "k", hour)
 	// The script and the server time each needed one extra call; from then on the clock difference is known.

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
 )
@@ -55,15 +57,15 @@ func run(args []string, to string) (failed error) {
 
 // way returns the decision selected by args.
 func way(args []string) (decide func() error, err error) {
-	ctx, limit := context.Background(), headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(100))
+	ctx, limit := context.Background(), rule.TokenBucket(rule.PerSecond(10), rule.Burst(100))
 	switch args[0] {
 	case "memory":
-		limiter := headgate.New()
-		return func() error { _, err := limiter.Allow(ctx, "key", limit); return err }, nil
+		policy := operate.Policy(headgate.New(), "", limit)
+		return func() error { _, err := policy.Allow(ctx, "key"); return err }, nil
 	case "redis":
 		opened, err := open.Store(ctx, args[1], open.Options{MaxStale: time.Second, Deadline: 10 * time.Second})
-		limiter := headgate.New(headgate.WithStore(opened))
-		return func() error { _, err := limiter.Allow(ctx, "key", limit); return err }, err
+		policy := operate.Policy(headgate.New(headgate.WithStore(opened)), "", limit)
+		return func() error { _, err := policy.Allow(ctx, "key"); return err }, err
 	case "envoy":
 		return shouldRateLimit(ctx)
 	case "gateway":

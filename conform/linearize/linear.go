@@ -9,9 +9,9 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // Asked is an operation as recorded in the history: on one of two keys on the same node, or on both as a list.
@@ -51,7 +51,7 @@ type state struct {
 
 // sequential returns the model of two keys under a limit, where a list is one operation. Each answer is that of the
 // steps at the store's time, which never decreases along the order.
-func sequential(limit headgate.Limit) porcupine.Model {
+func sequential(limit engine.Limit) porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 			byPair := map[int][]porcupine.Operation{}
@@ -98,7 +98,7 @@ func (in *Asked) places() (places []int) {
 }
 
 // decide returns the answer of the steps to an operation at a time.
-func (s *state) decide(limit headgate.Limit, in *Asked, at int64) ([]algo.Step, Answered) {
+func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, Answered) {
 	var steps []algo.Step
 	for _, place := range in.places() {
 		steps = append(steps, algo.Step{Limit: limit.Numbers(), Cost: in.Cost[place], State: s.stored[place], Held: &in.Held[place]})
@@ -130,15 +130,15 @@ func (s *state) decide(limit headgate.Limit, in *Asked, at int64) ([]algo.Step, 
 }
 
 // Limits have short periods, so that they refill many times during a history.
-func Limits() []headgate.Limit {
-	return []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(20_000), headgate.Burst(20)),
-		headgate.Pacer(headgate.PerSecond(20_000), headgate.MaxQueue(20)),
-		headgate.FixedWindow(headgate.Per(20, time.Millisecond)),
+func Limits() []engine.Limit {
+	return []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(20_000), rule.Burst(20)),
+		rule.Pacer(rule.PerSecond(20_000), rule.MaxQueue(20)),
+		rule.FixedWindow(rule.Per(20, time.Millisecond)),
 	}
 }
 
-func Check(t *testing.T, limit headgate.Limit, recorded []porcupine.Operation) {
+func Check(t *testing.T, limit engine.Limit, recorded []porcupine.Operation) {
 	t.Helper()
 	settled, lists := map[bool]int{}, 0
 	for _, o := range recorded {

@@ -6,14 +6,14 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A list is one operation: nothing can happen between its two charges.
 func TestListsAreAtomic(t *testing.T) {
 	const now = 1_800_000_000_000_000
-	limit := headgate.FixedWindow(headgate.Per(20, time.Hour))
+	limit := rule.FixedWindow(rule.Per(20, time.Hour))
 	done := func(client int, from, to int64, kind engine.Kind, on [2]bool, cost, first, second int64) porcupine.Operation {
 		return porcupine.Operation{
 			ClientId: client, Call: from, Return: to,

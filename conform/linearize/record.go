@@ -10,7 +10,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -54,7 +53,7 @@ var linearKinds = []engine.Kind{
 
 // draw returns a random operation, and its record for the history. Half of the operations that can be lists are
 // lists.
-func (r *reservations) draw(random *rand.Rand, limit headgate.Limit) (in Asked, op engine.Op) {
+func (r *reservations) draw(random *rand.Rand, limit engine.Limit) (in Asked, op engine.Op) {
 	in.Pair, in.Kind = random.IntN(linearPairs), linearKinds[random.IntN(len(linearKinds))]
 	if in.Kind == engine.OpSettle {
 		if held, ok := r.last(in.Pair, random.IntN(4)); ok {
@@ -112,7 +111,7 @@ func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, i
 
 // Record sends operations from many goroutines concurrently. It uses the machine's clock, so that the records of
 // several processes can be merged.
-func Record(store engine.Store, limit headgate.Limit, goroutines int) []porcupine.Operation {
+func Record(store engine.Store, limit engine.Limit, goroutines int) []porcupine.Operation {
 	const each = 30
 	var made reservations
 	history := make([]porcupine.Operation, goroutines*each)

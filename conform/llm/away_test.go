@@ -10,6 +10,8 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 )
@@ -35,14 +37,14 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 		t.Cleanup(func() { _, _ = limiters[i].Close(), opened.Close() })
 	}
 	budget := func(l *headgate.Limiter) *headgate.Policy {
-		return l.Policy("budget", headgate.FixedWindow(headgate.PerDay(awayBudget)))
+		return operate.Policy(l, "budget", rule.FixedWindow(rule.PerDay(awayBudget)))
 	}
 	held := make([]*headgate.Reservation, awayStreams)
 	each(awayStreams, func(i int) {
 		l := limiters[i%2]
-		r, d, err := l.ReserveTogether(t.Context(),
+		r, d, err := l.ReserveAll(t.Context(),
 			headgate.Charge{Policy: budget(l), Key: "acme", Units: 1000},
-			headgate.Charge{Policy: l.Policy("user", headgate.TokenBucket(headgate.PerMinute(10_000))), Key: fmt.Sprint("user ", i), Units: 1000})
+			headgate.Charge{Policy: operate.Policy(l, "user", rule.TokenBucket(rule.PerMinute(10_000))), Key: fmt.Sprint("user ", i), Units: 1000})
 		if err != nil || !d.Allowed {
 			t.Errorf("stream %d: %+v, %v", i, d, err)
 		}
@@ -54,7 +56,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	var used, shared counter
 	commit := func(from, to int, units int64) {
 		each(to-from, func(i int) {
-			if err := held[from+i].CommitEach(t.Context(), units, units); err != nil {
+			if err := held[from+i].Commit(t.Context(), units, units); err != nil {
 				t.Errorf("stream %d: %v", from+i, err)
 				units = 1000 // remains as reserved
 			}

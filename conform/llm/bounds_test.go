@@ -6,24 +6,26 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
-var requests = rule{"requests", headgate.FixedWindow(headgate.PerMinute(20))}
+var requests = named{"requests", rule.FixedWindow(rule.PerMinute(20))}
 
 // counted are rules with the same rate, one for each algorithm that charges units.
-func counted(rate headgate.Rate) []rule {
-	return []rule{
-		{"window", headgate.FixedWindow(rate)},
-		{"segments", headgate.SlidingWindow(rate, headgate.Segments(6))},
-		{"log", headgate.SlidingLog(rate)},
-		{"bucket", headgate.TokenBucket(rate)},
+func counted(rate engine.Rate) []named {
+	return []named{
+		{"window", rule.FixedWindow(rate)},
+		{"segments", rule.SlidingWindow(rate, rule.Segments(6))},
+		{"log", rule.SlidingLog(rate)},
+		{"bucket", rule.TokenBucket(rate)},
 	}
 }
 
 // Of 50 parallel calls with 58 to 175 tokens each, under 100 tokens a minute, one passes.
 // BerriAI/litellm#18730 counted 663.
 func parallelCalls(w *world) {
-	for _, tokens := range counted(headgate.PerMinute(100)) {
+	for _, tokens := range counted(rule.PerMinute(100)) {
 		var passed, charged atomic.Int64
 		w.atOnce(50, func(i int, p process) {
 			estimate := 58 + int64(i)*117/49
@@ -48,7 +50,7 @@ func parallelCalls(w *world) {
 
 // Fault 1, "check, then count": of parallel calls under a limit of one, only one passes, and one more each minute.
 func limitOfOne(w *world) {
-	one := append(counted(headgate.PerMinute(1)), rule{"calls", headgate.Concurrency(1)})
+	one := append(counted(rule.PerMinute(1)), named{"calls", rule.Concurrency(1)})
 	for minute := range 3 {
 		for _, limit := range one {
 			var passed atomic.Int64
@@ -72,8 +74,8 @@ func limitOfOne(w *world) {
 
 // If the organisation's limit denies a call, its user is not charged, and the answer names the organisation's limit.
 func organisationFull(w *world) {
-	user := rule{"user-tokens", headgate.TokenBucket(headgate.PerMinute(10_000))}
-	for _, org := range counted(headgate.PerMinute(50_000)) {
+	user := named{"user-tokens", rule.TokenBucket(rule.PerMinute(10_000))}
+	for _, org := range counted(rule.PerMinute(50_000)) {
 		call := func(p process, name string, tokens int64) (*headgate.Reservation, headgate.Decision) {
 			name += " by " + org.policy
 			return p.call(requests.of(name, 1), user.of(name, tokens), org.of("acme", tokens))

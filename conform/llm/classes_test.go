@@ -8,6 +8,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // When batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the limit lose hardly
@@ -45,14 +47,14 @@ type passed struct{ asked, interactive, batch int }
 // second.
 func floodOf(w *world, leaves int, lasts time.Duration) (p passed) {
 	const step = 100 * time.Microsecond
-	interactive := w.a.Policy("calls", headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(200)))
+	interactive := operate.Policy(w.a.Limiter, "calls", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(200)))
 	batch, random := interactive.Leaving(leaves), rand.New(rand.NewPCG(1, 2))
 	ask := func(policies ...*headgate.Policy) (passed int) {
 		ops := make([]engine.Op, len(policies))
 		for i, of := range policies {
-			ops[i] = engine.Op{Kind: engine.OpAllow, Space: engine.PolicySpace("calls"), Key: fmt.Sprint(leaves), Charges: []engine.Charge{{Limit: of.Limits()[0], Cost: 1}}}
+			ops[i] = engine.Op{Kind: engine.OpAllow, Space: engine.PolicySpace("calls"), Key: fmt.Sprint(leaves), Charges: []engine.Charge{{Limit: operate.Limits(of)[0], Cost: 1}}}
 		}
-		for _, r := range w.a.Do(context.Background(), ops, nil) {
+		for _, r := range operate.Do(context.Background(), w.a.Limiter, ops, nil) {
 			if r.Err != nil {
 				w.Fatal(r.Err)
 			}

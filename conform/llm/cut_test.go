@@ -7,6 +7,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A stream that is cut off is charged exactly once: the streamed units if the caller reports them at the end, otherwise
@@ -29,7 +31,7 @@ func cutStreams(w *world) {
 		{"the end of the process, beyond the estimate", engine.KeepCharge, []int64{600, 1200}, -1, 1200},
 		{"the end of the process, where only reports count", engine.ReleaseCharge, []int64{300, 600}, -1, 600},
 	}
-	for _, tokens := range counted(headgate.PerDay(10_000)) {
+	for _, tokens := range counted(rule.PerDay(10_000)) {
 		var open []*headgate.Reservation
 		key := func(i int) string { return fmt.Sprint(tokens.policy, " of stream ", i) }
 		for i, cut := range cuts {
@@ -59,11 +61,11 @@ func cutStreams(w *world) {
 }
 
 // stream reserves a request and an estimate of tokens, for a term.
-func (w *world) stream(tokens rule, key string, estimate int64, term time.Duration, then engine.Unsettled) *headgate.Reservation {
+func (w *world) stream(tokens named, key string, estimate int64, term time.Duration, then engine.Unsettled) *headgate.Reservation {
 	w.Helper()
-	r, d, err := w.a.ReserveTogether(context.Background(),
-		headgate.Charge{Policy: w.a.Policy(requests.policy, requests.limit).SettleWithin(term, then), Key: key, Units: 1},
-		headgate.Charge{Policy: w.a.Policy(tokens.policy, tokens.limit).SettleWithin(term, then), Key: key, Units: estimate})
+	r, d, err := w.a.ReserveAll(context.Background(),
+		headgate.Charge{Policy: operate.Policy(w.a.Limiter, requests.policy, requests.limit).SettleWithin(term, then.String()), Key: key, Units: 1},
+		headgate.Charge{Policy: operate.Policy(w.a.Limiter, tokens.policy, tokens.limit).SettleWithin(term, then.String()), Key: key, Units: estimate})
 	if r == nil {
 		w.Fatalf("denied: %+v, %v", d, err)
 	}
@@ -80,7 +82,7 @@ func (w *world) endOverdue() {
 			w.Fatal(err)
 		}
 		for _, r := range due {
-			w.a.Do(ctx, []engine.Op{r.Overdue()}, nil)
+			operate.Do(ctx, w.a.Limiter, []engine.Op{r.Overdue()}, nil)
 		}
 		if open, err = keeper.OpenCount(ctx); err != nil {
 			w.Fatal(err)

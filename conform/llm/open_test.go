@@ -5,7 +5,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // calls is how many reservations are open at the same time.
@@ -19,9 +20,9 @@ const (
 )
 
 var (
-	budget  = rule{"budget", headgate.FixedWindow(headgate.Rate{Count: 4_000_000_000, Months: 1}, headgate.Align("UTC"))} // micro-dollars
-	streams = rule{"streams", headgate.Concurrency(calls, headgate.LeaseTime(10*time.Minute))}
-	minute  = rule{"minute", headgate.TokenBucket(headgate.PerMinute(10_000))}
+	budget  = named{"budget", rule.FixedWindow(engine.Rate{Count: 4_000_000_000, Months: 1}, rule.Align("UTC"))} // micro-dollars
+	streams = named{"streams", rule.Concurrency(calls, rule.LeaseTime(10*time.Minute))}
+	minute  = named{"minute", rule.TokenBucket(rule.PerMinute(10_000))}
 )
 
 // Ten thousand calls are open at the same time, with a common key and a key each. Every sum must be exact to the

@@ -7,23 +7,24 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 )
 
-// rule is a policy of one limit.
-type rule struct {
+// named is a policy of one limit.
+type named struct {
 	policy string
-	limit  headgate.Limit
+	limit  engine.Limit
 }
 
 // charge is one charge of a call.
 type charge struct {
-	rule
+	named
 
 	key   string
 	units int64
 }
 
-func (r rule) of(key string, units int64) charge { return charge{r, key, units} }
+func (r named) of(key string, units int64) charge { return charge{r, key, units} }
 
 // process is a limiter in its own process.
 type process struct {
@@ -45,9 +46,9 @@ func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decisi
 	p.Helper()
 	list := make([]headgate.Charge, len(charges))
 	for i, c := range charges {
-		list[i] = headgate.Charge{Policy: p.Policy(c.policy, c.limit), Key: c.key, Units: c.units}
+		list[i] = headgate.Charge{Policy: operate.Policy(p.Limiter, c.policy, c.limit), Key: c.key, Units: c.units}
 	}
-	r, d, err := p.ReserveTogether(context.Background(), list...)
+	r, d, err := p.ReserveAll(context.Background(), list...)
 	if err != nil || (r != nil) != d.Allowed {
 		p.Errorf("%v, %+v, %v", r, d, err)
 	}
@@ -74,7 +75,7 @@ func (p process) commit(reservation string, used ...int64) (settled bool, droppe
 		return false, 0
 	}
 	op := held.SettleEach(func(item int) int64 { return used[item] })
-	result := p.Do(context.Background(), []engine.Op{op}, nil)[0]
+	result := operate.Do(context.Background(), p.Limiter, []engine.Op{op}, nil)[0]
 	if result.Err != nil {
 		p.Error(result.Err)
 	}
@@ -84,7 +85,7 @@ func (p process) commit(reservation string, used ...int64) (settled bool, droppe
 // peek returns the answer for the charge on its own.
 func (p process) peek(c charge) headgate.Decision {
 	p.Helper()
-	d, err := p.Policy(c.policy, c.limit).Peek(context.Background(), c.key, c.units)
+	d, err := operate.Policy(p.Limiter, c.policy, c.limit).Peek(context.Background(), c.key, c.units)
 	if err != nil {
 		p.Error(err)
 	}
@@ -92,7 +93,7 @@ func (p process) peek(c charge) headgate.Decision {
 }
 
 // left checks how many units of a key are left.
-func (p process) left(r rule, key string, want int64) {
+func (p process) left(r named, key string, want int64) {
 	p.Helper()
 	if d := p.peek(r.of(key, 1)); d.Remaining != want {
 		p.Errorf("%s of %s: %d left, want %d", r.policy, key, d.Remaining, want)

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // A reservation is charged once, however often and wherever it is committed.
 func commitsFromTwoProcesses(w *world) {
-	for _, tokens := range counted(headgate.PerMinute(10_000)) {
+	for _, tokens := range counted(rule.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 4000))
 		var settled atomic.Int64
 		w.atOnce(20, func(_ int, p process) {
@@ -47,7 +47,7 @@ func moreThanTheLimit(w *world) {
 		"log":      {time.Minute, time.Minute},
 		"bucket":   {12006 * time.Millisecond, 60006 * time.Millisecond},
 	}
-	for _, s := range counted(headgate.PerMinute(10_000)) {
+	for _, s := range counted(rule.PerMinute(10_000)) {
 		for i, over := range []struct {
 			used, dropped int64
 			wait          time.Duration
@@ -78,7 +78,7 @@ func moreThanTheLimit(w *world) {
 
 // Unused units are returned at once to the callers of every process, and never to a later window.
 func lessThanEstimated(w *world) {
-	for _, tokens := range counted(headgate.PerMinute(10_000)) {
+	for _, tokens := range counted(rule.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 9000))
 		if r, _ := w.b.call(requests.of(tokens.policy, 1), tokens.of("org", 4000)); r != nil {
 			w.Errorf("%s: 13 000 tokens of 10 000 are reserved", tokens.policy)

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -75,7 +75,7 @@ func newBeside(t *testing.T) *beside {
 
 func (b *beside) now() int64 { return b.clock.Now().Sub(b.zero).Milliseconds() }
 
-func (b *beside) ours(kind engine.Kind, limit headgate.Limit, cost int64) engine.Outcome {
+func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) engine.Outcome {
 	b.t.Helper()
 	return opOn(b.t, b.store, kind, limit, cost)
 }
@@ -100,7 +100,7 @@ func TestArticles(t *testing.T) {
 }
 
 func articleLog(b *beside) {
-	limit, theirs, ours := headgate.SlidingLog(headgate.PerMinute(5)), int64(0), int64(0)
+	limit, theirs, ours := rule.SlidingLog(rule.PerMinute(5)), int64(0), int64(0)
 	for range 1000 {
 		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 60_000, 5).(int64)
 		if b.ours(engine.OpAllow, limit, 1).Allowed {
@@ -111,7 +111,7 @@ func articleLog(b *beside) {
 }
 
 func articleRefusals(b *beside) {
-	limit, theirs, ours := headgate.SlidingLog(headgate.PerSecond(2)), int64(0), int64(0)
+	limit, theirs, ours := rule.SlidingLog(rule.PerSecond(2)), int64(0), int64(0)
 	for range 40 { // four calls per second, for ten seconds
 		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)
 		if b.ours(engine.OpAllow, limit, 1).Allowed {
@@ -126,13 +126,13 @@ func articleTTL(b *beside) {
 	if _, err := b.s.Do("eval", scriptGateway, 2, "tokens", "at", 100, 10, 0, 1); err == nil || !strings.Contains(err.Error(), "invalid expire time") {
 		b.t.Errorf("100 a second with a capacity of 10: %v", err)
 	}
-	if d := b.ours(engine.OpAllow, headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(10)), 1); !d.Allowed || d.Remaining != 9 {
+	if d := b.ours(engine.OpAllow, rule.TokenBucket(rule.PerSecond(100), rule.Burst(10)), 1); !d.Allowed || d.Remaining != 9 {
 		b.t.Errorf("ours: %+v", d)
 	}
 }
 
 func articleSeconds(b *beside) {
-	limit, theirs, ours := headgate.TokenBucket(headgate.PerSecond(10)), int64(0), int64(0)
+	limit, theirs, ours := rule.TokenBucket(rule.PerSecond(10)), int64(0), int64(0)
 	b.clock.Advance(999 * time.Millisecond)
 	for range 2 {
 		for range 10 {
@@ -147,7 +147,7 @@ func articleSeconds(b *beside) {
 }
 
 func articleSkew(b *beside) {
-	limit, theirs, ours := headgate.TokenBucket(headgate.PerMinute(10)), int64(0), int64(0)
+	limit, theirs, ours := rule.TokenBucket(rule.PerMinute(10)), int64(0), int64(0)
 	for _, ahead := range []int64{0, 61} { // the second client's clock is 61 s fast
 		for range 10 {
 			theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", "0.16666666666666666", 10, b.now()/1000+ahead, 1).(int64)
@@ -160,7 +160,7 @@ func articleSkew(b *beside) {
 }
 
 func articleFraction(b *beside) {
-	limit, theirs, ours := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3)), int64(0), int64(0)
+	limit, theirs, ours := rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), int64(0), int64(0)
 	seconds := func() string { return fmt.Sprintf("%.1f", float64(b.now())/1000) }
 	b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds())
 	b.ours(engine.OpAllow, limit, 3)
@@ -173,7 +173,7 @@ func articleFraction(b *beside) {
 }
 
 func articleSmall(b *beside) {
-	strict, theirs, ours := headgate.SlidingWindow(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict()), int64(0), int64(0)
+	strict, theirs, ours := rule.SlidingWindow(rule.PerSecond(10), rule.Segments(2), rule.Strict()), int64(0), int64(0)
 	b.clock.Advance(499 * time.Millisecond)
 	for range 2 { // 10 at 0.499 s, 10 at 1.000 s: 501 ms apart
 		for range 10 {
@@ -193,7 +193,7 @@ func articleCrash(b *beside) {
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
 		b.t.Errorf("PTTL %v", ttl)
 	}
-	limit := headgate.FixedWindow(headgate.PerMinute(5))
+	limit := rule.FixedWindow(rule.PerMinute(5))
 	b.ours(engine.OpAllow, limit, 1)
 	op := engine.Op{Space: "rates", Key: rateKey(limit), Charges: []engine.Charge{{Limit: limit}}}
 	if ttl := b.s.MustDo("pttl", b.store.Keys(&op)[0]).(int64); ttl < 0 {
@@ -205,8 +205,8 @@ func articleCrash(b *beside) {
 func articleChanged(b *beside) {
 	theirs, ours := int64(0), int64(0)
 	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)
-	b.ours(engine.OpAllow, headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100), headgate.Named("changed")), 90)
-	lowered := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(10), headgate.Named("changed"))
+	b.ours(engine.OpAllow, rule.TokenBucket(rule.PerSecond(1), rule.Burst(100), rule.Named("changed")), 90)
+	lowered := rule.TokenBucket(rule.PerSecond(1), rule.Burst(10), rule.Named("changed"))
 	for range 20 {
 		theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 10, 0, 1).(int64)
 		if b.ours(engine.OpAllow, lowered, 1).Allowed {
@@ -219,7 +219,7 @@ func articleChanged(b *beside) {
 // The stored bytes are as shown in docs/design/keys.md.
 func TestDocumentedState(t *testing.T) {
 	b := newBeside(t)
-	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	limit := rule.TokenBucket(rule.PerSecond(10))
 	op := engine.Single(engine.OpAllow, "k", limit, 1)
 	op.Space = "s"
 	b.store.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1))

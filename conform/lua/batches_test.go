@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/differential"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -72,7 +72,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 		memory.Do(context.Background(), ops, theirs)
 		for i := range ops {
 			a, b := ours[i], theirs[i]
-			a.Outcome.Promise, b.Outcome.Promise = headgate.Promise{}, headgate.Promise{}
+			a.Outcome.Promise, b.Outcome.Promise = engine.Promise{}, engine.Promise{}
 			if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
 				t.Fatalf("call %d, operation %d of %d, %s %s %v:\n here %s\nsteps %s", call, i, len(ops), ops[i].Kind, ops[i].Key, ops[i].Charges, x, y)
 			}
@@ -82,15 +82,15 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 
 func randomOp(r *rand.Rand) engine.Op {
 	subjects := []string{"a", "b", "{a}x", "c}d", "e"}
-	limits := []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(20), headgate.Burst(20)),
-		headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(5)),
-		headgate.WarmUp(headgate.PerSecond(10), time.Second, headgate.Burst(5)),
-		headgate.FixedWindow(headgate.PerSecond(15)),
-		headgate.SlidingWindow(headgate.PerSecond(12), headgate.Segments(4)),
-		headgate.SlidingLog(headgate.PerSecond(9)),
-		headgate.FixedWindow(headgate.PerDay(500), headgate.Align("Asia/Tokyo"), headgate.Named("day")),
-		headgate.DenyAll(), headgate.NoLimit(),
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(20), rule.Burst(20)),
+		rule.Pacer(rule.PerSecond(10), rule.MaxQueue(5)),
+		rule.WarmUp(rule.PerSecond(10), time.Second, rule.Burst(5)),
+		rule.FixedWindow(rule.PerSecond(15)),
+		rule.SlidingWindow(rule.PerSecond(12), rule.Segments(4)),
+		rule.SlidingLog(rule.PerSecond(9)),
+		rule.FixedWindow(rule.PerDay(500), rule.Align("Asia/Tokyo"), rule.Named("day")),
+		rule.DenyAll(), rule.NoLimit(),
 	}
 	op := engine.Op{Space: "batch", Key: subjects[r.IntN(len(subjects))]}
 	switch n := r.IntN(20); {
@@ -106,7 +106,7 @@ func randomOp(r *rand.Rand) engine.Op {
 	default:
 		op.Kind = []engine.Kind{engine.OpAcquire, engine.OpRenew, engine.OpRelease}[r.IntN(3)]
 		op.ID = fmt.Sprint("holder", r.IntN(4))
-		op.Charges = []engine.Charge{{Limit: headgate.Concurrency(3, headgate.LeaseTime(time.Second)), Cost: 1}}
+		op.Charges = []engine.Charge{{Limit: rule.Concurrency(3, rule.LeaseTime(time.Second)), Cost: 1}}
 		return op
 	}
 	first := r.IntN(len(limits))
@@ -124,13 +124,13 @@ func randomOp(r *rand.Rand) engine.Op {
 // last.
 func randomRun(r *rand.Rand) engine.Op {
 	other := r.Int64N(12) / 11
-	limits := []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(20+other), headgate.Burst(20-12*other)),
-		headgate.TokenBucket(headgate.PerSecond(7), headgate.AllowDebt(4), headgate.Named("debt")),
-		headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(5)),
-		headgate.FixedWindow(headgate.Per(15, time.Second-time.Duration(other)*300*time.Millisecond)),
-		headgate.FixedWindow(headgate.PerSecond(5), headgate.CountDenied(), headgate.Named("denied")),
-		headgate.FixedWindow(headgate.PerDay(500), headgate.Align("Asia/Tokyo"), headgate.Named("day")),
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(20+other), rule.Burst(20-12*other)),
+		rule.TokenBucket(rule.PerSecond(7), rule.AllowDebt(4), rule.Named("debt")),
+		rule.Pacer(rule.PerSecond(10), rule.MaxQueue(5)),
+		rule.FixedWindow(rule.Per(15, time.Second-time.Duration(other)*300*time.Millisecond)),
+		rule.FixedWindow(rule.PerSecond(5), rule.CountDenied(), rule.Named("denied")),
+		rule.FixedWindow(rule.PerDay(500), rule.Align("Asia/Tokyo"), rule.Named("day")),
 	}
 	op := engine.Single(engine.OpAllow, []string{"a", "b", "{a}x", "c}d"}[r.IntN(4)], limits[r.IntN(len(limits))], r.Int64N(4))
 	op.Space = "batch"
@@ -158,12 +158,12 @@ func randomRun(r *rand.Rand) engine.Op {
 // the last. Every call uses each key, so that its state is still there when the clock is set back.
 func randomHistory(r *rand.Rand) engine.Op {
 	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
-	limits := []headgate.Limit{
-		headgate.SlidingLog(headgate.Per(200, span)),
-		headgate.SlidingLog(headgate.Per(90, span), headgate.CountDenied(), headgate.Named("denied")),
-		headgate.SlidingLog(headgate.Per(2000, time.Hour), headgate.Named("long")),
-		headgate.SlidingWindow(headgate.Per(150, span), headgate.Segments(40)),
-		headgate.SlidingWindow(headgate.Per(100, span), headgate.Segments(4), headgate.CountDenied(), headgate.Named("denied")),
+	limits := []engine.Limit{
+		rule.SlidingLog(rule.Per(200, span)),
+		rule.SlidingLog(rule.Per(90, span), rule.CountDenied(), rule.Named("denied")),
+		rule.SlidingLog(rule.Per(2000, time.Hour), rule.Named("long")),
+		rule.SlidingWindow(rule.Per(150, span), rule.Segments(40)),
+		rule.SlidingWindow(rule.Per(100, span), rule.Segments(4), rule.CountDenied(), rule.Named("denied")),
 	}
 	op := engine.Single(engine.OpAllow, []string{"a", "b", "{a}x"}[r.IntN(3)], limits[r.IntN(len(limits))], r.Int64N(4))
 	op.Space = "history"

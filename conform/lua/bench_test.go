@@ -10,24 +10,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // benchLimits are the measured limits; about half of the calls pass.
-func benchLimits() map[string]headgate.Limit {
-	return map[string]headgate.Limit{
-		"token bucket":             headgate.TokenBucket(headgate.PerSecond(10)),
-		"token bucket, two words":  headgate.TokenBucket(headgate.PerDay(1_234_567)),
-		"pacer":                    headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10)),
-		"fixed window":             headgate.FixedWindow(headgate.PerSecond(10)),
-		"sliding window, weighted": headgate.SlidingWindow(headgate.PerSecond(10)),
-		"sliding window, strict":   headgate.SlidingWindow(headgate.PerSecond(10), headgate.Strict()),
-		"sliding log":              headgate.SlidingLog(headgate.PerSecond(10)),
-		"concurrency":              headgate.Concurrency(10, headgate.LeaseTime(100*time.Millisecond)),
+func benchLimits() map[string]engine.Limit {
+	return map[string]engine.Limit{
+		"token bucket":             rule.TokenBucket(rule.PerSecond(10)),
+		"token bucket, two words":  rule.TokenBucket(rule.PerDay(1_234_567)),
+		"pacer":                    rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10)),
+		"fixed window":             rule.FixedWindow(rule.PerSecond(10)),
+		"sliding window, weighted": rule.SlidingWindow(rule.PerSecond(10)),
+		"sliding window, strict":   rule.SlidingWindow(rule.PerSecond(10), rule.Strict()),
+		"sliding log":              rule.SlidingLog(rule.PerSecond(10)),
+		"concurrency":              rule.Concurrency(10, rule.LeaseTime(100*time.Millisecond)),
 	}
 }
 
@@ -87,7 +87,7 @@ func BenchmarkRedis(b *testing.B) {
 var benchLayouts = []int{0, 4}
 
 // inHashes reports whether the states of a limit can be fields of hashes.
-func inHashes(limit headgate.Limit) bool {
+func inHashes(limit engine.Limit) bool {
 	switch limit.Algorithm().String() {
 	case "token-bucket", "pacer", "fixed-window":
 		return true
@@ -96,7 +96,7 @@ func inHashes(limit headgate.Limit) bool {
 }
 
 // ask64 requests n decisions from 64 goroutines, with a fixed number of operations per call.
-func ask64(b *testing.B, store engine.Store, limit headgate.Limit, keys []string, n, batch int) {
+func ask64(b *testing.B, store engine.Store, limit engine.Limit, keys []string, n, batch int) {
 	b.Helper()
 	var wg sync.WaitGroup
 	for range 64 {
@@ -154,13 +154,13 @@ func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{})
 	hashed := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 4, Prefix: "hash4"})
-	for name, limit := range map[string]headgate.Limit{
-		"token bucket":             headgate.TokenBucket(headgate.PerHour(100)),
-		"fixed window":             headgate.FixedWindow(headgate.PerHour(100)),
-		"sliding window, weighted": headgate.SlidingWindow(headgate.PerHour(100)),
-		"sliding window, strict":   headgate.SlidingWindow(headgate.PerHour(100), headgate.Strict()),
-		"sliding log":              headgate.SlidingLog(headgate.PerHour(100)),
-		"concurrency":              headgate.Concurrency(100, headgate.LeaseTime(time.Hour)),
+	for name, limit := range map[string]engine.Limit{
+		"token bucket":             rule.TokenBucket(rule.PerHour(100)),
+		"fixed window":             rule.FixedWindow(rule.PerHour(100)),
+		"sliding window, weighted": rule.SlidingWindow(rule.PerHour(100)),
+		"sliding window, strict":   rule.SlidingWindow(rule.PerHour(100), rule.Strict()),
+		"sliding log":              rule.SlidingLog(rule.PerHour(100)),
+		"concurrency":              rule.Concurrency(100, rule.LeaseTime(time.Hour)),
 	} {
 		for _, units := range []int{1, 10} {
 			b.Run(fmt.Sprintf("%s, %d units", name, units), func(b *testing.B) {
@@ -189,7 +189,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 }
 
 // fill charges each key this many units, each at a different time.
-func fill(store engine.Store, limit headgate.Limit, keys, units int) {
+func fill(store engine.Store, limit engine.Limit, keys, units int) {
 	for unit := range units {
 		for from := 0; from < keys; from += 1000 {
 			ops, results := make([]engine.Op, 1000), make([]engine.Result, 1000)

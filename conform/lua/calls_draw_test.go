@@ -5,18 +5,18 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/storetest"
 )
 
 // kindOfCall draws limits of one kind, and operations on them.
 type kindOfCall struct {
 	name   string
-	draw   func() headgate.Limit
+	draw   func() engine.Limit
 	costs  []int64
-	limits []headgate.Limit
+	limits []engine.Limit
 }
 
 var fewUnits = []int64{1, 1, 1, 2, 3, 5, 0, 12}
@@ -24,94 +24,94 @@ var fewUnits = []int64{1, 1, 1, 2, 3, 5, 0, 12}
 var largeCosts = []int64{1, 1<<32 - 1, 1 << 32, 1 << 44, algo.MaxUnits / 3, algo.MaxUnits / 2, 1 << 52, 1<<63 - 1}
 
 func kindsOfCall(r *rand.Rand) []kindOfCall {
-	options := func(o ...headgate.LimitOption) []headgate.LimitOption {
+	options := func(o ...engine.Setting) []engine.Setting {
 		if r.IntN(2) == 0 {
-			o = append(o, headgate.CountDenied())
+			o = append(o, rule.CountDenied())
 		}
 		return o
 	}
 	spans := []time.Duration{time.Second, 2 * time.Second, 700 * time.Millisecond, time.Minute}
 	kinds := []kindOfCall{
-		{name: "bucket", costs: fewUnits, draw: func() headgate.Limit {
-			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(20))}
+		{name: "bucket", costs: fewUnits, draw: func() engine.Limit {
+			o := []engine.Setting{rule.Burst(1 + r.Int64N(20))}
 			if r.IntN(3) == 0 {
-				o = append(o, headgate.AllowDebt(1+r.Int64N(10)))
+				o = append(o, rule.AllowDebt(1+r.Int64N(10)))
 			}
-			return headgate.TokenBucket(headgate.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), o...)
+			return rule.TokenBucket(rule.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), o...)
 		}},
-		{name: "large bucket", costs: []int64{1, 1 << 30, 1 << 31, 1<<32 - 1, 1 << 52, 1<<53 + 1, 1<<63 - 1}, draw: func() headgate.Limit {
-			rate := headgate.Per(1<<20+r.Int64N(1<<31), time.Hour+time.Duration(1+r.Int64N(86_400_000_000))*time.Microsecond)
-			return headgate.TokenBucket(rate, headgate.Burst(1<<31+r.Int64N(1<<31)))
+		{name: "large bucket", costs: []int64{1, 1 << 30, 1 << 31, 1<<32 - 1, 1 << 52, 1<<53 + 1, 1<<63 - 1}, draw: func() engine.Limit {
+			rate := rule.Per(1<<20+r.Int64N(1<<31), time.Hour+time.Duration(1+r.Int64N(86_400_000_000))*time.Microsecond)
+			return rule.TokenBucket(rate, rule.Burst(1<<31+r.Int64N(1<<31)))
 		}},
-		{name: "largest bucket", costs: largeCosts, draw: func() headgate.Limit {
-			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(algo.MaxUnits))}
+		{name: "largest bucket", costs: largeCosts, draw: func() engine.Limit {
+			o := []engine.Setting{rule.Burst(1 + r.Int64N(algo.MaxUnits))}
 			if r.IntN(3) == 0 {
-				o = append(o, headgate.AllowDebt(1+r.Int64N(algo.MaxUnits)))
+				o = append(o, rule.AllowDebt(1+r.Int64N(algo.MaxUnits)))
 			}
-			return headgate.TokenBucket(headgate.Per(algo.MaxUnits-r.Int64N(1<<47), time.Second), o...)
+			return rule.TokenBucket(rule.Per(algo.MaxUnits-r.Int64N(1<<47), time.Second), o...)
 		}},
-		{name: "large fixed", costs: largeCosts, draw: func() headgate.Limit {
-			return headgate.FixedWindow(headgate.PerSecond(algo.MaxUnits-r.Int64N(1<<47)), options()...)
+		{name: "large fixed", costs: largeCosts, draw: func() engine.Limit {
+			return rule.FixedWindow(rule.PerSecond(algo.MaxUnits-r.Int64N(1<<47)), options()...)
 		}},
-		{name: "large window", costs: largeCosts, draw: func() headgate.Limit {
+		{name: "large window", costs: largeCosts, draw: func() engine.Limit {
 			k := 1 + r.Int64N(40)
-			o := options([]headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(50*time.Millisecond))
-			return headgate.SlidingWindow(headgate.Per(algo.MaxUnits-r.Int64N(1<<47), time.Duration(k)*50*time.Millisecond), o...)
+			o := options([]engine.Setting{{Field: "variant", Word: "weighted"}, rule.Strict(), rule.Lenient()}[r.IntN(3)], rule.SegmentLength(50*time.Millisecond))
+			return rule.SlidingWindow(rule.Per(algo.MaxUnits-r.Int64N(1<<47), time.Duration(k)*50*time.Millisecond), o...)
 		}},
-		{name: "pacer", costs: fewUnits, draw: func() headgate.Limit {
-			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(5)), headgate.MaxQueue(r.Int64N(10))}
+		{name: "pacer", costs: fewUnits, draw: func() engine.Limit {
+			o := []engine.Setting{rule.Burst(1 + r.Int64N(5)), rule.MaxQueue(r.Int64N(10))}
 			if r.IntN(2) == 0 {
-				o[1] = headgate.MaxWait(time.Duration(r.Int64N(3000)) * time.Millisecond)
+				o[1] = rule.MaxWait(time.Duration(r.Int64N(3000)) * time.Millisecond)
 			}
-			return headgate.Pacer(headgate.PerSecond(3), o...)
+			return rule.Pacer(rule.PerSecond(3), o...)
 		}},
-		{name: "warm-up", costs: fewUnits, draw: func() headgate.Limit {
-			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(20))}
+		{name: "warm-up", costs: fewUnits, draw: func() engine.Limit {
+			o := []engine.Setting{rule.Burst(1 + r.Int64N(20))}
 			if r.IntN(3) == 0 {
-				o = append(o, headgate.NextPays())
+				o = append(o, rule.NextPays())
 			}
-			return headgate.WarmUp(headgate.PerSecond(1+r.Int64N(10)), time.Duration(2+r.Int64N(20))*time.Second, o...)
+			return rule.WarmUp(rule.PerSecond(1+r.Int64N(10)), time.Duration(2+r.Int64N(20))*time.Second, o...)
 		}},
-		{name: "fixed", costs: fewUnits, draw: func() headgate.Limit {
-			return headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options()...)
+		{name: "fixed", costs: fewUnits, draw: func() engine.Limit {
+			return rule.FixedWindow(rule.PerSecond(1+r.Int64N(10)), options()...)
 		}},
-		{name: "clock", costs: fewUnits, draw: func() headgate.Limit {
-			return headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options(headgate.Align("clock"))...)
+		{name: "clock", costs: fewUnits, draw: func() engine.Limit {
+			return rule.FixedWindow(rule.PerSecond(1+r.Int64N(10)), options(rule.Align("clock"))...)
 		}},
-		{name: "calendar", costs: fewUnits, draw: func() headgate.Limit {
-			return headgate.FixedWindow(headgate.PerMinute(1+r.Int64N(10)), options(headgate.Align("Asia/Kolkata"))...)
+		{name: "calendar", costs: fewUnits, draw: func() engine.Limit {
+			return rule.FixedWindow(rule.PerMinute(1+r.Int64N(10)), options(rule.Align("Asia/Kolkata"))...)
 		}},
-		{name: "window", costs: fewUnits, draw: func() headgate.Limit {
+		{name: "window", costs: fewUnits, draw: func() engine.Limit {
 			const segment = 200 * time.Millisecond
 			k, units := 1+r.Int64N(6), 1+r.Int64N(10)
-			o := options([]headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(segment))
+			o := options([]engine.Setting{{Field: "variant", Word: "weighted"}, rule.Strict(), rule.Lenient()}[r.IntN(3)], rule.SegmentLength(segment))
 			if r.IntN(3) == 0 {
-				o = append(o, headgate.And(headgate.Per(units+1+r.Int64N(5), time.Duration(3*k)*segment)))
+				o = append(o, rule.And(rule.Per(units+1+r.Int64N(5), time.Duration(3*k)*segment)))
 			}
-			return headgate.SlidingWindow(headgate.Per(units, time.Duration(k)*segment), o...)
+			return rule.SlidingWindow(rule.Per(units, time.Duration(k)*segment), o...)
 		}},
-		{name: "log", costs: fewUnits, draw: func() headgate.Limit {
+		{name: "log", costs: fewUnits, draw: func() engine.Limit {
 			o, units := options(), 1+r.Int64N(10)
 			if r.IntN(2) == 0 {
-				o = append(o, headgate.And(headgate.Per(units+1+r.Int64N(5), 3*time.Second)))
+				o = append(o, rule.And(rule.Per(units+1+r.Int64N(5), 3*time.Second)))
 			}
-			return headgate.SlidingLog(headgate.Per(units, time.Duration(1+r.IntN(20))*100*time.Millisecond), o...)
+			return rule.SlidingLog(rule.Per(units, time.Duration(1+r.IntN(20))*100*time.Millisecond), o...)
 		}},
-		{name: "long log", costs: []int64{1, 30_000, 50_000, 98_999, 1 << 52}, draw: func() headgate.Limit {
-			rate := headgate.Per(99_000+r.Int64N(1001), time.Duration(1+r.IntN(20))*100*time.Millisecond)
-			return headgate.SlidingLog(rate, options()...)
+		{name: "long log", costs: []int64{1, 30_000, 50_000, 98_999, 1 << 52}, draw: func() engine.Limit {
+			rate := rule.Per(99_000+r.Int64N(1001), time.Duration(1+r.IntN(20))*100*time.Millisecond)
+			return rule.SlidingLog(rate, options()...)
 		}},
-		{name: "leases", costs: []int64{1, 2, 3, 4}, draw: func() headgate.Limit {
-			return headgate.Concurrency(1+r.Int64N(8), headgate.LeaseTime(time.Duration(1+r.Int64N(3000))*time.Millisecond))
+		{name: "leases", costs: []int64{1, 2, 3, 4}, draw: func() engine.Limit {
+			return rule.Concurrency(1+r.Int64N(8), rule.LeaseTime(time.Duration(1+r.Int64N(3000))*time.Millisecond))
 		}},
 	}
-	var drawn []headgate.Limit
+	var drawn []engine.Limit
 	for _, k := range kinds {
 		drawn = append(drawn, k.draw())
 	}
 	for _, a := range storetest.Missing(drawn) {
-		kinds = append(kinds, kindOfCall{name: a.String(), costs: fewUnits, draw: func() headgate.Limit {
-			return storetest.Plain(a, headgate.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), 1+r.Int64N(20))
+		kinds = append(kinds, kindOfCall{name: a.String(), costs: fewUnits, draw: func() engine.Limit {
+			return storetest.Plain(a, rule.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), 1+r.Int64N(20))
 		}})
 	}
 	return kinds

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/differential"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
@@ -88,7 +87,7 @@ func compareCalls(t *testing.T, redis engine.Store, clock *headgatetest.Clock, r
 	t.Helper()
 	steps := &bySteps{clock: clock.Now, states: map[string]algo.State{}}
 	for i := range families {
-		families[i].limits = []headgate.Limit{families[i].draw(), families[i].draw(), families[i].draw()}
+		families[i].limits = []engine.Limit{families[i].draw(), families[i].draw(), families[i].draw()}
 	}
 	var instants []time.Time
 	for call := range 60 {

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
@@ -20,35 +20,35 @@ import (
 // For the largest numbers that a limit can have, and for costs above any limit, both stores give the same answers.
 func TestExtremes(t *testing.T) {
 	const most, years = int64(algo.MaxUnits), 36525 * 24 * time.Hour
-	limits := []headgate.Limit{
-		headgate.TokenBucket(headgate.Per(1<<32, time.Millisecond+time.Microsecond), headgate.Burst(1<<32)),
-		headgate.TokenBucket(headgate.Per(1<<32-1, time.Millisecond+time.Microsecond), headgate.Burst(1<<32)),
-		headgate.TokenBucket(headgate.Per(most, time.Millisecond), headgate.NextPays()),
-		headgate.FixedWindow(headgate.Per(1<<32, years)),
-		headgate.TokenBucket(headgate.Per(most, time.Millisecond), headgate.Burst(most), headgate.AllowDebt(most)),
-		headgate.TokenBucket(headgate.Per(most, years), headgate.Burst(most)),
-		headgate.TokenBucket(headgate.Per(1, years), headgate.Burst(1)),
-		headgate.TokenBucket(headgate.Per(most-4, years-time.Microsecond), headgate.Burst(most-10)),
-		headgate.Pacer(headgate.Per(most, time.Millisecond), headgate.Burst(most), headgate.MaxWait(years-2*time.Millisecond)),
-		headgate.Pacer(headgate.Per(most, time.Millisecond), headgate.Burst(1), headgate.MaxQueue(most), headgate.MaxWait(years/2)),
-		headgate.Pacer(headgate.Per(most, years/2), headgate.Burst(1), headgate.MaxQueue(most)),
-		headgate.WarmUp(headgate.Per(most, time.Millisecond), time.Millisecond, headgate.Burst(most)),
-		headgate.WarmUp(headgate.Per(most, time.Millisecond), 1999*time.Microsecond, headgate.NextPays()),
-		headgate.WarmUp(headgate.Per(most, years/2), years-time.Microsecond, headgate.Burst(1)),
-		headgate.WarmUp(headgate.Per(2, years/2), years/2),
-		headgate.FairShare(headgate.Per(most, time.Millisecond), headgate.Burst(1<<36), headgate.Weight(100)),
-		headgate.FairShare(headgate.Per(10, years-time.Microsecond), headgate.Burst(10)),
-		headgate.FairShare(headgate.Per(1<<36, years), headgate.Burst(1<<36)),
-		headgate.FixedWindow(headgate.Per(most, years)),
-		headgate.FixedWindow(headgate.Per(most, time.Millisecond), headgate.Align("clock"), headgate.CountDenied()),
-		headgate.SlidingWindow(headgate.Per(most, years), headgate.Segments(1000)),
-		headgate.SlidingWindow(headgate.Per(most, years), headgate.Segments(1), headgate.CountDenied()),
-		headgate.SlidingWindow(headgate.Per(most, time.Millisecond), headgate.Segments(1000), headgate.Strict()),
-		headgate.SlidingLog(headgate.Per(100_000, years), headgate.CountDenied()),
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.Per(1<<32, time.Millisecond+time.Microsecond), rule.Burst(1<<32)),
+		rule.TokenBucket(rule.Per(1<<32-1, time.Millisecond+time.Microsecond), rule.Burst(1<<32)),
+		rule.TokenBucket(rule.Per(most, time.Millisecond), rule.NextPays()),
+		rule.FixedWindow(rule.Per(1<<32, years)),
+		rule.TokenBucket(rule.Per(most, time.Millisecond), rule.Burst(most), rule.AllowDebt(most)),
+		rule.TokenBucket(rule.Per(most, years), rule.Burst(most)),
+		rule.TokenBucket(rule.Per(1, years), rule.Burst(1)),
+		rule.TokenBucket(rule.Per(most-4, years-time.Microsecond), rule.Burst(most-10)),
+		rule.Pacer(rule.Per(most, time.Millisecond), rule.Burst(most), rule.MaxWait(years-2*time.Millisecond)),
+		rule.Pacer(rule.Per(most, time.Millisecond), rule.Burst(1), rule.MaxQueue(most), rule.MaxWait(years/2)),
+		rule.Pacer(rule.Per(most, years/2), rule.Burst(1), rule.MaxQueue(most)),
+		rule.WarmUp(rule.Per(most, time.Millisecond), time.Millisecond, rule.Burst(most)),
+		rule.WarmUp(rule.Per(most, time.Millisecond), 1999*time.Microsecond, rule.NextPays()),
+		rule.WarmUp(rule.Per(most, years/2), years-time.Microsecond, rule.Burst(1)),
+		rule.WarmUp(rule.Per(2, years/2), years/2),
+		rule.FairShare(rule.Per(most, time.Millisecond), rule.Burst(1<<36), rule.Weight(100)),
+		rule.FairShare(rule.Per(10, years-time.Microsecond), rule.Burst(10)),
+		rule.FairShare(rule.Per(1<<36, years), rule.Burst(1<<36)),
+		rule.FixedWindow(rule.Per(most, years)),
+		rule.FixedWindow(rule.Per(most, time.Millisecond), rule.Align("clock"), rule.CountDenied()),
+		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1000)),
+		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1), rule.CountDenied()),
+		rule.SlidingWindow(rule.Per(most, time.Millisecond), rule.Segments(1000), rule.Strict()),
+		rule.SlidingLog(rule.Per(100_000, years), rule.CountDenied()),
 	}
 	for _, a := range storetest.Missing(limits) {
-		limits = append(limits, storetest.Plain(a, headgate.Per(most, time.Millisecond), most), storetest.Plain(a, headgate.Per(1, years), 1),
-			storetest.Plain(a, headgate.Per(most, years), most))
+		limits = append(limits, storetest.Plain(a, rule.Per(most, time.Millisecond), most), storetest.Plain(a, rule.Per(1, years), 1),
+			storetest.Plain(a, rule.Per(most, years), most))
 	}
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})

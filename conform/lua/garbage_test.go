@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -17,7 +17,7 @@ func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	requests, tokens := headgate.FixedWindow(headgate.PerHour(100)), headgate.TokenBucket(headgate.PerHour(100))
+	requests, tokens := rule.FixedWindow(rule.PerHour(100)), rule.TokenBucket(rule.PerHour(100))
 	reserve := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: "one", Charges: []engine.Charge{{Limit: requests, Cost: 1}, {Limit: tokens, Cost: 40}}}
 	do := func(op engine.Op) engine.Result {
 		results := make([]engine.Result, 1)
@@ -44,7 +44,7 @@ func TestEvictedUnitsExpire(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	acquire := func(id string, lease time.Duration) []string {
-		op := engine.Op{Kind: engine.OpAcquire, Space: "s", Key: "k", ID: id, Charges: []engine.Charge{{Limit: headgate.Concurrency(3, headgate.LeaseTime(lease)), Cost: 1}}}
+		op := engine.Op{Kind: engine.OpAcquire, Space: "s", Key: "k", ID: id, Charges: []engine.Charge{{Limit: rule.Concurrency(3, rule.LeaseTime(lease)), Cost: 1}}}
 		results := make([]engine.Result, 1)
 		store.Do(context.Background(), []engine.Op{op}, results)
 		if results[0].Err != nil || !results[0].Outcome.Allowed {
@@ -68,7 +68,7 @@ func TestMergedAllowFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	for _, limit := range []headgate.Limit{headgate.TokenBucket(headgate.PerHour(10)), headgate.FixedWindow(headgate.PerHour(10))} {
+	for _, limit := range []engine.Limit{rule.TokenBucket(rule.PerHour(10)), rule.FixedWindow(rule.PerHour(10))} {
 		for _, cost := range []int64{1, 11} {
 			ops := []engine.Op{engine.Single(engine.OpAllow, "absent", limit, cost), engine.Single(engine.OpAllow, "other", limit, cost)}
 			key := store.Keys(&ops[1])[0]

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -28,7 +28,7 @@ func hashSizes(s *redistest.Server) (sizes []int64) {
 }
 
 // takeEach charges one unit of each key in a range, in calls of 500.
-func takeEach(t *testing.T, store engine.Store, limit headgate.Limit, from, to int) {
+func takeEach(t *testing.T, store engine.Store, limit engine.Limit, from, to int) {
 	t.Helper()
 	for ; from < to; from += 500 {
 		var ops []engine.Op
@@ -52,9 +52,9 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 4})
 	const stays, round = 1000, 10_000
-	long := headgate.TokenBucket(headgate.PerDay(1))
-	brief := [2]headgate.Limit{ // their states have two lengths
-		headgate.TokenBucket(headgate.Per(10, 100*time.Millisecond)), headgate.TokenBucket(headgate.Per(1<<32+1, 100*time.Millisecond)),
+	long := rule.TokenBucket(rule.PerDay(1))
+	brief := [2]engine.Limit{ // their states have two lengths
+		rule.TokenBucket(rule.Per(10, 100*time.Millisecond)), rule.TokenBucket(rule.Per(1<<32+1, 100*time.Millisecond)),
 	}
 	takeEach(t, store, long, 0, stays)
 	most := int64(0)
@@ -85,7 +85,7 @@ func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 1})
-	limit := headgate.FixedWindow(headgate.Per(1000, time.Hour))
+	limit := rule.FixedWindow(rule.Per(1000, time.Hour))
 	takeEach(t, store, limit, 0, 10)
 	keys, _ := s.MustDo("keys", "*/#*").([]any)
 	if len(keys) != 1 {
@@ -115,7 +115,7 @@ func TestFullMemoryFailsAllFields(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 2})
-	limit := headgate.TokenBucket(headgate.PerDay(10))
+	limit := rule.TokenBucket(rule.PerDay(10))
 	takeEach(t, store, limit, 0, 50)
 	s.MustDo("config", "set", "maxmemory", "1")
 	var ops []engine.Op
@@ -151,7 +151,7 @@ func TestFullMemoryFailsAllFields(t *testing.T) {
 func TestExpiredFieldIsNoState(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	for _, limit := range []headgate.Limit{headgate.TokenBucket(headgate.PerHour(1)), headgate.FixedWindow(headgate.PerHour(1))} {
+	for _, limit := range []engine.Limit{rule.TokenBucket(rule.PerHour(1)), rule.FixedWindow(rule.PerHour(1))} {
 		clock := headgatetest.NewClock()
 		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: testbed.Prefix(), Hashes: 1, Clock: clock.Now})
 		if r := testbed.Take(store, "k", limit); r.Err != nil || !r.Outcome.Allowed {
@@ -192,7 +192,7 @@ func TestCheckOfHashes(t *testing.T) {
 		t.Errorf("accepted: %q, %v", warnings, err)
 	}
 	s.MustDo("config", "set", "maxmemory-policy", "noeviction")
-	limit := headgate.TokenBucket(headgate.PerDay(10))
+	limit := rule.TokenBucket(rule.PerDay(10))
 	takeEach(t, store, limit, 0, redisstore.MaxFields)
 	if warnings, err := store.Check(t.Context()); err != nil || len(warnings) > 0 {
 		t.Errorf("a hash that is not too large: %q, %v", warnings, err)

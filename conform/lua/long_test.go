@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -31,15 +31,15 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 		t.Fatal(err)
 	}
 	defer memory.Close()
-	for _, limits := range [][]headgate.Limit{
+	for _, limits := range [][]engine.Limit{
 		{
-			headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.And(headgate.Per(900, 300*time.Millisecond))),
-			headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.CountDenied()),
-			headgate.SlidingLog(headgate.Per(1_500, 2*time.Second)),
+			rule.SlidingLog(rule.Per(2_000, time.Second), rule.And(rule.Per(900, 300*time.Millisecond))),
+			rule.SlidingLog(rule.Per(2_000, time.Second), rule.CountDenied()),
+			rule.SlidingLog(rule.Per(1_500, 2*time.Second)),
 		},
 		{
-			headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000)),
-			headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000), headgate.Strict(), headgate.CountDenied(), headgate.Named("strict")),
+			rule.SlidingWindow(rule.Per(5_000, time.Second), rule.Segments(1000)),
+			rule.SlidingWindow(rule.Per(5_000, time.Second), rule.Segments(1000), rule.Strict(), rule.CountDenied(), rule.Named("strict")),
 		},
 	} {
 		for _, limit := range limits {
@@ -54,7 +54,7 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 // handle behind as many live entries returns the oldest units, which admits no more than before.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
-	limit := headgate.SlidingLog(headgate.Per(5_000, time.Second), headgate.Named("stale"))
+	limit := rule.SlidingLog(rule.Per(5_000, time.Second), rule.Named("stale"))
 	do := func(kind engine.Kind, taken time.Time) (decisions [2]engine.Outcome) {
 		t.Helper()
 		for i, each := range []engine.Store{store, memory} {
@@ -94,7 +94,7 @@ func TestTotalsStartAgain(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
-	limit := headgate.SlidingLog(headgate.Per(9, time.Second))
+	limit := rule.SlidingLog(rule.Per(9, time.Second))
 	op := engine.Single(engine.OpAllow, "k", limit, 2)
 	op.Space = "s"
 	key := store.Keys(&op)[0]
@@ -124,7 +124,7 @@ func TestTotalsStartAgain(t *testing.T) {
 	take(3) // the first two units no longer count
 }
 
-func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock, limit headgate.Limit, others []headgate.Limit) {
+func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock, limit engine.Limit, others []engine.Limit) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, 7))
 	var taken []time.Time
@@ -165,7 +165,7 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 func TestEvictedLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	limit := headgate.Concurrency(3)
+	limit := rule.Concurrency(3)
 	op := engine.Op{Kind: engine.OpAcquire, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 	acquire := func(from, to int) (allowed int) {
 		for i := from; i < to; i++ {
@@ -199,7 +199,7 @@ func TestStaleSegments(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
-	limit := headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(20), headgate.Strict())
+	limit := rule.SlidingWindow(rule.PerSecond(100), rule.Segments(20), rule.Strict())
 	op := engine.Single(engine.OpAllow, "k", limit, 1)
 	op.Space = "s"
 	items := func(after time.Duration) int {

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -29,34 +29,34 @@ func TestRates(t *testing.T) {
 	}
 	for name, store := range stores {
 		for _, r := range []struct {
-			rate  headgate.Rate
+			rate  engine.Rate
 			burst int64
 			polls int // polls per period, each of which takes all units that pass
 		}{
-			{headgate.PerSecond(6_000), 12, 1_000},
-			{headgate.PerSecond(30_000), 40, 1_000},
-			{headgate.PerDay(1_234_567), 300, 5_000},
-			{headgate.PerSecond(3), 2, 1_000},
-			{headgate.PerSecond(600_000_000), 1_000_000, 1_000},
+			{rule.PerSecond(6_000), 12, 1_000},
+			{rule.PerSecond(30_000), 40, 1_000},
+			{rule.PerDay(1_234_567), 300, 5_000},
+			{rule.PerSecond(3), 2, 1_000},
+			{rule.PerSecond(600_000_000), 1_000_000, 1_000},
 		} {
-			limit := headgate.TokenBucket(r.rate, headgate.Burst(r.burst))
+			limit := rule.TokenBucket(r.rate, rule.Burst(r.burst))
 			rateIsExact(t, name, store, clock, limit, r.rate, r.polls)
 		}
-		for _, rate := range []headgate.Rate{headgate.PerSecond(6_000), headgate.PerSecond(30_000), headgate.PerDay(1_234_567)} {
-			waitsAreExact(t, name, store, clock, headgate.TokenBucket(rate, headgate.Burst(1)))
+		for _, rate := range []engine.Rate{rule.PerSecond(6_000), rule.PerSecond(30_000), rule.PerDay(1_234_567)} {
+			waitsAreExact(t, name, store, clock, rule.TokenBucket(rate, rule.Burst(1)))
 		}
 	}
 }
 
 // rateKey returns a separate subject for each limit, because limits with the same name share a counter.
-func rateKey(limit headgate.Limit) string {
+func rateKey(limit engine.Limit) string {
 	if limit.Name() != engine.DefaultName {
 		return limit.Name()
 	}
 	return limit.String()
 }
 
-func opOn(t *testing.T, store engine.Store, kind engine.Kind, limit headgate.Limit, cost int64) engine.Outcome {
+func opOn(t *testing.T, store engine.Store, kind engine.Kind, limit engine.Limit, cost int64) engine.Outcome {
 	t.Helper()
 	results := make([]engine.Result, 1)
 	store.Do(context.Background(), []engine.Op{{Kind: kind, Space: "rates", Key: rateKey(limit), Charges: []engine.Charge{{Limit: limit, Cost: cost}}}}, results)
@@ -66,7 +66,7 @@ func opOn(t *testing.T, store engine.Store, kind engine.Kind, limit headgate.Lim
 	return results[0].Outcome
 }
 
-func rateIsExact(t *testing.T, name string, store engine.Store, clock *headgatetest.Clock, limit headgate.Limit, rate headgate.Rate, polls int) {
+func rateIsExact(t *testing.T, name string, store engine.Store, clock *headgatetest.Clock, limit engine.Limit, rate engine.Rate, polls int) {
 	t.Helper()
 	opOn(t, store, engine.OpAllow, limit, limit.Capacity())
 	passed, start := int64(0), clock.Now()
@@ -79,7 +79,7 @@ func rateIsExact(t *testing.T, name string, store engine.Store, clock *headgatet
 	}
 }
 
-func waitsAreExact(t *testing.T, name string, store engine.Store, clock *headgatetest.Clock, limit headgate.Limit) {
+func waitsAreExact(t *testing.T, name string, store engine.Store, clock *headgatetest.Clock, limit engine.Limit) {
 	t.Helper()
 	opOn(t, store, engine.OpAllow, limit, 1)
 	for range 200 {

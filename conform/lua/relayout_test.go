@@ -11,25 +11,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // relaid are limits whose states are moved, and one whose states are not.
-var relaid = []headgate.Limit{
-	headgate.TokenBucket(headgate.PerDay(100)),
-	headgate.Pacer(headgate.PerDay(100), headgate.MaxQueue(100)),
-	headgate.FixedWindow(headgate.PerDay(100)),
-	headgate.FixedWindow(headgate.Per(100, 365*24*time.Hour), headgate.Align("clock"), headgate.Named("by/the{clock}")),
-	headgate.SlidingLog(headgate.PerDay(100)),
-	headgate.TokenBucket(headgate.Per(1<<32+1, 36525*24*time.Hour), headgate.Named("large")),
-	headgate.FixedWindow(headgate.PerDay(algo.MaxUnits), headgate.Named("large")),
+var relaid = []engine.Limit{
+	rule.TokenBucket(rule.PerDay(100)),
+	rule.Pacer(rule.PerDay(100), rule.MaxQueue(100)),
+	rule.FixedWindow(rule.PerDay(100)),
+	rule.FixedWindow(rule.Per(100, 365*24*time.Hour), rule.Align("clock"), rule.Named("by/the{clock}")),
+	rule.SlidingLog(rule.PerDay(100)),
+	rule.TokenBucket(rule.Per(1<<32+1, 36525*24*time.Hour), rule.Named("large")),
+	rule.FixedWindow(rule.PerDay(algo.MaxUnits), rule.Named("large")),
 }
 
 // relaidKey returns a key. Some keys need escaping.
@@ -167,7 +167,7 @@ func TestLayoutsAgree(t *testing.T) {
 		{"?layout=hash:2&shards=2&prefix=x", "on a Cluster with shards"},
 	} {
 		store, err := rueidisadapter.Open(context.Background(), url+step.layout, redisstore.Config{})
-		bad, refused := errors.AsType[*headgate.InputError](err)
+		bad, refused := errors.AsType[*engine.InputError](err)
 		if refused != (step.accepts != "") || err != nil && !refused || refused && (bad.Field != "layout" || !strings.HasPrefix(bad.Accepted, step.accepts)) {
 			t.Errorf("%q: %v", step.layout, err)
 		}

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/differential"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -34,7 +34,7 @@ func TestShareInItsPlace(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
-	op, results := engine.Single(engine.OpPeek, "ann", headgate.FairShare(headgate.PerSecond(10), headgate.Burst(20)), 1), make([]engine.Result, 1)
+	op, results := engine.Single(engine.OpPeek, "ann", rule.FairShare(rule.PerSecond(10), rule.Burst(20)), 1), make([]engine.Result, 1)
 	op.Space = "s"
 	own := sha256.Sum256([]byte("ann"))
 	var state bytes.Buffer

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -23,7 +23,7 @@ func TestKeysLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	limit := headgate.TokenBucket(headgate.Per(1, 1500*time.Microsecond))
+	limit := rule.TokenBucket(rule.Per(1, 1500*time.Microsecond))
 	heard := monitor(t, s)
 	for keys := 1; keys <= 2; keys++ {
 		var ops []engine.Op
@@ -79,7 +79,7 @@ func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	spans := []time.Duration{time.Minute, time.Hour, time.Second}
 	var ops []engine.Op
 	for i, span := range spans {
-		ops = append(ops, engine.Single(engine.OpAllow, strconv.Itoa(i), headgate.FixedWindow(headgate.Per(10, span)), 1))
+		ops = append(ops, engine.Single(engine.OpAllow, strconv.Itoa(i), rule.FixedWindow(rule.Per(10, span)), 1))
 	}
 	results := make([]engine.Result, len(ops))
 	store.Do(context.Background(), ops, results)

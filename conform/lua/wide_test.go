@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -20,22 +20,22 @@ const day = 24 * time.Hour
 
 // wide is a limit, a charge on a new key under it, and the bytes of the resulting state.
 var wide = []struct {
-	limit headgate.Limit
+	limit engine.Limit
 	cost  int64
 	state string
 }{
 	// Numbers that fit into 4 bytes are stored in the form that builds with a maximum of 2^32−1 units read and write.
-	{headgate.TokenBucket(headgate.PerSecond(10)), 1, "02 0006474846204000 00000000000001 00000000000000 00000001 000000000186a0"},
-	{headgate.TokenBucket(headgate.Per(1<<32-1, day), headgate.Burst(1<<47)), 1 << 46, "02 0006474846204000 00400000000000 00000000000000 11111111 0000015752a000"},
-	{headgate.FixedWindow(headgate.PerDay(algo.MaxUnits)), 1<<32 - 1, "02 ffffffff 0006475c63f7a000"},
-	{headgate.WarmUp(headgate.PerSecond(10), time.Second), 1, "02 0006474846204000 00000000000002 00000000013880 00000001 000000000186a0 00000000000001 0000000003d091"},
+	{rule.TokenBucket(rule.PerSecond(10)), 1, "02 0006474846204000 00000000000001 00000000000000 00000001 000000000186a0"},
+	{rule.TokenBucket(rule.Per(1<<32-1, day), rule.Burst(1<<47)), 1 << 46, "02 0006474846204000 00400000000000 00000000000000 11111111 0000015752a000"},
+	{rule.FixedWindow(rule.PerDay(algo.MaxUnits)), 1<<32 - 1, "02 ffffffff 0006475c63f7a000"},
+	{rule.WarmUp(rule.PerSecond(10), time.Second), 1, "02 0006474846204000 00000000000002 00000000013880 00000001 000000000186a0 00000000000001 0000000003d091"},
 	// A larger number takes 6 bytes.
-	{headgate.TokenBucket(headgate.Per(1<<32+1, day)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
-	{headgate.Pacer(headgate.Per(1<<32+1, day), headgate.MaxQueue(1<<46)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
-	{headgate.TokenBucket(headgate.Per(1<<32, 1001*time.Microsecond)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000000 000000000003e9"},
-	{headgate.WarmUp(headgate.Per(1<<32, 1001*time.Microsecond), time.Millisecond), 1, "03 0006474846204000 00000000000003 00000000000000 000100000000 000000000003e9 00000000000001 000000000000fb"},
-	{headgate.FixedWindow(headgate.PerDay(algo.MaxUnits)), 1 << 32, "03 000100000000 0006475c63f7a000"},
-	{headgate.WarmUp(headgate.Per(1<<32+1, day), day), 1, "03 0006474846204000 00000000000002 0000141dd75fd8 000100000001 0000141dd76000 00000000000001 0000050775d801"},
+	{rule.TokenBucket(rule.Per(1<<32+1, day)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
+	{rule.Pacer(rule.Per(1<<32+1, day), rule.MaxQueue(1<<46)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
+	{rule.TokenBucket(rule.Per(1<<32, 1001*time.Microsecond)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000000 000000000003e9"},
+	{rule.WarmUp(rule.Per(1<<32, 1001*time.Microsecond), time.Millisecond), 1, "03 0006474846204000 00000000000003 00000000000000 000100000000 000000000003e9 00000000000001 000000000000fb"},
+	{rule.FixedWindow(rule.PerDay(algo.MaxUnits)), 1 << 32, "03 000100000000 0006475c63f7a000"},
+	{rule.WarmUp(rule.Per(1<<32+1, day), day), 1, "03 0006474846204000 00000000000002 0000141dd75fd8 000100000001 0000141dd76000 00000000000001 0000050775d801"},
 }
 
 // Only a number above 2^32−1 makes a state longer, so that both builds can share all other states.

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/linearize"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
@@ -54,8 +54,8 @@ func TestLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := headgate.TokenBucket(headgate.PerSecond(123_457))
-		layer, err := prefetch.New(testbed.Together(t, store), store, prefetch.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 10})
+		other := rule.TokenBucket(rule.PerSecond(123_457))
+		layer, err := prefetch.New(testbed.Together(t, store), store, prefetch.Config{Limits: []engine.Limit{other}, Life: time.Second, MaxUnits: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (o *offender) at(l Limit, now int64) view {
 	if v.told <= now {
 		v.told = 0
 	}
-	v.over = v.end(l)
+	v.over = min(v.over, v.end(l))
 	return v
 }
 
@@ -50,7 +50,7 @@ func (o *offender) corrected(l Limit, now int64) *offender {
 		for i, at := range o.ignored {
 			v.ignored[i] = min(at, now)
 		}
-		v.over = v.end(l)
+		v.over = min(v.over, v.end(l))
 	}
 	return &v
 }
@@ -100,7 +100,7 @@ func (o *offender) blocked() int64 {
 	if o.strikes == 0 {
 		return 0
 	}
-	return max(0, o.last+o.limit.length(min(o.strikes, o.limit.mostStrikes()), o.last)-o.now)
+	return max(0, min(o.over, o.last+o.limit.length(min(o.strikes, o.limit.mostStrikes()), o.last))-o.now)
 }
 
 func (o *offender) gone() bool { return o.over <= o.now }
@@ -140,7 +140,7 @@ func (o *offender) deny(_, wait int64) {
 		return
 	}
 	o.strikes, o.last, o.ignored = min(o.limit.mostStrikes(), o.remembered()+1), o.now, nil
-	o.told = o.now + o.blocked()
+	o.told = o.now + o.limit.length(o.strikes, o.now)
 }
 
 func (o *offender) admits(int64) bool    { return o.blocked() == 0 }

@@ -16,6 +16,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -30,8 +32,8 @@ const termOfCalls = 3 * time.Second
 
 // callPolicies are the charges of a call. On a Cluster their keys are on several slots.
 func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
-	tokens := l.Policy("tokens", headgate.FixedWindow(headgate.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge)
-	budget := l.Policy("budget", headgate.SlidingWindow(headgate.PerDay(1_000_000_000)))
+	tokens := operate.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge.String())
+	budget := operate.Policy(l, "budget", rule.SlidingWindow(rule.PerDay(1_000_000_000)))
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 
@@ -42,16 +44,16 @@ func callAndWait(store *redisstore.Store) error {
 	total := int64(0)
 	for range rand.N(3) {
 		units, used := 1+rand.Int64N(1000), rand.Int64N(2000)
-		r, _, err := l.ReserveTogether(ctx, callPolicies(l, units)...)
+		r, _, err := l.ReserveAll(ctx, callPolicies(l, units)...)
 		if err == nil {
-			err = r.CommitEach(ctx, used, 10*used)
+			err = r.Commit(ctx, used, 10*used)
 		}
 		if err != nil {
 			return err
 		}
 		total += used
 	}
-	r, _, err := l.ReserveTogether(ctx, callPolicies(l, 1+rand.Int64N(1000))...)
+	r, _, err := l.ReserveAll(ctx, callPolicies(l, 1+rand.Int64N(1000))...)
 	if err != nil {
 		return err
 	}

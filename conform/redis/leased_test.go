@@ -18,6 +18,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/redisstore"
@@ -39,7 +41,7 @@ func spendLeases(store *redisstore.Store, task string) error {
 		return err
 	}
 	_, text, _ := strings.Cut(strings.TrimPrefix(task, leaseTask), " ")
-	limit, err := headgate.ParseLimit(text)
+	limit, err := engine.ParseLimit(text)
 	if err != nil {
 		return err
 	}
@@ -47,7 +49,7 @@ func spendLeases(store *redisstore.Store, task string) error {
 	if err != nil {
 		return err
 	}
-	leased, err := prefetch.New(together, store, prefetch.Config{Limits: []headgate.Limit{limit}, Life: leaseLife, MaxUnits: 1000})
+	leased, err := prefetch.New(together, store, prefetch.Config{Limits: []engine.Limit{limit}, Life: leaseLife, MaxUnits: 1000})
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,7 @@ func spendLeases(store *redisstore.Store, task string) error {
 	for end := time.Now().Add(leaseLasts); time.Now().Before(end); {
 		time.Sleep(time.Duration(rand.Int64N(2 * int64(time.Second) / int64(perSecond))))
 		at := time.Now()
-		d, err := l.Allow(context.Background(), "hot", limit)
+		d, err := operate.Policy(l, "", limit).Allow(context.Background(), "hot")
 		if err != nil {
 			return err
 		}

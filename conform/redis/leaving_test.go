@@ -14,6 +14,8 @@ import (
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // afterAnswer is a store whose caller cancels right after the store's answer: the units are charged, and the answer
@@ -37,24 +39,24 @@ func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.
 // slot, returns the units it took, and nothing more.
 func TestCancelledWaitsOnRedis(t *testing.T) {
 	limiters, stores := twoProcesses(t, redistest.Redis)
-	for name, limit := range map[string]headgate.Limit{
-		"bucket": headgate.TokenBucket(headgate.PerHour(5)),
-		"pacer":  headgate.Pacer(headgate.PerHour(5), headgate.MaxQueue(50)),
-		"fixed":  headgate.FixedWindow(headgate.PerHour(5)),
-		"window": headgate.SlidingWindow(headgate.PerHour(5)),
-		"log":    headgate.SlidingLog(headgate.PerHour(5)),
+	for name, limit := range map[string]engine.Limit{
+		"bucket": rule.TokenBucket(rule.PerHour(5)),
+		"pacer":  rule.Pacer(rule.PerHour(5), rule.MaxQueue(50)),
+		"fixed":  rule.FixedWindow(rule.PerHour(5)),
+		"window": rule.SlidingWindow(rule.PerHour(5)),
+		"log":    rule.SlidingLog(rule.PerHour(5)),
 	} {
 		for i := range limiters {
 			t.Run(name, func(t *testing.T) {
 				key := headgate.Key(name, string(rune('a'+i)))
-				p := limiters[1-i].Policy("cancelled", limit)
+				p := operate.Policy(limiters[1-i], "cancelled", limit)
 				before, err := p.Allow(t.Context(), key)
 				if err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				store := &afterAnswer{stores[i], cancel, make(chan struct{})}
-				leaving := headgate.New(headgate.WithStore(store)).Policy("cancelled", limit)
+				leaving := operate.Policy(headgate.New(headgate.WithStore(store)), "cancelled", limit)
 				if _, err := leaving.Wait(ctx, key); !errors.Is(err, context.Canceled) {
 					t.Errorf("one left in flight with %v", err)
 				}
@@ -75,7 +77,7 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 // of those that stay.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
-	p := limiters[0].Policy("slots", headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(99)))
+	p := operate.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
 	served := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a client that has left is served") }))
 	if _, err := p.Allow(t.Context(), "all"); err != nil {
 		t.Fatal(err)
@@ -91,7 +93,7 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 		})
 	}
 	peek := func() headgate.Decision {
-		d, err := limiters[1].Policy("slots", headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(99))).Peek(t.Context(), "all", 1)
+		d, err := operate.Policy(limiters[1], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99))).Peek(t.Context(), "all", 1)
 		if err != nil {
 			t.Fatal(err)
 		}

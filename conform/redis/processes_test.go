@@ -14,13 +14,13 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate"
 	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/linearize"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -123,7 +123,7 @@ func pass(store engine.Store, parallel int) (passed int) {
 	var wg sync.WaitGroup
 	for range parallel {
 		wg.Go(func() {
-			r := testbed.Take(store, "shared", headgate.SlidingLog(headgate.PerHour(25)))
+			r := testbed.Take(store, "shared", rule.SlidingLog(rule.PerHour(25)))
 			mu.Lock()
 			defer mu.Unlock()
 			if r.Err != nil {

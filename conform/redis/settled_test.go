@@ -7,6 +7,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // TestSettledAllowOnRedis checks that the charge of a marked allow is returned by its reservation, once, to each of
@@ -14,27 +16,27 @@ import (
 func TestSettledAllowOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	ctx := context.Background()
-	limits := []headgate.Limit{
-		headgate.TokenBucket(headgate.PerHour(3)), headgate.FixedWindow(headgate.PerHour(3)),
-		headgate.SlidingLog(headgate.PerHour(3)), headgate.Pacer(headgate.PerHour(1), headgate.MaxQueue(2)),
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.PerHour(3)), rule.FixedWindow(rule.PerHour(3)),
+		rule.SlidingLog(rule.PerHour(3)), rule.Pacer(rule.PerHour(1), rule.MaxQueue(2)),
 	}
 	op := engine.Op{Kind: engine.OpAllow, Space: "settled", Key: "k", Settled: true}
 	for i, limit := range limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.Placed(i + 1), Cost: 1})
 	}
 	for i, l := range limiters {
-		if r := l.Do(ctx, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {
+		if r := operate.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {
 			t.Fatalf("request %d: %+v", i, r)
 		}
 	}
 	peek := op
 	peek.Kind, peek.Settled = engine.OpPeek, false
 	for round := range 3 {
-		last := limiters[0].Do(ctx, []engine.Op{op}, nil)[0]
+		last := operate.Do(ctx, limiters[0], []engine.Op{op}, nil)[0]
 		if last.Err != nil || !last.Decision.Allowed || last.Decision.Delay == 0 {
 			t.Fatalf("round %d: %+v", round, last)
 		}
-		if over := limiters[1].Do(ctx, []engine.Op{op}, nil)[0]; over.Err != nil || over.Decision.Allowed || over.Reservation != nil {
+		if over := operate.Do(ctx, limiters[1], []engine.Op{op}, nil)[0]; over.Err != nil || over.Decision.Allowed || over.Reservation != nil {
 			t.Errorf("round %d, beyond the limits: %+v", round, over)
 		}
 		other, err := limiters[1].Reservation(last.Reservation.String())
@@ -45,7 +47,7 @@ func TestSettledAllowOnRedis(t *testing.T) {
 			if err := held.Cancel(ctx); err != nil {
 				t.Fatal(err)
 			}
-			d := limiters[1].Do(ctx, []engine.Op{peek}, nil)[0].Decision
+			d := operate.Do(ctx, limiters[1], []engine.Op{peek}, nil)[0].Decision
 			for i := range 3 {
 				if d.Limits[i].Remaining != 1 {
 					t.Errorf("round %d: %s has %d left, want 1", round, d.Limits[i].Name, d.Limits[i].Remaining)

@@ -10,6 +10,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -55,7 +57,7 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	var wg sync.WaitGroup
 	slots := make(chan time.Time, callers)
 	for _, l := range limiters {
-		p := l.Policy("waiting", headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(1)))
+		p := operate.Policy(l, "waiting", rule.TokenBucket(rule.PerSecond(rate), rule.Burst(1)))
 		wg.Go(func() {
 			for range callers / 2 {
 				wg.Go(func() {
@@ -95,7 +97,7 @@ func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	limiters, stores := twoProcesses(t, flavor)
 	policy := func(process, rate int64) *headgate.Policy {
-		return limiters[process].Policy("guava", headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(1), headgate.NextPays()))
+		return operate.Policy(limiters[process], "guava", rule.TokenBucket(rule.PerSecond(rate), rule.Burst(1), rule.NextPays()))
 	}
 	ctx := context.Background()
 	const unit = 50 * time.Millisecond            // at 20 per second

@@ -13,7 +13,7 @@ import (
 
 // account is the units that all versions of one limit have admitted, and the units that the rules allow.
 type account struct {
-	limits  []headgate.Limit
+	limits  []engine.Limit
 	version int // of the next request
 	admits  []admit
 	own     []int64 // each version's last charge, 0 if the state has been empty since
@@ -26,7 +26,7 @@ type account struct {
 // it.
 type admit struct{ at, units int64 }
 
-func newAccount(limits []headgate.Limit) *account {
+func newAccount(limits []engine.Limit) *account {
 	return &account{limits: limits, own: make([]int64, len(limits))}
 }
 

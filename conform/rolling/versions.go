@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/differential"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/storetest"
 )
 
@@ -38,7 +38,7 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
 }
 
 // interleave runs some interleavings in parallel on one clock.
-func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []headgate.Limit) {
+func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []engine.Limit) {
 	t.Helper()
 	least := int64(12) // buckets that take longer to fill than the clock goes back
 	if mode == "forward" {
@@ -108,66 +108,66 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 }
 
 // Draws draw two or three limits with the same counter.
-var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []headgate.Limit{
-	"token-bucket": func(r *rand.Rand, least int64) []headgate.Limit {
-		return ofOne(r, func() headgate.Limit {
-			options := []headgate.LimitOption{headgate.Burst(least + r.Int64N(20))}
+var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.Limit{
+	"token-bucket": func(r *rand.Rand, least int64) []engine.Limit {
+		return ofOne(r, func() engine.Limit {
+			options := []engine.Setting{rule.Burst(least + r.Int64N(20))}
 			if r.IntN(4) == 0 {
-				options = append(options, headgate.AllowDebt(1+r.Int64N(5)))
+				options = append(options, rule.AllowDebt(1+r.Int64N(5)))
 			}
-			return headgate.TokenBucket(headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), options...)
+			return rule.TokenBucket(rule.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), options...)
 		})
 	},
-	"pacer": func(r *rand.Rand, least int64) []headgate.Limit {
-		rate := headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second)
-		return ofOne(r, func() headgate.Limit {
-			return headgate.Pacer(rate, headgate.Burst(least+r.Int64N(9)), headgate.MaxQueue(r.Int64N(9)))
+	"pacer": func(r *rand.Rand, least int64) []engine.Limit {
+		rate := rule.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second)
+		return ofOne(r, func() engine.Limit {
+			return rule.Pacer(rate, rule.Burst(least+r.Int64N(9)), rule.MaxQueue(r.Int64N(9)))
 		})
 	},
-	"warm-up": func(r *rand.Rand, least int64) []headgate.Limit {
-		rate, over := headgate.Per(1+r.Int64N(12), time.Second), time.Duration(2+r.IntN(20))*time.Second
-		return ofOne(r, func() headgate.Limit {
-			return headgate.WarmUp(rate, over, headgate.Burst(least+r.Int64N(9)))
+	"warm-up": func(r *rand.Rand, least int64) []engine.Limit {
+		rate, over := rule.Per(1+r.Int64N(12), time.Second), time.Duration(2+r.IntN(20))*time.Second
+		return ofOne(r, func() engine.Limit {
+			return rule.WarmUp(rate, over, rule.Burst(least+r.Int64N(9)))
 		})
 	},
 	// Each is alone in its bucket, by its name.
-	"fair-share": func(r *rand.Rand, least int64) []headgate.Limit {
-		rate, name := headgate.Per(1+r.Int64N(12), time.Second), strconv.FormatUint(r.Uint64(), 36)
-		return ofOne(r, func() headgate.Limit {
-			return headgate.FairShare(rate, headgate.Burst(10+least+r.Int64N(20)), headgate.Weight(1+r.IntN(100)), headgate.Named(name))
+	"fair-share": func(r *rand.Rand, least int64) []engine.Limit {
+		rate, name := rule.Per(1+r.Int64N(12), time.Second), strconv.FormatUint(r.Uint64(), 36)
+		return ofOne(r, func() engine.Limit {
+			return rule.FairShare(rate, rule.Burst(10+least+r.Int64N(20)), rule.Weight(1+r.IntN(100)), rule.Named(name))
 		})
 	},
-	"fixed-window": func(r *rand.Rand, least int64) []headgate.Limit {
-		period, options := time.Duration(1+r.IntN(7))*time.Second, []headgate.LimitOption(nil)
+	"fixed-window": func(r *rand.Rand, least int64) []engine.Limit {
+		period, options := time.Duration(1+r.IntN(7))*time.Second, []engine.Setting(nil)
 		if r.IntN(2) == 0 {
-			options = append(options, headgate.Align("clock"))
+			options = append(options, rule.Align("clock"))
 		}
-		return ofOne(r, func() headgate.Limit {
-			return headgate.FixedWindow(headgate.Per(1+r.Int64N(20), period), options...)
+		return ofOne(r, func() engine.Limit {
+			return rule.FixedWindow(rule.Per(1+r.Int64N(20), period), options...)
 		})
 	},
-	"sliding-window": func(r *rand.Rand, least int64) []headgate.Limit {
+	"sliding-window": func(r *rand.Rand, least int64) []engine.Limit {
 		segment := time.Duration(1+r.IntN(4)) * 250 * time.Millisecond
-		return ofOne(r, func() headgate.Limit {
+		return ofOne(r, func() engine.Limit {
 			k := 2 + r.IntN(8)
-			variant := []headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)]
-			return headgate.SlidingWindow(headgate.Per(1+r.Int64N(20), time.Duration(k)*segment), headgate.Segments(k), variant)
+			variant := []engine.Setting{{Field: "variant", Word: "weighted"}, rule.Strict(), rule.Lenient()}[r.IntN(3)]
+			return rule.SlidingWindow(rule.Per(1+r.Int64N(20), time.Duration(k)*segment), rule.Segments(k), variant)
 		})
 	},
-	"sliding-log": func(r *rand.Rand, least int64) []headgate.Limit {
-		return ofOne(r, func() headgate.Limit {
-			return headgate.SlidingLog(headgate.Per(1+r.Int64N(20), time.Duration(1+r.IntN(9))*time.Second))
+	"sliding-log": func(r *rand.Rand, least int64) []engine.Limit {
+		return ofOne(r, func() engine.Limit {
+			return rule.SlidingLog(rule.Per(1+r.Int64N(20), time.Duration(1+r.IntN(9))*time.Second))
 		})
 	},
 })
 
 // everyAlgorithm adds plain limits of the algorithms that have no draws.
-func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []headgate.Limit) map[string]func(r *rand.Rand, least int64) []headgate.Limit {
+func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []engine.Limit) map[string]func(r *rand.Rand, least int64) []engine.Limit {
 	for a := range storetest.Examples() {
 		if draws[a.String()] == nil && !a.Holds() {
-			draws[a.String()] = func(r *rand.Rand, least int64) []headgate.Limit {
-				return ofOne(r, func() headgate.Limit {
-					return storetest.Plain(a, headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), least+r.Int64N(20))
+			draws[a.String()] = func(r *rand.Rand, least int64) []engine.Limit {
+				return ofOne(r, func() engine.Limit {
+					return storetest.Plain(a, rule.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), least+r.Int64N(20))
 				})
 			}
 		}
@@ -176,8 +176,8 @@ func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []headgate.
 }
 
 // ofOne draws two or three limits.
-func ofOne(r *rand.Rand, draw func() headgate.Limit) []headgate.Limit {
-	limits := make([]headgate.Limit, 2+r.IntN(2))
+func ofOne(r *rand.Rand, draw func() engine.Limit) []engine.Limit {
+	limits := make([]engine.Limit, 2+r.IntN(2))
 	for i := range limits {
 		limits[i] = draw()
 	}

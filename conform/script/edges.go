@@ -135,7 +135,10 @@ func lasts(l model.Limit, opts Options) int64 {
 	if opts.Reserve {
 		us += max(longestAhead(l), span(l)) // reserve draws delays of up to both
 	}
-	if l.NextPays {
+	switch {
+	case l.NextPays && opts.All: // a cost can be as large as another limit allows
+		us += 101 * year
+	case l.NextPays:
 		us += 2 * memory(l)
 	}
 	return us

@@ -12,6 +12,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -28,7 +30,7 @@ func BenchmarkReplicas(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	limit := headgate.TokenBucket(headgate.PerHour(1_000_000_000))
+	limit := rule.TokenBucket(rule.PerHour(1_000_000_000))
 	for _, callers := range []int{1, 64} {
 		for turn := range 3 {
 			for replicas := range 3 {
@@ -37,6 +39,7 @@ func BenchmarkReplicas(b *testing.B) {
 					if replicas > 0 {
 						limiter = headgate.New(headgate.WithStore(store), headgate.WithReplicas(replicas, time.Second))
 					}
+					policy := operate.Policy(limiter, "", limit)
 					took := make([]time.Duration, b.N)
 					var works sync.WaitGroup
 					b.ResetTimer()
@@ -46,7 +49,7 @@ func BenchmarkReplicas(b *testing.B) {
 							defer cancel()
 							for i := c; i < b.N; i += callers {
 								began := time.Now()
-								if _, err := limiter.Allow(ctx, "k"+strconv.Itoa(i%1000), limit); err != nil {
+								if _, err := policy.Allow(ctx, "k"+strconv.Itoa(i%1000)); err != nil {
 									b.Error(err)
 								}
 								took[i] = time.Since(began)

@@ -14,6 +14,8 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
@@ -81,8 +83,8 @@ func TestReplicas(t *testing.T) {
 				store := client.Open(t, r.Deployment, redisstore.Config{})
 				limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(r.count, 2*time.Second))
 				defer limiter.Close()
-				waiting, all := limiter.Policy("api", headgate.TokenBucket(headgate.PerHour(10))), []headgate.Limit{headgate.TokenBucket(headgate.PerHour(10)), headgate.SlidingLog(headgate.PerHour(9))}
-				several := limiter.Policy("several", all...)
+				waiting, all := operate.Policy(limiter, "api", rule.TokenBucket(rule.PerHour(10))), []engine.Limit{rule.TokenBucket(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(9))}
+				several := operate.Policy(limiter, "several", all...)
 				isAllowed(t, waiting, 9)
 				isAllowed(t, several, 8)
 				r.stopped(func() {
@@ -131,7 +133,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 		store := client.Open(t, r.Deployment, redisstore.Config{Prefix: testbed.Prefix()})
 		limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(2, 10*time.Second))
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		if _, err := limiter.Allow(ctx, "k", testbed.Hourly); !errors.Is(err, headgate.ErrNotReplicated) || ctx.Err() != nil {
+		if _, err := operate.Policy(limiter, "", testbed.Hourly).Allow(ctx, "k"); !errors.Is(err, headgate.ErrNotReplicated) || ctx.Err() != nil {
 			t.Errorf("%s: one replica of two: %v, %v", client.Name, err, ctx.Err())
 		}
 		cancel()
@@ -146,14 +148,14 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 	}
 	defer store.Close()
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(1, time.Second))
-	if _, err := limiter.Allow(t.Context(), "k", testbed.Hourly); !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "WaitConn") {
+	if _, err := operate.Policy(limiter, "", testbed.Hourly).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "WaitConn") {
 		t.Errorf("on a connection that cannot wait: %v", err)
 	}
-	if d, err := headgate.New(headgate.WithStore(store)).Allow(t.Context(), "k", testbed.Hourly); err != nil || d.Remaining != testbed.Hourly.Capacity()-1 {
+	if d, err := operate.Policy(headgate.New(headgate.WithStore(store)), "", testbed.Hourly).Allow(t.Context(), "k"); err != nil || d.Remaining != testbed.Hourly.Capacity()-1 {
 		t.Errorf("what waits for none is decided, and the other was not charged: %+v, %v", d, err)
 	}
 	limiter = headgate.New(headgate.WithStore(store), headgate.WithReplicas(0, time.Second))
-	if _, err := limiter.Allow(t.Context(), "k", testbed.Hourly); !errors.Is(err, headgate.ErrInvalid) {
+	if _, err := operate.Policy(limiter, "", testbed.Hourly).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("no replicas: %v", err)
 	}
 }
@@ -169,20 +171,20 @@ func TestReplicasDelayNoOther(t *testing.T) {
 	defer store.Close()
 	waiting := headgate.New(headgate.WithStore(store), headgate.WithReplicas(1, 5*time.Second))
 	others := headgate.New(headgate.WithStore(store))
-	limit := headgate.TokenBucket(headgate.PerHour(1_000_000))
+	limit := rule.TokenBucket(rule.PerHour(1_000_000))
 	r.stopped(func() {
 		const callers = 20
 		ended := make(chan error, callers)
 		for range callers {
 			go func() {
-				_, err := waiting.Allow(context.Background(), "k", limit)
+				_, err := operate.Policy(waiting, "", limit).Allow(context.Background(), "k")
 				ended <- err
 			}()
 		}
 		took, began := time.Duration(0), time.Now()
 		for time.Since(began) < 500*time.Millisecond {
 			sent := time.Now()
-			if _, err := others.Allow(t.Context(), "k", limit); err != nil {
+			if _, err := operate.Policy(others, "", limit).Allow(t.Context(), "k"); err != nil {
 				t.Error(err)
 			}
 			took = max(took, time.Since(sent))

@@ -10,12 +10,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -117,7 +117,7 @@ func TestLateStoreOfAnotherLayout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		results := make([]engine.Result, 1)
-		store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerDay(10)), 1)}, results)
+		store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", rule.TokenBucket(rule.PerDay(10)), 1)}, results)
 		return results[0]
 	}
 	if r := ask(); r.Err == nil {

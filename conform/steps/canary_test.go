@@ -9,37 +9,40 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
 // canary is two versions of one limit, as during a rolling change.
 type canary struct {
 	change   string
-	old, new headgate.Limit
+	old, new engine.Limit
 }
 
 func canaries() []canary {
-	slow, fast := headgate.PerMinute(30), headgate.PerMinute(45)
-	of := func(make func(headgate.Rate, ...headgate.LimitOption) headgate.Limit, rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
+	slow, fast := rule.PerMinute(30), rule.PerMinute(45)
+	of := func(make func(engine.Rate, ...engine.Setting) engine.Limit, rate engine.Rate, options ...engine.Setting) engine.Limit {
 		return make(rate, options...)
 	}
-	strict := func(rate headgate.Rate, k int) headgate.Limit {
-		return of(headgate.SlidingWindow, rate, headgate.Segments(k), headgate.Strict())
+	strict := func(rate engine.Rate, k int) engine.Limit {
+		return of(rule.SlidingWindow, rate, rule.Segments(k), rule.Strict())
 	}
 	return []canary{
-		{"token bucket, 30 → 45 a minute", of(headgate.TokenBucket, slow), of(headgate.TokenBucket, fast)},
-		{"token bucket, burst 45 → 5", of(headgate.TokenBucket, fast), of(headgate.TokenBucket, fast, headgate.Burst(5))},
-		{"pacer, queue of 5 → 20", of(headgate.Pacer, slow, headgate.MaxQueue(5)), of(headgate.Pacer, slow, headgate.MaxQueue(20))},
-		{"pacer, 30 → 45 a minute *", of(headgate.Pacer, slow, headgate.MaxQueue(5)), of(headgate.Pacer, fast, headgate.MaxQueue(5))},
-		{"fixed window, 30 → 45 a minute", of(headgate.FixedWindow, slow), of(headgate.FixedWindow, fast)},
-		{"fixed window, 30 a minute → 15 in 30 s *", of(headgate.FixedWindow, slow), of(headgate.FixedWindow, headgate.Per(15, 30*time.Second))},
-		{"sliding window, weighted → lenient", of(headgate.SlidingWindow, slow, headgate.Segments(6)), of(headgate.SlidingWindow, slow, headgate.Segments(6), headgate.Lenient())},
+		{"token bucket, 30 → 45 a minute", of(rule.TokenBucket, slow), of(rule.TokenBucket, fast)},
+		{"token bucket, burst 45 → 5", of(rule.TokenBucket, fast), of(rule.TokenBucket, fast, rule.Burst(5))},
+		{"pacer, queue of 5 → 20", of(rule.Pacer, slow, rule.MaxQueue(5)), of(rule.Pacer, slow, rule.MaxQueue(20))},
+		{"pacer, 30 → 45 a minute *", of(rule.Pacer, slow, rule.MaxQueue(5)), of(rule.Pacer, fast, rule.MaxQueue(5))},
+		{"fixed window, 30 → 45 a minute", of(rule.FixedWindow, slow), of(rule.FixedWindow, fast)},
+		{"fixed window, 30 a minute → 15 in 30 s *", of(rule.FixedWindow, slow), of(rule.FixedWindow, rule.Per(15, 30*time.Second))},
+		{"sliding window, weighted → lenient", of(rule.SlidingWindow, slow, rule.Segments(6)), of(rule.SlidingWindow, slow, rule.Segments(6), rule.Lenient())},
 		{"sliding window, strict, 30 → 45 a minute", strict(slow, 6), strict(fast, 6)},
-		{"sliding window, strict, 30 a minute → 15 in 30 s", strict(slow, 6), strict(headgate.Per(15, 30*time.Second), 3)},
+		{"sliding window, strict, 30 a minute → 15 in 30 s", strict(slow, 6), strict(rule.Per(15, 30*time.Second), 3)},
 		{"sliding window, 6 → 12 segments *", strict(slow, 6), strict(slow, 12)},
-		{"sliding log, 30 → 45 a minute", of(headgate.SlidingLog, slow), of(headgate.SlidingLog, fast)},
-		{"sliding log, 30 a minute → 15 in 30 s", of(headgate.SlidingLog, slow), of(headgate.SlidingLog, headgate.Per(15, 30*time.Second))},
+		{"sliding log, 30 → 45 a minute", of(rule.SlidingLog, slow), of(rule.SlidingLog, fast)},
+		{"sliding log, 30 a minute → 15 in 30 s", of(rule.SlidingLog, slow), of(rule.SlidingLog, rule.Per(15, 30*time.Second))},
 	}
 }
 
@@ -68,7 +71,7 @@ func TestCanaries(t *testing.T) {
 type answers struct{ denied int }
 
 // anHour sends a request per second to two versions in turns.
-func anHour(t *testing.T, first, second headgate.Limit) (a, b answers) {
+func anHour(t *testing.T, first, second engine.Limit) (a, b answers) {
 	t.Helper()
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -82,7 +85,7 @@ func anHour(t *testing.T, first, second headgate.Limit) (a, b answers) {
 		if i%2 == 1 && first != second {
 			limit, count = second, &b
 		}
-		d, err := limiter.Allow(context.Background(), "k", limit)
+		d, err := operate.Policy(limiter, "", limit).Allow(context.Background(), "k")
 		if err != nil {
 			t.Fatal(err)
 		}

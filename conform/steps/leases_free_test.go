@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/conform/script"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -65,7 +66,7 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 }
 
 func leaseOp(limit model.Limit, s model.LeaseStep) engine.Op {
-	l := headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
+	l := rule.Concurrency(limit.Limit, rule.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
 	return engine.Op{
 		Kind: differential.LeaseKinds[s.Op], Space: "leases", Key: "k", ID: s.ID,
 		Charges: []engine.Charge{{Limit: l, Cost: s.Cost}},

@@ -6,14 +6,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/storetest"
 )
 
 // machine is one limit's state under explicit time.
 type machine struct {
-	limit  headgate.Limit
+	limit  engine.Limit
 	stored algo.State
 	now    int64
 	whose  uint64
@@ -41,31 +42,31 @@ func (m *machine) peek(cost int64) (bool, algo.Outcome) {
 
 // bound is how many units a limit allows in any half-open span.
 type bound struct {
-	limit headgate.Limit
+	limit engine.Limit
 	span  time.Duration
 	most  int64
 }
 
 // bounds are those in the README's table.
 func bounds() []bound {
-	perSecond := headgate.PerSecond(7)
+	perSecond := rule.PerSecond(7)
 	list := []bound{
-		{headgate.TokenBucket(perSecond, headgate.Burst(3)), time.Second, 3 + 7},
-		{headgate.TokenBucket(perSecond), time.Second, 14},
-		{headgate.WarmUp(perSecond, 10*time.Second, headgate.Burst(3)), time.Second, 3 + 7},
-		{headgate.WarmUp(perSecond, time.Second, headgate.Burst(8)), time.Second, 8 + 7},
-		{headgate.FairShare(perSecond, headgate.Burst(10)), time.Second, 10 + 7},
-		{headgate.FairShare(perSecond, headgate.Burst(30), headgate.Weight(9)), time.Second, 30 + 7},
-		{headgate.FixedWindow(perSecond), time.Second, 14},
-		{headgate.FixedWindow(perSecond, headgate.Align("clock")), time.Second, 14},
-		{headgate.SlidingWindow(perSecond), time.Second, 13},
-		{headgate.SlidingWindow(perSecond, headgate.Segments(10)), 900 * time.Millisecond, 7},
-		{headgate.SlidingWindow(perSecond, headgate.Segments(10), headgate.Strict()), time.Second, 7},
-		{headgate.SlidingWindow(perSecond, headgate.Segments(10), headgate.Lenient()), 900 * time.Millisecond, 7},
-		{headgate.SlidingLog(perSecond), time.Second, 7},
-		{headgate.SlidingLog(headgate.PerSecond(7), headgate.And(headgate.PerMinute(9))), time.Minute, 9},
+		{rule.TokenBucket(perSecond, rule.Burst(3)), time.Second, 3 + 7},
+		{rule.TokenBucket(perSecond), time.Second, 14},
+		{rule.WarmUp(perSecond, 10*time.Second, rule.Burst(3)), time.Second, 3 + 7},
+		{rule.WarmUp(perSecond, time.Second, rule.Burst(8)), time.Second, 8 + 7},
+		{rule.FairShare(perSecond, rule.Burst(10)), time.Second, 10 + 7},
+		{rule.FairShare(perSecond, rule.Burst(30), rule.Weight(9)), time.Second, 30 + 7},
+		{rule.FixedWindow(perSecond), time.Second, 14},
+		{rule.FixedWindow(perSecond, rule.Align("clock")), time.Second, 14},
+		{rule.SlidingWindow(perSecond), time.Second, 13},
+		{rule.SlidingWindow(perSecond, rule.Segments(10)), 900 * time.Millisecond, 7},
+		{rule.SlidingWindow(perSecond, rule.Segments(10), rule.Strict()), time.Second, 7},
+		{rule.SlidingWindow(perSecond, rule.Segments(10), rule.Lenient()), 900 * time.Millisecond, 7},
+		{rule.SlidingLog(perSecond), time.Second, 7},
+		{rule.SlidingLog(rule.PerSecond(7), rule.And(rule.PerMinute(9))), time.Minute, 9},
 	}
-	var limits []headgate.Limit
+	var limits []engine.Limit
 	for _, b := range list {
 		limits = append(limits, b.limit)
 	}

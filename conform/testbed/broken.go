@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
 )
@@ -48,7 +48,7 @@ func strangeOpen(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
 	op := engine.Op{
 		Kind: engine.OpReserve, Space: "s", Key: "k", ID: "a", Term: &engine.Term{Within: time.Hour},
-		Charges: []engine.Charge{{Limit: headgate.SlidingLog(headgate.PerHour(5)), Cost: 1}},
+		Charges: []engine.Charge{{Limit: rule.SlidingLog(rule.PerHour(5)), Cost: 1}},
 	}
 	keys, results := store.Keys(&op), make([]engine.Result, 1)
 	ask := func(op engine.Op) engine.Result {
@@ -103,7 +103,7 @@ func Garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 }
 
 // heals checks that a reset deletes whatever is at the key.
-func heals(t *testing.T, store engine.Store, name string, limit headgate.Limit) {
+func heals(t *testing.T, store engine.Store, name string, limit engine.Limit) {
 	t.Helper()
 	results := make([]engine.Result, 1)
 	store.Do(context.Background(), []engine.Op{{Kind: engine.OpReset, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
@@ -117,7 +117,7 @@ func heals(t *testing.T, store engine.Store, name string, limit headgate.Limit) 
 }
 
 // doOne charges or acquires one unit, depending on the limit's algorithm.
-func doOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
+func doOne(store engine.Store, key string, limit engine.Limit) engine.Result {
 	op := engine.Op{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 	if limit.Algorithm().String() == "concurrency" {
 		op.Kind, op.ID = engine.OpAcquire, "holder"
@@ -128,8 +128,8 @@ func doOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
 }
 
 // limitsOfAll returns a limit of each algorithm, by name.
-func limitsOfAll() map[string]headgate.Limit {
-	all := map[string]headgate.Limit{}
+func limitsOfAll() map[string]engine.Limit {
+	all := map[string]engine.Limit{}
 	for a, limit := range storetest.Examples() {
 		all[a.String()] = limit
 	}

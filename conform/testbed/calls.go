@@ -8,15 +8,16 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // Hourly is a limit that refills nothing during a test.
-var Hourly = headgate.TokenBucket(headgate.PerHour(100))
+var Hourly = rule.TokenBucket(rule.PerHour(100))
 
 // Take charges one unit to a key.
-func Take(store engine.Store, key string, limit headgate.Limit) engine.Result {
+func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	results := make([]engine.Result, 1)

@@ -5,17 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // written returns limits with states of all kinds.
-func written() (limits []headgate.Limit, states []algo.State) {
-	hold := headgate.Concurrency(5)
-	limits = []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(10)), headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10)), headgate.FixedWindow(headgate.PerHour(10)),
-		headgate.SlidingWindow(headgate.PerHour(10)), headgate.SlidingLog(headgate.PerHour(10)),
-		headgate.WarmUp(headgate.PerSecond(10), time.Minute), hold,
+func written() (limits []engine.Limit, states []algo.State) {
+	hold := rule.Concurrency(5)
+	limits = []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(10)), rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10)), rule.FixedWindow(rule.PerHour(10)),
+		rule.SlidingWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(10)),
+		rule.WarmUp(rule.PerSecond(10), time.Minute), hold,
 	}
 	now := algo.Instant{Now: 1_700_000_000_000_000, Wall: 1_700_000_000_000_000}
 	for _, limit := range limits {

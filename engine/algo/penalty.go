@@ -27,7 +27,8 @@ type Strikes struct {
 	Ignored, Opened int64
 	// Told is the instant when the wait of the last denial is over, at most one period after it.
 	Told int64
-	// Over is the instant when no strike, denial or wait counts any more, under the limit that wrote the state.
+	// Over is the instant when no strike, denial or wait counts any more, under the numbers of the last write and of the
+	// call.
 	Over int64
 }
 
@@ -51,7 +52,7 @@ func (s *Strikes) blocked(l *Limit, t Instant) int64 {
 	if s.Count == 0 {
 		return 0
 	}
-	return max(0, s.Struck+s.length(l)-t.Now)
+	return max(0, min(s.Struck+s.length(l), s.Over)-t.Now)
 }
 
 // length returns the length of the last block.
@@ -124,7 +125,7 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	if s.Told <= t.Now {
 		s.Told = 0
 	}
-	s.Over = s.over(l)
+	s.Over = min(s.Over, s.over(l))
 	return s
 }
 
@@ -162,7 +163,7 @@ func (s *struck) behind(l *Limit, t Instant) (us int64, far bool) {
 func (s *struck) pull(l *Limit, t Instant) {
 	v := s.value()
 	v.Struck, v.Opened, v.Told = min(v.Struck, t.Now), min(v.Opened, t.Now), 0
-	v.Over = v.over(l)
+	v.Over = min(v.Over, v.over(l))
 	s.with(v)
 }
 

@@ -4,13 +4,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // punished is a key under a bucket, a window and a penalty, in explicit time.
 type punished struct {
-	limits []headgate.Limit
+	limits []engine.Limit
 	states []algo.State
 	now    int64
 	writes int
@@ -32,7 +33,7 @@ func (p *punished) take(costs ...int64) (allowed bool, steps []algo.Step) {
 	return allowed, steps
 }
 
-func newPunished(limits ...headgate.Limit) *punished {
+func newPunished(limits ...engine.Limit) *punished {
 	return &punished{limits: limits, states: make([]algo.State, len(limits)), now: 1_767_225_600_000_000}
 }
 
@@ -42,8 +43,8 @@ func TestObedientCallersAreNeverBlocked(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	denials := 0
 	for trace := range 200 {
-		p := newPunished(headgate.TokenBucket(headgate.Per(1+r.Int64N(9), headgate.PerSecond(1).Period)),
-			headgate.FixedWindow(headgate.PerMinute(30)), headgate.Penalty(headgate.PerMinute(1), headgate.Block(headgate.PerHour(1).Period)))
+		p := newPunished(rule.TokenBucket(rule.Per(1+r.Int64N(9), rule.PerSecond(1).Period)),
+			rule.FixedWindow(rule.PerMinute(30)), rule.Penalty(rule.PerMinute(1), rule.Block(rule.PerHour(1).Period)))
 		for range 5000 {
 			allowed, steps := p.take(1 + r.Int64N(3))
 			last := steps[len(steps)-1].Outcome
@@ -68,8 +69,8 @@ func TestObedientCallersAreNeverBlocked(t *testing.T) {
 // A flood is blocked for twice as long each time, up to the longest block, and is written less and less.
 func TestBlocksOfAFlood(t *testing.T) {
 	const ms, minute = 1000, 60_000_000
-	p := newPunished(headgate.TokenBucket(headgate.PerMinute(1)),
-		headgate.Penalty(headgate.PerMinute(10), headgate.MaxBlock(8*headgate.PerMinute(1).Period), headgate.Forget(headgate.PerHour(1).Period)))
+	p := newPunished(rule.TokenBucket(rule.PerMinute(1)),
+		rule.Penalty(rule.PerMinute(10), rule.MaxBlock(8*rule.PerMinute(1).Period), rule.Forget(rule.PerHour(1).Period)))
 	p.take(1)
 	var blocks, writes []int64
 	for len(blocks) < 6 {

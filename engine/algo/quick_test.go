@@ -5,20 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // If Quick decides, its answer and its state equal those of the steps. It decides nearly always.
 func TestQuickEqualsTheSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	limits := []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(7)),
-		headgate.TokenBucket(headgate.PerDay(1_234_567), headgate.Burst(3)),
-		headgate.TokenBucket(headgate.Per(4_294_967_295, 50*365*24*time.Hour)),
-		headgate.TokenBucket(headgate.Per(algo.MaxUnits, 50*365*24*time.Hour)),
-		headgate.FixedWindow(headgate.Per(algo.MaxUnits, time.Second)),
-		headgate.FixedWindow(headgate.PerSecond(5)),
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(10), rule.Burst(7)),
+		rule.TokenBucket(rule.PerDay(1_234_567), rule.Burst(3)),
+		rule.TokenBucket(rule.Per(4_294_967_295, 50*365*24*time.Hour)),
+		rule.TokenBucket(rule.Per(algo.MaxUnits, 50*365*24*time.Hour)),
+		rule.FixedWindow(rule.Per(algo.MaxUnits, time.Second)),
+		rule.FixedWindow(rule.PerSecond(5)),
 	}
 	for _, limit := range limits {
 		quick, l, stored, now := 0, limit.Numbers(), algo.State{}, int64(1_700_000_000_000_000)

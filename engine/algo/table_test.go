@@ -23,7 +23,11 @@ var compares = map[string]string{
 
 // names are the files that may name an algorithm in other ways.
 var names = map[string]string{
-	"constructors.go":             "a constructor for each",
+	"bucket.go":                   "a limit of each bucket",
+	"window.go":                   "a limit of each window",
+	"penalty.go":                  "a limit for those that ignore denials",
+	"limit.go":                    "the limits without fields, and concurrency",
+	"internal/rule/rule.go":       "a function for each",
 	"engine/build.go":             "a builder for each",
 	"engine/text.go":              "the algorithm of a text without one",
 	"redisstore/scripts.go":       "a fragment for each",

@@ -33,8 +33,8 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	defer limiter.Close()
 
 	for _, replies := range []*headgate.Policy{
-		limiter.Policy("reply", headgate.SlidingLog(headgate.PerMinute(5))),
-		limiter.Policy("reply-count-denied", headgate.SlidingLog(headgate.PerMinute(5), headgate.CountDenied())),
+		limiter.Policy("reply", headgate.SlidingLog{Rate: headgate.PerMinute(5)}),
+		limiter.Policy("reply-count-denied", headgate.SlidingLog{Rate: headgate.PerMinute(5), CountDenied: true}),
 	} {
 		if err := reply(ctx, w, replies); err != nil {
 			return err

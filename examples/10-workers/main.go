@@ -41,8 +41,8 @@ func runAll(ctx context.Context, w io.Writer, url string, work func(context.Cont
 	defer store.Close()
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-workers"))
 	defer limiter.Close()
-	render := limiter.Policy("render", headgate.Concurrency(atOnce, headgate.LeaseTime(5*time.Second)))
-	p := pool{policy: render, work: work}
+	render := limiter.Semaphore("render", headgate.Concurrency{Units: atOnce, Lease: 5 * time.Second})
+	p := pool{places: render, work: work}
 	if err := p.run(ctx); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func job(ctx context.Context) error {
 
 // pool is the workers of this process.
 type pool struct {
-	policy           *headgate.Policy
+	places           *headgate.Semaphore
 	work             func(context.Context) error
 	running          atomic.Int64
 	most, next, done atomic.Int64
@@ -85,7 +85,7 @@ func (p *pool) run(ctx context.Context) error {
 
 // runOne runs one job as soon as there is a place for it.
 func (p *pool) runOne(ctx context.Context) error {
-	permit, err := p.acquire(ctx)
+	permit, err := p.places.Acquire(ctx, "cluster", 1)
 	if err != nil {
 		return err
 	}
@@ -99,22 +99,4 @@ func (p *pool) runOne(ctx context.Context) error {
 	}
 	p.done.Add(1)
 	return nil
-}
-
-// retryEvery is the maximum time between two attempts of a worker. A place can become free long before its holder's
-// lease ends.
-const retryEvery = 10 * time.Millisecond
-
-func (p *pool) acquire(ctx context.Context) (*headgate.Permit, error) {
-	for {
-		permit, d, err := p.policy.Acquire(ctx, "cluster", 1)
-		if err != nil || permit != nil {
-			return permit, err
-		}
-		select {
-		case <-time.After(min(d.RetryAfter, retryEvery)):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }

@@ -80,7 +80,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	// Each run has its own counters, which expire.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-llm:"+rand.Text()))
 	defer limiter.Close()
-	tokens := limiter.Policy("tokens", headgate.FixedWindow(headgate.PerHour(budget)))
+	tokens := limiter.Policy("tokens", headgate.FixedWindow{Rate: headgate.PerHour(budget)})
 	s := &session{ctx: ctx, w: w, proxy: &proxy{tokens: tokens}}
 
 	s.call("a short answer", "alice", prompt{tokens: 200, maxAnswer: 1000}, uses(450))

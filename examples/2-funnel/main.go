@@ -49,7 +49,7 @@ func funnel(ctx context.Context, w io.Writer, url string) error {
 	defer store.Close()
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
-	replies := limiter.Policy("reply", headgate.Funnel(15, headgate.PerMinute(30)))
+	replies := limiter.Policy("reply", headgate.TokenBucket{Rate: headgate.PerMinute(30), Burst: 15})
 	// Redis still has the units spent by the previous run.
 	if _, err := replies.Reset(ctx, key); err != nil {
 		return err

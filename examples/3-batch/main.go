@@ -11,7 +11,6 @@ import (
 	"os"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 )
 
@@ -32,8 +31,8 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	// The namespace separates these counters from those of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-batch"))
 	defer limiter.Close()
-	limit := headgate.SlidingWindow(headgate.PerHour(6), headgate.Segments(60), headgate.Strict())
-	perUser := limiter.Policy("", limit) // without a name, it shares counters with limiter.Do
+	limit := headgate.SlidingWindow{Rate: headgate.PerHour(6), Segments: 60, Variant: "strict"}
+	perUser := limiter.Policy("per-user", limit)
 
 	for _, user := range []string{"alice", "bob", "carol"} {
 		// Redis still has the units spent by the previous run.
@@ -51,20 +50,12 @@ func run(ctx context.Context, w io.Writer, url string) error {
 
 	before := roundTrips(store)
 	// Each request is decided on its own, in order. The store is called once.
-	results := limiter.AllowEach(ctx, perUser.For("alice", 3), perUser.For("alice", 2), perUser.For("bob", 1))
+	results := limiter.AllowEach(ctx, headgate.Charge{Policy: perUser, Key: "alice", Units: 3}, headgate.Charge{Policy: perUser, Key: "alice", Units: 2}, headgate.Charge{Policy: perUser, Key: "bob", Units: 1})
 	if err := show(w, "AllowEach", results); err != nil {
 		return err
 	}
-	// Do takes operations of different kinds.
-	results = limiter.Do(ctx, []engine.Op{
-		engine.Single(engine.OpPeek, "carol", limit, 1),
-		engine.Single(engine.OpAllow, "alice", limit, 1),
-	}, nil)
-	if err := show(w, "Do", results); err != nil {
-		return err
-	}
 	if trips := roundTrips(store) - before; trips > 0 {
-		fmt.Fprintf(w, "5 operations in %d round trips\n", trips)
+		fmt.Fprintf(w, "round trips of the 3 requests: %d\n", trips)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	second = headgate.TokenBucket(headgate.PerSecond(replenishRate), headgate.Burst(burstCapacity), headgate.Named("second"))
-	day    = headgate.FixedWindow(headgate.PerDay(100_000), headgate.Named("day"))
+	second = headgate.TokenBucket{Rate: headgate.PerSecond(replenishRate), Burst: burstCapacity, Name: "second"}
+	day    = headgate.FixedWindow{Rate: headgate.PerDay(100_000), Name: "day"}
 )
 
 func main() {
@@ -72,7 +72,12 @@ func run(ctx context.Context, w io.Writer, url string) error {
 // showSlots prints where Redis stores the counters of a client. Both keys have the client as their hash tag, so on a
 // Cluster they are in one slot, and one script decides on both.
 func showSlots(w io.Writer, redis *redisstore.Store, client string) {
-	for _, limit := range []headgate.Limit{second, day} {
+	// The name of a counter has the algorithm and the name of its limit, and the window of a fixed window.
+	for _, text := range []string{"1/s name second", "fixed-window 100000/1d name day"} {
+		limit, err := engine.ParseLimit(text)
+		if err != nil {
+			return
+		}
 		op := engine.Single(engine.OpAllow, client, limit, requestedTokens)
 		op.Space = "example-gateway:" + engine.PolicySpace("route")
 		for _, key := range redis.Keys(&op) {

@@ -34,11 +34,11 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-strategies"))
 	defer limiter.Close()
 	for _, p := range []*headgate.Policy{
-		limiter.Policy("fixed-window", headgate.FixedWindow(headgate.PerHour(3))),
-		limiter.Policy("sliding-window-lenient", headgate.SlidingWindow(headgate.PerHour(3), headgate.Segments(10), headgate.Lenient())),
-		limiter.Policy("sliding-window-strict", headgate.SlidingWindow(headgate.PerHour(3), headgate.Segments(10), headgate.Strict())),
-		limiter.Policy("leaky-bucket", headgate.LeakyBucket(headgate.PerHour(2), headgate.Burst(3))),
-		limiter.Policy("token-bucket", headgate.TokenBucket(headgate.PerHour(2), headgate.Burst(3))),
+		limiter.Policy("fixed-window", headgate.FixedWindow{Rate: headgate.PerHour(3)}),
+		limiter.Policy("sliding-window-lenient", headgate.SlidingWindow{Rate: headgate.PerHour(3), Segments: 10, Variant: "lenient"}),
+		limiter.Policy("sliding-window-strict", headgate.SlidingWindow{Rate: headgate.PerHour(3), Segments: 10, Variant: "strict"}),
+		limiter.Policy("leaky-bucket", headgate.TokenBucket{Rate: headgate.PerHour(2), Burst: 3}),
+		limiter.Policy("token-bucket", headgate.TokenBucket{Rate: headgate.PerHour(2), Burst: 3}),
 	} {
 		if err := five(ctx, w, p); err != nil {
 			return err
@@ -47,7 +47,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	if err := twoWindows(ctx, w, limiter); err != nil {
 		return err
 	}
-	wrongWindows(w)
+	wrongWindows(w, limiter)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func tryAcquire(ctx context.Context, p *headgate.Policy) error {
 
 // twoWindows prints which window denies a request: two in 2 s, three in an hour.
 func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) error {
-	p := limiter.Policy("two-windows", headgate.SlidingLog(headgate.Per(2, 2*time.Second), headgate.And(headgate.PerHour(3))))
+	p := limiter.Policy("two-windows", headgate.SlidingLog{Rate: headgate.Per(2, 2*time.Second), And: []headgate.Rate{headgate.PerHour(3)}})
 	if _, err := p.Reset(ctx, key); err != nil {
 		return err
 	}
@@ -109,10 +109,10 @@ func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) err
 	}
 }
 
-// wrongWindows prints the errors of two invalid limits. The constructors return no error; it is stored in the limit.
-func wrongWindows(w io.Writer) {
+// wrongWindows prints the errors of two invalid limits. The policy made with them has the error.
+func wrongWindows(w io.Writer, limiter *headgate.Limiter) {
 	for _, longer := range []headgate.Rate{headgate.PerMinute(5), headgate.Per(50, 1050*time.Millisecond)} {
-		limit := headgate.SlidingWindow(headgate.PerSecond(5), headgate.And(longer), headgate.SegmentLength(100*time.Millisecond))
-		fmt.Fprintln(w, limit.Err())
+		limit := headgate.SlidingWindow{Rate: headgate.PerSecond(5), And: []headgate.Rate{longer}, SegmentLength: 100 * time.Millisecond}
+		fmt.Fprintln(w, limiter.Policy("wrong", limit).Err())
 	}
 }

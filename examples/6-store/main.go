@@ -32,7 +32,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	defer store.Close()
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
-	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
+	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2)})
 	// Redis still has the units spent by the previous run.
 	if _, err := perUser.Reset(ctx, "alice"); err != nil {
 		return err

@@ -29,13 +29,13 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	// allowed many, because whole offices share one. A guess denied by the account's limit does not count against the
 	// address, so its other users can still log in.
 	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
-	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow(headgate.PerHour(100)))
-	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow(headgate.PerHour(5)))
+	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow{Rate: headgate.PerHour(100)})
+	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow{Rate: headgate.PerHour(5)})
 
 	// A search costs one unit per hundred rows. A download costs its size in bytes: the last one may overdraw the
 	// limit, and the next one then has to wait.
-	searches := limiter.Policy("searches", headgate.FixedWindow(headgate.PerHour(20)))
-	bytes := limiter.Policy("download-bytes", headgate.TokenBucket(headgate.PerHour(1<<20), headgate.AllowDebt(1<<30)))
+	searches := limiter.Policy("searches", headgate.FixedWindow{Rate: headgate.PerHour(20)})
+	bytes := limiter.Policy("download-bytes", headgate.TokenBucket{Rate: headgate.PerHour(1 << 20), Debt: 1 << 30})
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /log-in", httplimit.New(perAddress, byAddress, wrong)(

@@ -12,6 +12,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // Server starts a server whose routes use the middleware of the adapter, and returns its URL. It stops the server at
@@ -67,7 +69,7 @@ func get(t *testing.T, url string, headers ...string) answer {
 
 // denial: admitted requests have the headers; a denied one has the problem as well, and does not reach its handler.
 func denial(t *testing.T, start Server) {
-	url := start(t, limiter(t).Policy("per-ip", headgate.FixedWindow(headgate.PerHour(2))), httplimit.ByIP())
+	url := start(t, operate.Policy(limiter(t), "per-ip", rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP())
 	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
 		a := get(t, url+"/hello")
 		if a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != want || a.header.Get("Ratelimit-Policy") != `"per-ip";q=2;w=3600` {
@@ -84,7 +86,7 @@ func denial(t *testing.T, start Server) {
 // keys: a parameter of the route is a path value, and a request without its key gets a 400.
 func keys(t *testing.T, start Server) {
 	l := limiter(t)
-	url := start(t, l.Policy("user", headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByPathValue("id"))
+	url := start(t, operate.Policy(l, "user", rule.FixedWindow(rule.PerHour(1))), httplimit.ByPathValue("id"))
 	for i, c := range []struct {
 		path string
 		want int
@@ -93,7 +95,7 @@ func keys(t *testing.T, start Server) {
 			t.Errorf("request %d of %s: %+v, want %d", i, c.path, a, c.want)
 		}
 	}
-	url = start(t, l.Policy("header", headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByHeader("X-User"))
+	url = start(t, operate.Policy(l, "header", rule.FixedWindow(rule.PerHour(1))), httplimit.ByHeader("X-User"))
 	for i, c := range []struct {
 		user string
 		want int
@@ -113,14 +115,14 @@ func (Late) Error() string { return "for the test" }
 // for panics, and the number of bytes.
 func responses(t *testing.T, start Server) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
-	rule := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
-	observe := headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+	count := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
+	observe := operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
 		if op.Kind == engine.OpSettle {
 			gave <- struct{}{}
 		}
 	})
-	policy := limiter(t, observe).Policy("p", headgate.FixedWindow(headgate.PerHour(9)))
-	url := start(t, policy, httplimit.All(), httplimit.WithFinalCost(rule))
+	policy := operate.Policy(limiter(t, observe), "p", rule.FixedWindow(rule.PerHour(9)))
+	url := start(t, policy, httplimit.All(), httplimit.WithFinalCost(count))
 	spent := int64(0)
 	for _, c := range []struct {
 		path          string
@@ -156,7 +158,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 }
 
 func storeAway(t *testing.T, start Server) {
-	policy := limiter(t, headgate.WithStore(away{})).Policy("p", headgate.FixedWindow(headgate.PerHour(1)))
+	policy := operate.Policy(limiter(t, headgate.WithStore(away{})), "p", rule.FixedWindow(rule.PerHour(1)))
 	if a := get(t, start(t, policy, httplimit.All())+"/hello"); a.status != 503 || a.header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("fail closed: %+v", a)
 	}

@@ -47,8 +47,13 @@ func (m *Map[V]) Decided(op *engine.Op, binding int) V {
 
 // Of returns the value for a name space. It does not retain the string.
 func (m *Map[V]) Of(space string) V {
-	name, isPolicy := engine.PolicyOf(space)
-	if !isPolicy {
+	name, _ := engine.PolicyOf(space)
+	return m.Named(name)
+}
+
+// Named returns the value for a policy, or for limits without one if the name is empty. It does not retain the string.
+func (m *Map[V]) Named(name string) V {
+	if name == "" {
 		name = Inline
 	}
 	if v, ok := (*m.known.Load())[name]; ok {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/memstore"
 )
@@ -77,7 +79,7 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 	return g, store, headgate.New(headgate.WithStore(store))
 }
 
-var five = headgate.FixedWindow(headgate.PerMinute(5))
+var five = rule.FixedWindow(rule.PerMinute(5))
 
 // A caller that finds a free call is sent at once, alone. Callers that arrive while it is in flight are sent
 // together, in the order of arrival, and each gets its own decision.
@@ -89,7 +91,7 @@ func TestWaitingCallersShareACall(t *testing.T) {
 		var allowed []int
 		for i := range 8 {
 			go func() {
-				d, err := l.Allow(context.Background(), "k", five)
+				d, err := operate.Policy(l, "", five).Allow(context.Background(), "k")
 				if err != nil {
 					t.Error(err)
 				}
@@ -138,7 +140,7 @@ func TestCallsAreBounded(t *testing.T) {
 					for _, key := range keys {
 						ops = append(ops, engine.Single(engine.OpAllow, string(key), five, 1))
 					}
-					for _, r := range l.Do(context.Background(), ops, nil) {
+					for _, r := range operate.Do(context.Background(), l, ops, nil) {
 						if r.Err != nil || !r.Decision.Allowed {
 							t.Errorf("%s: %+v", keys, r)
 						}
@@ -157,7 +159,7 @@ func TestCallsAreBounded(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1, MaxBytes: 1024})
 		defer store.Close()
 		for range 5 {
-			go func() { _, _ = l.Allow(context.Background(), strings.Repeat("k", 400), five) }()
+			go func() { _, _ = operate.Policy(l, "", five).Allow(context.Background(), strings.Repeat("k", 400)) }()
 			synctest.Wait()
 		}
 		close(g.open)
@@ -178,7 +180,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		within := func(d time.Duration, key string) error {
 			ctx, cancel := context.WithTimeout(context.Background(), d)
 			defer cancel()
-			_, err := l.Allow(ctx, key, five)
+			_, err := operate.Policy(l, "", five).Allow(ctx, key)
 			return err
 		}
 		go func() { _ = within(2*time.Second, "first") }()
@@ -211,7 +213,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		if len(g.decided) == 0 || g.decided[0] != "in flight" {
 			t.Errorf("decided %q; want the key in flight as it was", g.decided)
 		}
-		if d, err := l.Policy("", five).Peek(context.Background(), "in flight", 1); err != nil || d.Remaining != 5 {
+		if d, err := operate.Policy(l, "", five).Peek(context.Background(), "in flight", 1); err != nil || d.Remaining != 5 {
 			t.Errorf("%d left, %v; want 5: what the operation in flight took is given back", d.Remaining, err)
 		}
 		if got := store.Stats(); got.Waiting != 0 {
@@ -241,7 +243,7 @@ func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 // settlement; without an answer they stay spent. For a take, this also happens if the caller made the call itself.
 // Meanwhile the slots of such calls are free (known bug 60).
 func TestLateAnswersAreGivenBack(t *testing.T) {
-	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100))
+	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
 	for after, want := range map[time.Duration][2]int64{
 		500 * time.Millisecond: {100, 5},
 		3 * time.Second:        {74, 2}, // with 4 s of refill
@@ -271,7 +273,7 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 				go ask(40*time.Millisecond, op)
 			}
 			time.Sleep(4 * time.Second)
-			for i, limit := range []headgate.Limit{bucket, five} {
+			for i, limit := range []engine.Limit{bucket, five} {
 				op := engine.Single(engine.OpPeek, "k", limit, 0)
 				op.Space = "s"
 				results := make([]engine.Result, 1)
@@ -299,7 +301,7 @@ func TestLatePermitsStay(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		list := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: "holder", Charges: []engine.Charge{
-			{Limit: five, Cost: 3}, {Limit: headgate.Concurrency(2), Cost: 1, Key: "org"},
+			{Limit: five, Cost: 3}, {Limit: rule.Concurrency(2), Cost: 1, Key: "org"},
 		}}
 		results := make([]engine.Result, 1)
 		if store.Do(ctx, []engine.Op{list}, results); !errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
@@ -322,7 +324,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 		defer store.Close()
 		for range 200 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			if _, _, err := l.Policy("", five).Reserve(ctx, "k", 1); !errors.Is(err, headgate.ErrOutcomeUnknown) {
+			if _, _, err := operate.Policy(l, "", five).Reserve(ctx, "k", 1); !errors.Is(err, headgate.ErrOutcomeUnknown) {
 				t.Error(err)
 			}
 			cancel()
@@ -336,7 +338,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 		if waiting := store.Stats().Waiting; waiting != 0 {
 			t.Errorf("%d operations are in flight, want none", waiting)
 		}
-		if d, err := l.Policy("", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
+		if d, err := operate.Policy(l, "", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
 			t.Errorf("%+v, %v: want all units back", d, err)
 		}
 	})
@@ -357,7 +359,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 				patience := time.Duration(1+i%100) * time.Millisecond
 				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				defer cancel()
-				_, err := l.Allow(ctx, strconv.Itoa(i), five)
+				_, err := operate.Policy(l, "", five).Allow(ctx, strconv.Itoa(i))
 				switch {
 				case errors.Is(err, batch.ErrQueueFull):
 					mu.Lock()
@@ -376,7 +378,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 			t.Errorf("%+v, %d refused", got, full)
 		}
 		close(g.open)
-		if _, err := l.Allow(context.Background(), "after", five); err != nil {
+		if _, err := operate.Policy(l, "", five).Allow(context.Background(), "after"); err != nil {
 			t.Errorf("after the crowd: %v", err)
 		}
 		if err := store.Close(); err != nil {
@@ -394,7 +396,7 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
-				_, err := l.Allow(ctx, "k", five)
+				_, err := operate.Policy(l, "", five).Allow(ctx, "k")
 				if i > 1 && !errors.Is(err, headgate.ErrClosed) || i < 2 && err == nil {
 					t.Errorf("caller %d: %v", i, err)
 				}
@@ -418,14 +420,14 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})
 	defer store.Close()
 	close(g.open)
-	r := l.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, "", five, 1), engine.Single(engine.OpAllow, "k", five, 1)}, nil)
+	r := operate.Do(context.Background(), l, []engine.Op{engine.Single(engine.OpAllow, "", five, 1), engine.Single(engine.OpAllow, "k", five, 1)}, nil)
 	if !errors.Is(r[0].Err, headgate.ErrInvalid) || r[1].Err != nil {
 		t.Errorf("%v, %v", r[0].Err, r[1].Err)
 	}
 	for field, c := range map[string]batch.Config{
 		"in_flight": {InFlight: -1}, "max_ops": {MaxOps: 1001}, "max_bytes": {MaxBytes: 1}, "max_queue": {MaxQueue: -1},
 	} {
-		var bad *headgate.InputError
+		var bad *engine.InputError
 		if _, err := batch.New(g, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}
@@ -440,7 +442,7 @@ func TestCallsHaveADeadline(t *testing.T) {
 		defer store.Close()
 		for range 2 {
 			go func() {
-				if _, err := l.Allow(context.Background(), "k", five); err != nil {
+				if _, err := operate.Policy(l, "", five).Allow(context.Background(), "k"); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
 )
 
@@ -16,8 +18,8 @@ import (
 func TestBlockIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Second})
-		policy := l.Policy("api",
-			headgate.TokenBucket(headgate.PerMinute(1)), headgate.Penalty(headgate.PerMinute(3), headgate.Block(10*time.Second)))
+		policy := operate.Policy(l, "api",
+			rule.TokenBucket(rule.PerMinute(1), rule.Burst(2)), rule.Penalty(rule.PerMinute(3), rule.Block(10*time.Second)))
 		take := func(cost int64) headgate.Decision {
 			t.Helper()
 			d, err := policy.AllowN(context.Background(), "flood", cost)
@@ -26,6 +28,7 @@ func TestBlockIsRepeated(t *testing.T) {
 			}
 			return d
 		}
+		take(1)
 		for range 5 {
 			take(1)
 		}
@@ -33,8 +36,8 @@ func TestBlockIsRepeated(t *testing.T) {
 		if blocked.Allowed || blocked.RetryAfter > 10*time.Second || blocked.RetryAfter < 8*time.Second {
 			t.Fatalf("%+v; want a block of 8.75 to 10 s", blocked)
 		}
-		for range 100 {
-			d := take(7)
+		for i := range 100 {
+			d := take(1 + int64(i%2))
 			if d.Allowed || d.Promise.Mode != engine.Cached || d.RetryAfter > blocked.RetryAfter || len(d.Limits) != 2 {
 				t.Fatalf("%+v; want the block, repeated", d)
 			}

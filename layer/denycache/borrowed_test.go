@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
@@ -17,7 +17,7 @@ import (
 // Known bug 42: a denial is cached under a copy of its key. After the caller has overwritten the key's bytes, the
 // denial is found under its own key and not under another.
 func TestDenialKeepsACopyOfItsKey(t *testing.T) {
-	limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1))
+	limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(1))
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
 	if err != nil {

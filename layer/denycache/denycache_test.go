@@ -11,6 +11,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/memstore"
 )
@@ -51,9 +53,9 @@ func start(t *testing.T, c denycache.Config) (*far, *headgate.Limiter) {
 	return f, headgate.New(headgate.WithStore(store))
 }
 
-func allow(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) headgate.Decision {
+func allow(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) headgate.Decision {
 	t.Helper()
-	d, err := l.Allow(context.Background(), key, limit)
+	d, err := operate.Policy(l, "", limit).Allow(context.Background(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +65,14 @@ func allow(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) 
 // For every algorithm whose denials may be repeated, a denial is repeated until its retry-after, contains the store's
 // answer and reports its age. Then requests go to the store again, and a retry after exactly that wait passes.
 func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
-	for _, limit := range []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3)),
-		headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3), headgate.AllowDebt(2)),
-		headgate.FixedWindow(headgate.PerSecond(3)),
-		headgate.FixedWindow(headgate.PerMinute(3), headgate.Align("clock")),
-		headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(5)),
-		headgate.SlidingLog(headgate.PerSecond(3)),
-		headgate.SlidingLog(headgate.PerSecond(3), headgate.And(headgate.PerMinute(40))),
+	for _, limit := range []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)),
+		rule.TokenBucket(rule.PerSecond(1), rule.Burst(3), rule.AllowDebt(2)),
+		rule.FixedWindow(rule.PerSecond(3)),
+		rule.FixedWindow(rule.PerMinute(3), rule.Align("clock")),
+		rule.SlidingWindow(rule.PerSecond(3), rule.Segments(5)),
+		rule.SlidingLog(rule.PerSecond(3)),
+		rule.SlidingLog(rule.PerSecond(3), rule.And(rule.PerMinute(40))),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := start(t, denycache.Config{MaxStale: time.Hour})
@@ -110,24 +112,24 @@ func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 
 // Denials that may not be repeated go to the store.
 func TestOtherOperationsGoToTheStore(t *testing.T) {
-	bucket := headgate.TokenBucket(headgate.PerMinute(1))
+	bucket := rule.TokenBucket(rule.PerMinute(1))
 	for name, op := range map[string]engine.Op{
-		"two units":          engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerMinute(1), headgate.Burst(2)), 2),
+		"two units":          engine.Single(engine.OpAllow, "k", rule.TokenBucket(rule.PerMinute(1), rule.Burst(2)), 2),
 		"a peek":             engine.Single(engine.OpPeek, "k", bucket, 1),
-		"counts its denials": engine.Single(engine.OpAllow, "k", headgate.FixedWindow(headgate.PerMinute(1), headgate.CountDenied()), 1),
-		"a pacer":            engine.Single(engine.OpAllow, "k", headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(1)), 1),
-		"denied for ever":    engine.Single(engine.OpAllow, "k", headgate.DenyAll(), 1),
-		"a hold":             {Kind: engine.OpAcquire, Key: "k", ID: "i", Charges: []engine.Charge{{Limit: headgate.Concurrency(1), Cost: 2}}},
+		"counts its denials": engine.Single(engine.OpAllow, "k", rule.FixedWindow(rule.PerMinute(1), rule.CountDenied()), 1),
+		"a pacer":            engine.Single(engine.OpAllow, "k", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(1)), 1),
+		"denied for ever":    engine.Single(engine.OpAllow, "k", rule.DenyAll(), 1),
+		"a hold":             {Kind: engine.OpAcquire, Key: "k", ID: "i", Charges: []engine.Charge{{Limit: rule.Concurrency(1), Cost: 2}}},
 		"two limits": {Key: "k", Charges: []engine.Charge{
-			{Limit: bucket, Cost: 1}, {Limit: headgate.FixedWindow(headgate.PerMinute(1)), Cost: 1},
+			{Limit: bucket, Cost: 1}, {Limit: rule.FixedWindow(rule.PerMinute(1)), Cost: 1},
 		}},
 		"a list of two keys": {Key: "k", Charges: []engine.Charge{{Limit: bucket, Cost: 1}, {Limit: bucket, Cost: 1, Key: "l"}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := start(t, denycache.Config{MaxStale: time.Hour})
 			for range 6 {
-				for _, r := range l.Do(context.Background(), []engine.Op{op}, nil) {
-					if r.Err != nil || r.Decision.Promise != (headgate.Promise{}) {
+				for _, r := range operate.Do(context.Background(), l, []engine.Op{op}, nil) {
+					if r.Err != nil || r.Decision.Promise != (engine.Promise{}) {
 						t.Errorf("%s: %+v", name, r)
 					}
 				}
@@ -142,8 +144,8 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 // Units returned through this store are visible at once, in the order of the operations; those returned by other
 // processes are visible within MaxStale.
 func TestGiveAndResetDropTheDenial(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerHour(1))
-	other := headgate.FixedWindow(headgate.PerHour(2))
+	limit := rule.FixedWindow(rule.PerHour(1))
+	other := rule.FixedWindow(rule.PerHour(2))
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Second})
@@ -159,16 +161,16 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			}
 		}
 		refuse()
-		if _, err := l.Policy("", other).Give(ctx, "k", 1); err != nil {
+		if _, err := operate.Policy(l, "", other).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
 		refuse() // once more, by the store
-		if _, err := l.Policy("", limit).Reset(ctx, "k"); err != nil {
+		if _, err := operate.Policy(l, "", limit).Reset(ctx, "k"); err != nil {
 			t.Fatal(err)
 		}
 		refuse()
 		// In one call, with a give in between.
-		r := l.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
+		r := operate.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
 		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)
 		}
@@ -192,12 +194,12 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)
-		go func() { _, _ = l.Allow(ctx, "k", limit) }()
+		go func() { _, _ = operate.Policy(l, "", limit).Allow(ctx, "k") }()
 		time.Sleep(f.away * 3 / 2) // it was decided, and its answer is in flight
 		f.mu.Lock()
 		f.away = time.Microsecond
 		f.mu.Unlock()
-		if _, err := l.Policy("", limit).Give(ctx, "k", 1); err != nil {
+		if _, err := operate.Policy(l, "", limit).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -209,7 +211,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 
 // At most MaxKeys denials are cached, and expired ones make room.
 func TestDenialsAreBounded(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerSecond(1))
+	limit := rule.FixedWindow(rule.PerSecond(1))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour, MaxKeys: 64})
 		f.away = 0
@@ -234,7 +236,7 @@ func TestDenialsAreBounded(t *testing.T) {
 		}
 	})
 	for field, c := range map[string]denycache.Config{"max_stale": {}, "max_keys": {MaxStale: time.Second, MaxKeys: 63}} {
-		var bad *headgate.InputError
+		var bad *engine.InputError
 		if _, err := denycache.New(nil, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/memstore"
 )
@@ -20,13 +22,13 @@ import (
 // With a single process, every answer equals the store's in each field except the promise, for each limit and however
 // the clock moves.
 func TestAnswersEqualTheStores(t *testing.T) {
-	for i, limit := range []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(3)),
-		headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(5)),
-		headgate.TokenBucket(headgate.PerSecond(7), headgate.Burst(3)),
-		headgate.TokenBucket(headgate.PerSecond(10), headgate.AllowDebt(2)),
-		headgate.SlidingLog(headgate.PerSecond(5)),
-		headgate.FixedWindow(headgate.PerSecond(5)),
+	for i, limit := range []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(10), rule.Burst(3)),
+		rule.TokenBucket(rule.PerSecond(1000), rule.Burst(5)),
+		rule.TokenBucket(rule.PerSecond(7), rule.Burst(3)),
+		rule.TokenBucket(rule.PerSecond(10), rule.AllowDebt(2)),
+		rule.SlidingLog(rule.PerSecond(5)),
+		rule.FixedWindow(rule.PerSecond(5)),
 	} {
 		clock := headgatetest.NewClock()
 		asked, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -54,7 +56,7 @@ func TestAnswersEqualTheStores(t *testing.T) {
 			here, there := make([]engine.Result, 1), make([]engine.Result, 1)
 			store.Do(context.Background(), []engine.Op{op}, here)
 			plain.Do(context.Background(), []engine.Op{op}, there)
-			here[0].Outcome.Promise = headgate.Promise{}
+			here[0].Outcome.Promise = engine.Promise{}
 			if op.Kind == engine.OpAllow && here[0].Outcome.Allowed {
 				passed++
 			}
@@ -82,7 +84,7 @@ func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 
 // If answers arrive out of order, no caller misses a token.
 func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
-	limit := headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(1))
+	limit := rule.TokenBucket(rule.PerSecond(100), rule.Burst(1))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		r := rand.New(rand.NewPCG(1, 2))
@@ -98,7 +100,7 @@ func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
 // Many concurrent callers on an empty bucket: every refilled token is used, and few additional requests reach the
 // store.
 func TestCrowdForwardsOneRequestPerToken(t *testing.T) {
-	limit := headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(2))
+	limit := rule.TokenBucket(rule.PerSecond(100), rule.Burst(2))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: 500 * time.Millisecond})
 		passed := crowd(t, l, limit)
@@ -114,7 +116,7 @@ func TestCrowdForwardsOneRequestPerToken(t *testing.T) {
 }
 
 // crowd sends requests from many goroutines for ten seconds and returns how many passed.
-func crowd(t *testing.T, l *headgate.Limiter, limit headgate.Limit) int {
+func crowd(t *testing.T, l *headgate.Limiter, limit engine.Limit) int {
 	t.Helper()
 	var passed atomic.Int64
 	var wg sync.WaitGroup
@@ -133,7 +135,7 @@ func crowd(t *testing.T, l *headgate.Limiter, limit headgate.Limit) int {
 
 // A forwarded request without an answer, or with more tokens than expected, does not take a token from others.
 func TestFailedRequestTakesNoToken(t *testing.T) {
-	limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1))
+	limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(1))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)
@@ -147,7 +149,7 @@ func TestFailedRequestTakesNoToken(t *testing.T) {
 		store := f.Store
 		f.Store = failing{store}
 		f.mu.Unlock()
-		if _, err := l.Allow(context.Background(), "k", limit); err == nil {
+		if _, err := operate.Policy(l, "", limit).Allow(context.Background(), "k"); err == nil {
 			t.Fatal("the forwarded request did not fail")
 		}
 		f.mu.Lock()
@@ -156,7 +158,7 @@ func TestFailedRequestTakesNoToken(t *testing.T) {
 		if !allow(t, l, "k", limit).Allowed {
 			t.Error("no other caller gets the token of the failed request")
 		}
-		if _, err := l.Allow(ctx, "k", limit); err == nil {
+		if _, err := operate.Policy(l, "", limit).Allow(ctx, "k"); err == nil {
 			t.Error("a caller whose context ended got an answer")
 		}
 	})

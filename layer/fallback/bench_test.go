@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 )
 
 // BenchmarkDo measures the overhead of the layer for a call of 100 operations on a store in memory.
 func BenchmarkDo(b *testing.B) {
-	limit := headgate.TokenBucket(headgate.PerHour(1_000_000_000))
+	limit := rule.TokenBucket(rule.PerHour(1_000_000_000))
 	ops, results := make([]engine.Op, 100), make([]engine.Result, 100)
 	for i := range ops {
 		ops[i] = engine.Single(engine.OpAllow, "key of twenty bytes "+strconv.Itoa(i), limit, 1)

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
 )
@@ -53,7 +53,7 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 // After a loss of data no verb trusts the empty store, whatever the failure mode (known bug 57: 40 of 40 were
 // reserved a second time, and with failure mode deny all passed).
 func TestEveryVerbIsDoubted(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerHour(40))
+	limit := rule.FixedWindow(rule.PerHour(40))
 	for _, local := range []bool{true, false} {
 		for _, kind := range []engine.Kind{engine.OpAllow, engine.OpAtMost, engine.OpCount, engine.OpReserve, engine.OpPeek} {
 			t.Run(kind.String(), func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestReserveInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := twoAfterALoss(t, s)
-		limit := headgate.Pacer(headgate.PerHour(60), headgate.MaxQueue(10))
+		limit := rule.Pacer(rule.PerHour(60), rule.MaxQueue(10))
 		op := engine.Single(engine.OpReserve, "k", limit, 1)
 		op.Ahead = time.Hour
 		first := do(t, all[0], op)
@@ -97,7 +97,7 @@ func TestReserveInDoubt(t *testing.T) {
 func TestAcquireInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		limit := headgate.Concurrency(4, headgate.LeaseTime(time.Minute))
+		limit := rule.Concurrency(4, rule.LeaseTime(time.Minute))
 		all := twoAfterALoss(t, s)
 		acquire := func(store engine.Store, id string) engine.Result {
 			op := engine.Single(engine.OpAcquire, "k", limit, 1)
@@ -133,7 +133,7 @@ func TestRecoveredLimitIsTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := twoAfterALoss(t, s)
-		short, long := headgate.FixedWindow(headgate.PerSecond(10), headgate.Named("short")), headgate.FixedWindow(headgate.PerDay(1000), headgate.Named("long"))
+		short, long := rule.FixedWindow(rule.PerSecond(10), rule.Named("short")), rule.FixedWindow(rule.PerDay(1000), rule.Named("long"))
 		op := engine.Op{Kind: engine.OpAllow, Key: "k", Charges: []engine.Charge{{Limit: short, Cost: 8}, {Limit: long, Cost: 8}}}
 		if r := do(t, all[0], op); r.Err != nil || !r.Outcome.Allowed { // its share of the short limit is 5
 			t.Errorf("%+v", r)
@@ -152,7 +152,7 @@ func TestLossOutlivesProcesses(t *testing.T) {
 		}
 		defer late.Close()
 		time.Sleep(2 * time.Second)
-		op := engine.Single(engine.OpAllow, "k", headgate.FixedWindow(headgate.PerHour(40)), 1)
+		op := engine.Single(engine.OpAllow, "k", rule.FixedWindow(rule.PerHour(40)), 1)
 		if r := do(t, late, op); r.Outcome.Promise.Mode != engine.Fallback {
 			t.Errorf("a process that started after the loss: %+v", r)
 		}
@@ -172,7 +172,7 @@ func TestOlderDataIsDoubted(t *testing.T) {
 	for _, remade := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer(t)
-			limit := headgate.FixedWindow(headgate.PerHour(40))
+			limit := rule.FixedWindow(rule.PerHour(40))
 			all := s.start(t, 2, fallback.Config{})
 			defer end(t, all)
 			backup := s.backup(t)
@@ -198,7 +198,7 @@ func TestOlderDataIsDoubted(t *testing.T) {
 func TestDeniedPermitLeavesTheShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		limit := headgate.Concurrency(4, headgate.LeaseTime(time.Minute))
+		limit := rule.Concurrency(4, rule.LeaseTime(time.Minute))
 		all := twoAfterALoss(t, s)
 		hold := func(store engine.Store, kind engine.Kind, id string, cost int64) bool {
 			op := engine.Single(kind, "k", limit, cost)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
@@ -40,27 +42,27 @@ func TestKeepsTheRulesOfAStore(t *testing.T) {
 // plus its refill.
 func TestSharesOfAnOutage(t *testing.T) {
 	for _, c := range []struct {
-		limit        headgate.Limit
+		limit        engine.Limit
 		spent        int64 // before the outage
 		left, refill int64 // in the outage, at once and in 2 s
 	}{
-		{headgate.TokenBucket(headgate.PerSecond(8), headgate.Burst(40)), 20, 20, 16},
-		{headgate.TokenBucket(headgate.PerSecond(8), headgate.Burst(40)), 40, 0, 16},
-		{headgate.FixedWindow(headgate.PerMinute(40)), 20, 20, 0},
-		{headgate.SlidingWindow(headgate.PerMinute(40), headgate.Strict()), 32, 8, 0},
-		{headgate.SlidingLog(headgate.PerMinute(40)), 36, 4, 0},
-		{headgate.WarmUp(headgate.PerSecond(8), 4*time.Second, headgate.Burst(40)), 0, 40, 16},
+		{rule.TokenBucket(rule.PerSecond(8), rule.Burst(40)), 20, 20, 16},
+		{rule.TokenBucket(rule.PerSecond(8), rule.Burst(40)), 40, 0, 16},
+		{rule.FixedWindow(rule.PerMinute(40)), 20, 20, 0},
+		{rule.SlidingWindow(rule.PerMinute(40), rule.Strict()), 32, 8, 0},
+		{rule.SlidingLog(rule.PerMinute(40)), 36, 4, 0},
+		{rule.WarmUp(rule.PerSecond(8), 4*time.Second, rule.Burst(40)), 0, 40, 16},
 	} {
 		t.Run(c.limit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t)
 				all := s.start(t, 4, fallback.Config{})
 				defer end(t, all)
-				if _, err := all[0].Policy("p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
+				if _, err := operate.Policy(all[0].Limiter, "p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
 					t.Fatal(err)
 				}
 				for _, p := range all { // each knows how much is left
-					if d, err := p.Policy("p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
+					if d, err := operate.Policy(p.Limiter, "p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
 						t.Fatal(d, err)
 					}
 				}
@@ -101,22 +103,22 @@ func TestNotReplicated(t *testing.T) {
 		}
 		defer store.Close()
 		time.Sleep(filled)
-		waiting, limit := headgate.New(headgate.WithStore(store), headgate.WithReplicas(1, time.Second)), headgate.FixedWindow(headgate.PerMinute(40))
+		waiting, limit := headgate.New(headgate.WithStore(store), headgate.WithReplicas(1, time.Second)), rule.FixedWindow(rule.PerMinute(40))
 		for i := range 12 {
-			d, err := waiting.Allow(t.Context(), "k", limit)
+			d, err := operate.Policy(waiting, "", limit).Allow(t.Context(), "k")
 			if err != nil || d.Allowed != (i < 10) || d.Promise.Mode != engine.Fallback || d.Promise.OvershootMax != 80 {
 				t.Errorf("request %d of a share of 10: %+v, %v", i, d, err)
 			}
 		}
-		plain := headgate.New(headgate.WithStore(store)).Policy("", limit)
+		plain := operate.Policy(headgate.New(headgate.WithStore(store)), "", limit)
 		if d, err := plain.AllowN(t.Context(), "k", 29); err != nil || d.Allowed || d.Remaining != 28 || d.Promise.Mode != engine.Exact {
 			t.Errorf("all 12 are charged in the store: %+v, %v", d, err)
 		}
 		if stats := store.Stats(); stats.Away || stats.Outages != 0 {
 			t.Errorf("the store is there: %+v", stats)
 		}
-		seats := waiting.Policy("seats", headgate.Concurrency(8))
-		if _, _, err := seats.Acquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrNotReplicated) {
+		seats := operate.Semaphore(waiting, "seats", rule.Concurrency(8))
+		if _, _, err := seats.TryAcquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrNotReplicated) {
 			t.Errorf("a permit: %v", err)
 		}
 	})
@@ -126,13 +128,13 @@ func TestNotReplicated(t *testing.T) {
 // bucket with debt.
 func TestBoundOfQueues(t *testing.T) {
 	for name, c := range map[string]struct {
-		limit headgate.Limit
+		limit engine.Limit
 		bound int64
 	}{
-		"pacer":        {headgate.Pacer(headgate.PerMinute(20), headgate.MaxQueue(10)), 2*11 + 2},
-		"pacer burst":  {headgate.Pacer(headgate.PerMinute(20), headgate.Burst(5), headgate.MaxQueue(10)), 2 * 15},
-		"pacer wait":   {headgate.Pacer(headgate.PerMinute(20), headgate.MaxWait(30*time.Second)), 2*11 + 2},
-		"token bucket": {headgate.TokenBucket(headgate.PerMinute(20), headgate.AllowDebt(10)), 2 * (20 + 10)},
+		"pacer":        {rule.Pacer(rule.PerMinute(20), rule.MaxQueue(10)), 2*11 + 2},
+		"pacer burst":  {rule.Pacer(rule.PerMinute(20), rule.Burst(5), rule.MaxQueue(10)), 2 * 15},
+		"pacer wait":   {rule.Pacer(rule.PerMinute(20), rule.MaxWait(30*time.Second)), 2*11 + 2},
+		"token bucket": {rule.TokenBucket(rule.PerMinute(20), rule.AllowDebt(10)), 2 * (20 + 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -156,12 +158,12 @@ func TestHangingStore(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 1, fallback.Config{})
 		defer end(t, all)
-		limit := headgate.FixedWindow(headgate.PerHour(1000))
+		limit := rule.FixedWindow(rule.PerHour(1000))
 		call := func() (took time.Duration, d headgate.Decision) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			began := time.Now()
-			d, err := all[0].Policy("p", limit).Allow(ctx, "k")
+			d, err := operate.Policy(all[0].Limiter, "p", limit).Allow(ctx, "k")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +201,7 @@ func TestContextThatEndedBefore(t *testing.T) {
 		defer cancelOver()
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		p := all[0].Policy("p", headgate.FixedWindow(headgate.PerHour(5)))
+		p := operate.Policy(all[0].Limiter, "p", rule.FixedWindow(rule.PerHour(5)))
 		for range 50 {
 			for ctx, want := range map[context.Context]error{over: context.DeadlineExceeded, cancelled: context.Canceled} {
 				if d, err := p.Allow(ctx, "k"); !errors.Is(err, want) {
@@ -211,7 +213,7 @@ func TestContextThatEndedBefore(t *testing.T) {
 		if stats := all[0].store.Stats(); stats.Away || stats.Outages != 0 || stats.Answered != 0 || all[0].store.Cause() != nil {
 			t.Errorf("%+v, cause %v; want a store in use", stats, all[0].store.Cause())
 		}
-		if passed, last := allow(t, all, "k", headgate.FixedWindow(headgate.PerHour(5))); passed != 5 || last.Promise.Mode != engine.Exact {
+		if passed, last := allow(t, all, "k", rule.FixedWindow(rule.PerHour(5))); passed != 5 || last.Promise.Mode != engine.Exact {
 			t.Errorf("%d of 5 passed, the last by mode %s; want all by the store", passed, last.Promise.Mode)
 		}
 
@@ -232,7 +234,7 @@ func TestStoreComesBackEmpty(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		limit, short := headgate.SlidingLog(headgate.PerMinute(40)), headgate.FixedWindow(headgate.PerSecond(10))
+		limit, short := rule.SlidingLog(rule.PerMinute(40)), rule.FixedWindow(rule.PerSecond(10))
 		if passed, _ := allow(t, all, "k", limit); passed != 40 {
 			t.Fatal(passed)
 		}
@@ -264,7 +266,7 @@ func TestLossIsRemembered(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		limit, short := headgate.FixedWindow(headgate.PerHour(40)), headgate.FixedWindow(headgate.PerSecond(10))
+		limit, short := rule.FixedWindow(rule.PerHour(40)), rule.FixedWindow(rule.PerSecond(10))
 		s.lose(t)
 		time.Sleep(5 * time.Second)
 		for range 3 {
@@ -273,11 +275,11 @@ func TestLossIsRemembered(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if d, err := all[0].Policy("p", limit).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+		if d, err := operate.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
 			t.Errorf("a limit of an hour, 11 s after the loss: %+v, %v", d, err)
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
-		if d, err := all[0].Policy("p", short).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+		if d, err := operate.Policy(all[0].Limiter, "p", short).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
 			t.Errorf("a limit of a second, and the store is away again: %+v, %v", d, err)
 		}
 	})
@@ -297,10 +299,10 @@ func TestWhatIsNotAnswered(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 1, fallback.Config{})
 		defer end(t, all)
-		limit := headgate.TokenBucket(headgate.PerSecond(10))
+		limit := rule.TokenBucket(rule.PerSecond(10))
 		s.set(loud{}, false)
 		for range 20 {
-			if _, err := all[0].Policy("p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			if _, err := operate.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
 				t.Fatalf("a wrong password: %v", err)
 			}
 		}
@@ -308,7 +310,7 @@ func TestWhatIsNotAnswered(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 20 {
-			if _, err := all[0].Policy("p", limit).Allow(cancelled, "k"); !errors.Is(err, context.Canceled) {
+			if _, err := operate.Policy(all[0].Limiter, "p", limit).Allow(cancelled, "k"); !errors.Is(err, context.Canceled) {
 				t.Fatalf("a cancelled call: %v", err)
 			}
 		}
@@ -316,23 +318,23 @@ func TestWhatIsNotAnswered(t *testing.T) {
 			t.Error("these errors began an outage")
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
-		if _, err := all[0].Policy("p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
+		if _, err := operate.Policy(all[0].Limiter, "p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
 			t.Errorf("give: %v", err)
 		}
 		alone := s.start(t, 1, fallback.Config{})
 		defer end(t, alone)
-		if _, err := alone[0].Policy("p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+		if _, err := operate.Policy(alone[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
 			t.Errorf("started in the outage: %v", err)
 		}
 		expecting := s.start(t, 1, fallback.Config{Expect: 5})
 		defer end(t, expecting)
-		if d, err := expecting[0].Policy("p", limit).Allow(t.Context(), "k"); err != nil || d.Limit != 2 {
+		if d, err := operate.Policy(expecting[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Limit != 2 {
 			t.Errorf("started in the outage, of five: %+v, %v; want a burst of 2", d, err)
 		}
-		if d, err := expecting[0].Policy("p", limit).AllowN(t.Context(), "k", 10); err != nil || d.RetryAfter != time.Second {
+		if d, err := operate.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 10); err != nil || d.RetryAfter != time.Second {
 			t.Errorf("a cost above the share: %+v, %v; want to try again in 1 s", d, err)
 		}
-		if d, err := expecting[0].Policy("p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
+		if d, err := operate.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
 			t.Errorf("a cost above the limit: %+v, %v; want never", d, err)
 		}
 	})
@@ -345,11 +347,11 @@ func TestPermitsOfAnOutage(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		p := all[0].Policy("p", headgate.Concurrency(5, headgate.LeaseTime(10*time.Second)))
-		single := all[0].Policy("q", headgate.Concurrency(1))
+		p := operate.Semaphore(all[0].Limiter, "p", rule.Concurrency(5, rule.LeaseTime(10*time.Second)))
+		single := operate.Semaphore(all[0].Limiter, "q", rule.Concurrency(1))
 		acquire := func(mode engine.Mode, want bool) *headgate.Permit {
 			t.Helper()
-			permit, d, err := p.Acquire(t.Context(), "k", 1)
+			permit, d, err := p.TryAcquire(t.Context(), "k", 1)
 			if err != nil || d.Allowed != want || d.Promise.Mode != mode {
 				t.Fatalf("%+v, %v; want %t, %s", d, err, want, mode)
 			}
@@ -359,7 +361,7 @@ func TestPermitsOfAnOutage(t *testing.T) {
 		s.set(headgate.ErrStoreUnavailable, false)
 		first, second := acquire(engine.Fallback, true), acquire(engine.Fallback, true)
 		acquire(engine.Fallback, false)
-		if _, d, err := single.Acquire(t.Context(), "k", 1); err != nil || d.Allowed || d.RetryAfter != time.Second {
+		if _, d, err := single.TryAcquire(t.Context(), "k", 1); err != nil || d.Allowed || d.RetryAfter != time.Second {
 			t.Errorf("half a unit: %+v, %v", d, err)
 		}
 		if err := before.Renew(t.Context()); !errors.Is(err, headgate.ErrStoreUnavailable) {
@@ -391,14 +393,14 @@ func TestGapsDoNotAddUp(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		limit := headgate.FixedWindow(headgate.PerHour(100))
+		limit := rule.FixedWindow(rule.PerHour(100))
 		passed := int64(0)
 		for i := range 2000 {
 			s.set(nil, false)
 			if i%2 == 1 {
 				s.set(headgate.ErrStoreUnavailable, false)
 			}
-			d, err := all[i/2%2].Policy("p", limit).Allow(t.Context(), "k")
+			d, err := operate.Policy(all[i/2%2].Limiter, "p", limit).Allow(t.Context(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -421,7 +423,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"expect": {Expect: -1}, "slow": {Slow: time.Minute}, "markers": {Markers: 65}, "max_keys": {MaxKeys: 1},
 		"group": {Group: fmt.Sprintf("%300d", 1)},
 	} {
-		var bad *headgate.InputError
+		var bad *engine.InputError
 		if _, err := fallback.New(s, s, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 )
 
 var (
-	firstIncluded = headgate.SlidingLog(headgate.PerMinute(40), headgate.Named("included"))
-	firstCredits  = headgate.SlidingLog(headgate.PerHour(400), headgate.Named("credits"))
+	firstIncluded = rule.SlidingLog(rule.PerMinute(40), rule.Named("included"))
+	firstCredits  = rule.SlidingLog(rule.PerHour(400), rule.Named("credits"))
 )
 
 // spend charges units to the first of two limits that has room.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 )
 
@@ -52,7 +53,7 @@ func TestOneMasterAway(t *testing.T) {
 		}
 		defer store.Close()
 		time.Sleep(filled)
-		limit := headgate.FixedWindow(headgate.PerMinute(10_000))
+		limit := rule.FixedWindow(rule.PerMinute(10_000))
 		allow := func(key string) engine.Outcome {
 			t.Helper()
 			r := do(t, store, engine.Single(engine.OpAllow, key, limit, 1))

@@ -8,12 +8,13 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 )
 
 var (
-	listTokens = headgate.SlidingLog(headgate.PerMinute(40), headgate.And(headgate.PerHour(400)))
-	listPermit = headgate.Concurrency(4)
+	listTokens = rule.SlidingLog(rule.PerMinute(40), rule.And(rule.PerHour(400)))
+	listPermit = rule.Concurrency(4)
 )
 
 // call reserves tokens of a user and a permit of an organisation.
@@ -104,8 +105,8 @@ func TestListInDoubt(t *testing.T) {
 		s := newServer(t)
 		all := twoAfterALoss(t, s)
 		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
-			{Limit: headgate.TokenBucket(headgate.PerHour(40)), Cost: 1},
-			{Limit: headgate.SlidingLog(headgate.PerHour(80)), Cost: 30, Key: "org"},
+			{Limit: rule.TokenBucket(rule.PerHour(40)), Cost: 1},
+			{Limit: rule.SlidingLog(rule.PerHour(80)), Cost: 30, Key: "org"},
 		}}
 		r := do(t, all[0], op)
 		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
@@ -162,7 +163,7 @@ func TestRecoveredLimitsInDoubtWithoutTheStore(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.set(headgate.ErrStoreUnavailable, false)
 		op := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
-			{Limit: headgate.TokenBucket(headgate.PerHour(400)), Cost: 1}, {Limit: headgate.FixedWindow(headgate.PerSecond(4)), Cost: 1},
+			{Limit: rule.TokenBucket(rule.PerHour(400)), Cost: 1}, {Limit: rule.FixedWindow(rule.PerSecond(4)), Cost: 1},
 		}}
 		for i, want := range []bool{true, true, false} {
 			if r := do(t, all[0], op); r.Err != nil || r.Outcome.Allowed != want {

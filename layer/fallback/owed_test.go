@@ -11,11 +11,12 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
 )
 
-var ten = headgate.Concurrency(10, headgate.LeaseTime(time.Minute))
+var ten = rule.Concurrency(10, rule.LeaseTime(time.Minute))
 
 // acquire requests a permit of a key, for 20 ms.
 func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engine.Result {

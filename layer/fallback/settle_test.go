@@ -7,11 +7,12 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 )
 
 // reserve reserves units of a key without a delay.
-func reserve(t *testing.T, store engine.Store, limit headgate.Limit, units int64) (op engine.Op, r engine.Result) {
+func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) (op engine.Op, r engine.Result) {
 	t.Helper()
 	op = engine.Single(engine.OpReserve, "k", limit, units)
 	op.Space, op.Local = "s", true
@@ -25,7 +26,7 @@ func TestReserveInAnOutage(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		limit := headgate.SlidingWindow(headgate.PerHour(40), headgate.Strict())
+		limit := rule.SlidingWindow(rule.PerHour(40), rule.Strict())
 		s.set(headgate.ErrStoreUnavailable, false)
 		op, r := reserve(t, all[0].store, limit, 12)
 		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 80}) || r.Outcome.Remaining != 8 {
@@ -60,7 +61,7 @@ func TestReserveInAnOutage(t *testing.T) {
 func TestSettlementInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		limit := headgate.TokenBucket(headgate.PerHour(40))
+		limit := rule.TokenBucket(rule.PerHour(40))
 		all := twoAfterALoss(t, s)
 		op, r := reserve(t, all[0], limit, 20)
 		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
@@ -89,7 +90,7 @@ func TestSettlementIsKept(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 1, fallback.Config{})
 		defer end(t, all)
-		limit := headgate.FixedWindow(headgate.PerHour(40))
+		limit := rule.FixedWindow(rule.PerHour(40))
 		settleAway := func(id string) {
 			t.Helper()
 			s.set(nil, false)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 )
 
@@ -16,7 +18,7 @@ import (
 func TestSharesBeginEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		limit := headgate.FixedWindow(headgate.PerDay(1000))
+		limit := rule.FixedWindow(rule.PerDay(1000))
 		passed := int64(0)
 		for range 24 { // each process learns of the other once, and the store dies again
 			s.set(nil, false)
@@ -46,7 +48,7 @@ func TestProcessesCountForTwoMinutes(t *testing.T) {
 		all := s.start(t, 4, fallback.Config{})
 		end(t, all[1:])
 		defer end(t, all[:1])
-		limit := headgate.FixedWindow(headgate.PerMinute(40))
+		limit := rule.FixedWindow(rule.PerMinute(40))
 		for _, c := range []struct {
 			after time.Duration
 			key   string
@@ -69,15 +71,15 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		limit := headgate.SlidingLog(headgate.Per(5, 3*time.Second), headgate.And(headgate.PerHour(50)))
+		limit := rule.SlidingLog(rule.Per(5, 3*time.Second), rule.And(rule.PerHour(50)))
 		for i := range 45 {
-			if d, err := all[i%2].Policy("p", limit).Allow(t.Context(), "k"); err != nil || !d.Allowed {
+			if d, err := operate.Policy(all[i%2].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || !d.Allowed {
 				t.Fatal(i, d, err)
 			}
 			time.Sleep(time.Second)
 		}
 		for _, p := range all {
-			if _, err := p.Policy("p", limit).Peek(t.Context(), "k", 1); err != nil {
+			if _, err := operate.Policy(p.Limiter, "p", limit).Peek(t.Context(), "k", 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -106,11 +108,11 @@ func TestSharesDoNotLend(t *testing.T) {
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
-		for name, limit := range map[string]headgate.Limit{
-			"next": headgate.TokenBucket(headgate.PerSecond(10), headgate.NextPays()),
-			"debt": headgate.TokenBucket(headgate.PerSecond(10), headgate.AllowDebt(1000)),
+		for name, limit := range map[string]engine.Limit{
+			"next": rule.TokenBucket(rule.PerSecond(10), rule.NextPays()),
+			"debt": rule.TokenBucket(rule.PerSecond(10), rule.AllowDebt(1000)),
 		} {
-			d, err := all[0].Policy(name, limit).AllowN(t.Context(), name, 100)
+			d, err := operate.Policy(all[0].Limiter, name, limit).AllowN(t.Context(), name, 100)
 			if err != nil || d.Allowed || d.RetryAfter != time.Second {
 				t.Errorf("%s: %+v, %v", name, d, err)
 			}
@@ -129,12 +131,12 @@ func TestPermitsWaitForALease(t *testing.T) {
 		all := s.begin(t, 1, fallback.Config{})
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
-		p := all[0].Policy("p", headgate.Concurrency(4, headgate.LeaseTime(10*time.Second)))
-		if _, d, err := p.Acquire(t.Context(), "k", 1); err != nil || d.Allowed || d.RetryAfter != 7500*time.Millisecond {
+		p := operate.Semaphore(all[0].Limiter, "p", rule.Concurrency(4, rule.LeaseTime(10*time.Second)))
+		if _, d, err := p.TryAcquire(t.Context(), "k", 1); err != nil || d.Allowed || d.RetryAfter != 7500*time.Millisecond {
 			t.Errorf("2.5 s after the start: %+v, %v", d, err)
 		}
 		time.Sleep(7500 * time.Millisecond)
-		if _, d, err := p.Acquire(t.Context(), "k", 1); err != nil || !d.Allowed {
+		if _, d, err := p.TryAcquire(t.Context(), "k", 1); err != nil || !d.Allowed {
 			t.Errorf("a lease length after the start: %+v, %v", d, err)
 		}
 	})
@@ -149,7 +151,7 @@ func TestFullMemoryOfSharesDenies(t *testing.T) {
 		all := s.start(t, 1, c)
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
-		p := all[0].Policy("p", headgate.FixedWindow(headgate.PerHour(1)))
+		p := operate.Policy(all[0].Limiter, "p", rule.FixedWindow(rule.PerHour(1)))
 		passed := 0
 		for range 3 {
 			for key := range 500 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
 )
@@ -87,7 +88,7 @@ func (s *server) answer(inTime bool) {
 }
 
 // left returns how many units of a limit are left in the store.
-func (s *server) left(t *testing.T, limit headgate.Limit) int64 {
+func (s *server) left(t *testing.T, limit engine.Limit) int64 {
 	t.Helper()
 	op := engine.Single(engine.OpPeek, "k", limit, 0)
 	op.Space = "s"
@@ -218,13 +219,13 @@ func end(t *testing.T, all []process) {
 }
 
 // allow calls each process in turn until none of them allows, and returns how many units passed. Each call has 20 ms.
-func allow(t *testing.T, all []process, key string, limit headgate.Limit) (passed int64, last headgate.Decision) {
+func allow(t *testing.T, all []process, key string, limit engine.Limit) (passed int64, last headgate.Decision) {
 	t.Helper()
 	for denied := 0; denied < len(all); {
 		denied = 0
 		for _, p := range all {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			d, err := p.Policy("p", limit).Allow(ctx, key)
+			d, err := operate.Policy(p.Limiter, "p", limit).Allow(ctx, key)
 			cancel()
 			if err != nil {
 				t.Fatal(err)

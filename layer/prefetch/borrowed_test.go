@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/storetest"
 )
@@ -16,10 +16,10 @@ import (
 // Known bug 42: units are spent from, and returned to, the keys that they were taken from, even after the callers
 // have overwritten those keys' bytes.
 func TestUnitsKeepACopyOfTheirKey(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	limit := rule.FixedWindow(rule.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		layer, err := prefetch.New(s, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		layer, err := prefetch.New(s, s, prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

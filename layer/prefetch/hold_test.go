@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -16,7 +16,7 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 	const ms = time.Millisecond
 	at := time.UnixMilli(1_700_000_000_000)
 	for _, c := range []struct {
-		limit     headgate.Limit
+		limit     engine.Limit
 		into      time.Duration // time within the second of the decision
 		reset     time.Duration
 		life      time.Duration
@@ -24,14 +24,14 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 		members   int
 		overshoot int64
 	}{
-		{headgate.TokenBucket(headgate.PerSecond(100)), 0, time.Hour, 100 * ms, 100 * ms, 3, 10},
-		{headgate.TokenBucket(headgate.PerSecond(100)), 0, time.Hour, 101 * ms, 101 * ms, 3, 11},
-		{headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(7)), 0, time.Hour, time.Second, time.Second, 3, 3},
-		{headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(5)), 0, time.Hour, time.Second, time.Second, 3, 0},
-		{headgate.FixedWindow(headgate.PerSecond(100)), 0, 40 * ms, 100 * ms, 40 * ms, 3, 0},
-		{headgate.FixedWindow(headgate.PerSecond(100)), 0, 400 * ms, 100 * ms, 100 * ms, 3, 0},
-		{headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(5)), 370 * ms, time.Second, 100 * ms, 30 * ms, 3, 0},
-		{headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(5)), 400 * ms, time.Second, time.Second, 200 * ms, 3, 0},
+		{rule.TokenBucket(rule.PerSecond(100)), 0, time.Hour, 100 * ms, 100 * ms, 3, 10},
+		{rule.TokenBucket(rule.PerSecond(100)), 0, time.Hour, 101 * ms, 101 * ms, 3, 11},
+		{rule.TokenBucket(rule.PerSecond(100), rule.Burst(7)), 0, time.Hour, time.Second, time.Second, 3, 3},
+		{rule.TokenBucket(rule.PerSecond(100), rule.Burst(5)), 0, time.Hour, time.Second, time.Second, 3, 0},
+		{rule.FixedWindow(rule.PerSecond(100)), 0, 40 * ms, 100 * ms, 40 * ms, 3, 0},
+		{rule.FixedWindow(rule.PerSecond(100)), 0, 400 * ms, 100 * ms, 100 * ms, 3, 0},
+		{rule.SlidingWindow(rule.PerSecond(100), rule.Segments(5)), 370 * ms, time.Second, 100 * ms, 30 * ms, 3, 0},
+		{rule.SlidingWindow(rule.PerSecond(100), rule.Segments(5)), 400 * ms, time.Second, time.Second, 200 * ms, 3, 0},
 	} {
 		sent := time.Now()
 		d := engine.Outcome{Allowed: true, Granted: 3, AtMicros: at.Add(c.into).UnixMicro(), Standing: engine.Standing{Remaining: 90, ResetAfter: c.reset}}
@@ -64,7 +64,7 @@ func TestUnitsGoBackToTheWindowOfTheirCharge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	limit := headgate.FixedWindow(headgate.PerSecond(100))
+	limit := rule.FixedWindow(rule.PerSecond(100))
 	do := func(op engine.Op) engine.Outcome {
 		t.Helper()
 		results := make([]engine.Result, 1)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 )
@@ -71,11 +73,11 @@ func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *head
 const settled = 5 * time.Second
 
 var (
-	bucket = headgate.TokenBucket(headgate.PerSecond(1000))
-	fixed  = headgate.FixedWindow(headgate.PerSecond(1000))
-	window = headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5))
-	slog   = headgate.SlidingLog(headgate.PerSecond(1000))
-	strict = headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5), headgate.Strict(), headgate.Named("strict"))
+	bucket = rule.TokenBucket(rule.PerSecond(1000))
+	fixed  = rule.FixedWindow(rule.PerSecond(1000))
+	window = rule.SlidingWindow(rule.PerSecond(1000), rule.Segments(5))
+	slog   = rule.SlidingLog(rule.PerSecond(1000))
+	strict = rule.SlidingWindow(rule.PerSecond(1000), rule.Segments(5), rule.Strict(), rule.Named("strict"))
 )
 
 // passes is the times at which requests passed, in ms since the start.
@@ -105,20 +107,20 @@ func (p *passes) most(span time.Duration) (most int) {
 // all of the limit is used, and few requests reach the store.
 func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 	const life, lasts = 100 * time.Millisecond, 5 * time.Second
-	for _, limit := range []headgate.Limit{bucket, fixed, window, strict, slog} {
+	for _, limit := range []engine.Limit{bucket, fixed, window, strict, slog} {
 		synctest.Test(t, func(t *testing.T) {
 			s := share(t)
 			var all passes
 			var wg sync.WaitGroup
 			started := time.Now().Add(settled)
 			for _, perSecond := range []int{3000, 1000, 300, 50} {
-				store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: life, MaxUnits: 1000})
+				store, l := process(t, s, prefetch.Config{Limits: []engine.Limit{limit}, Life: life, MaxUnits: 1000})
 				wg.Go(func() {
 					time.Sleep(time.Until(started))
 					for time.Since(started) < lasts {
 						time.Sleep(time.Duration(rand.Int64N(2 * int64(time.Second) / int64(perSecond))))
 						at := time.Since(started)
-						d, err := l.Allow(context.Background(), "hot", limit)
+						d, err := operate.Policy(l, "", limit).Allow(context.Background(), "hot")
 						if err != nil {
 							t.Error(err)
 						} else if d.Allowed {
@@ -164,7 +166,7 @@ func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 // Unspent units are returned at half their life and when the store is closed. Units of a process that has died stay
 // spent.
 func TestUnspentUnitsGoBack(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	limit := rule.FixedWindow(rule.PerHour(1000))
 	peek := func(s *shared) int64 {
 		op := engine.Single(engine.OpPeek, "k", limit, 1)
 		op.Space = engine.DefaultSpace
@@ -174,12 +176,12 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		c := prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1}
+		c := prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1}
 		store, l := process(t, s, c)
 		time.Sleep(settled)
 		warm := func() {
 			for range 3 {
-				if _, err := l.Allow(context.Background(), "k", limit); err != nil {
+				if _, err := operate.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -210,21 +212,21 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		store, l := process(t, s, prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
 		time.Sleep(settled)
 		for range 3 {
-			_, _ = l.Allow(context.Background(), "k", limit)
+			_, _ = operate.Policy(l, "", limit).Allow(context.Background(), "k")
 		}
 		s.mu.Lock()
 		s.down = true
 		s.mu.Unlock()
 		// Held units are spent while the store does not answer, until they expire.
-		d, err := l.Allow(context.Background(), "k", limit)
+		d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k")
 		if err != nil || !d.Allowed || d.Promise.Mode != engine.Leased {
 			t.Errorf("while the store does not answer: %+v, %v", d, err)
 		}
 		time.Sleep(2 * time.Second)
-		if _, err := l.Allow(context.Background(), "k", limit); err == nil {
+		if _, err := operate.Policy(l, "", limit).Allow(context.Background(), "k"); err == nil {
 			t.Error("a unit was spent after its life")
 		}
 		if got := store.Stats(); got.Lost != 98 {
@@ -236,15 +238,15 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 
 // A share of too few units is zero: then every request goes to the store. Units of a key that was reset are dropped.
 func TestFewUnitsAreNotPrefetched(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerHour(20))
+	limit := rule.FixedWindow(rule.PerHour(20))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		store, l := process(t, s, prefetch.Config{Limits: []engine.Limit{limit}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
 		defer store.Close()
 		time.Sleep(10 * settled)
 		passed := 0
 		for range 40 {
-			d, err := l.Allow(context.Background(), "k", limit)
+			d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,16 +257,16 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 		if passed != 20 {
 			t.Errorf("%d of 20 passed", passed)
 		}
-		if _, err := l.Policy("", limit).Reset(context.Background(), "k"); err != nil {
+		if _, err := operate.Policy(l, "", limit).Reset(context.Background(), "k"); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			_, _ = l.Allow(context.Background(), "k", limit) // one unit, then one with 9 prefetched, then one of these
+			_, _ = operate.Policy(l, "", limit).Allow(context.Background(), "k") // one unit, then one with 9 prefetched, then one of these
 		}
-		if _, err := l.Policy("", limit).Reset(context.Background(), "k"); err != nil {
+		if _, err := operate.Policy(l, "", limit).Reset(context.Background(), "k"); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := l.Allow(context.Background(), "k", limit); err != nil || d.Promise.Mode != engine.Exact || d.Remaining != 19 {
+		if d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil || d.Promise.Mode != engine.Exact || d.Remaining != 19 {
 			t.Errorf("after a reset: %+v, %v", d, err)
 		}
 	})
@@ -275,13 +277,13 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		c := prefetch.Config{Limits: []headgate.Limit{bucket}, Life: 100 * time.Millisecond, MaxUnits: 1000, HotAfter: 1}
+		c := prefetch.Config{Limits: []engine.Limit{bucket}, Life: 100 * time.Millisecond, MaxUnits: 1000, HotAfter: 1}
 		store, l := process(t, s, c)
 		defer store.Close()
-		ask := func(limit headgate.Limit) {
+		ask := func(limit engine.Limit) {
 			t.Helper()
 			for range 5 {
-				if d, err := l.Allow(context.Background(), "k", limit); err != nil || d.Promise != (headgate.Promise{}) && store.Stats().Members == 0 {
+				if d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil || d.Promise != (engine.Promise{}) && store.Stats().Members == 0 {
 					t.Errorf("%+v, %v", d, err)
 				}
 			}
@@ -313,10 +315,10 @@ func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 // Operations of one call are answered from held units if possible, and the others go to the store in one call.
 // Several units are spent if that many are held. Other namespaces are not prefetched.
 func TestBatchSpendsHeldUnits(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	limit := rule.FixedWindow(rule.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		c := prefetch.Config{Spaces: map[string][]headgate.Limit{"ours": {limit}}, Life: 10 * time.Second, MaxUnits: 10, HotAfter: 2}
+		c := prefetch.Config{Spaces: map[string][]engine.Limit{"ours": {limit}}, Life: 10 * time.Second, MaxUnits: 10, HotAfter: 2}
 		store, _ := process(t, s, c)
 		defer store.Close()
 		time.Sleep(10 * settled)
@@ -368,17 +370,17 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 
 // Units of a log that were prefetched and spent late count from the latest time at which they could be spent.
 func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
-	limit := headgate.SlidingLog(headgate.PerSecond(100))
+	limit := rule.SlidingLog(rule.PerSecond(100))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		store, l := process(t, s, prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
 		defer store.Close()
 		time.Sleep(settled)
 		var all passes
 		start := time.Now()
 		ask := func(times int) {
 			for range times {
-				d, err := l.Allow(context.Background(), "k", limit)
+				d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -404,7 +406,7 @@ func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 // Settings out of range are errors.
 func TestConfigIsChecked(t *testing.T) {
 	good := func() prefetch.Config {
-		return prefetch.Config{Limits: []headgate.Limit{bucket}, Life: time.Second, MaxUnits: 10}
+		return prefetch.Config{Limits: []engine.Limit{bucket}, Life: time.Second, MaxUnits: 10}
 	}
 	for field, spoil := range map[string]func(*prefetch.Config){
 		"life": func(c *prefetch.Config) { c.Life = 0 }, "max_units": func(c *prefetch.Config) { c.MaxUnits = 0 },
@@ -414,15 +416,15 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		c := good()
 		spoil(&c)
-		var bad *headgate.InputError
+		var bad *engine.InputError
 		if _, err := prefetch.New(nil, nil, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}
 	}
-	for _, limit := range []headgate.Limit{
-		headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(1)), headgate.SlidingLog(headgate.PerSecond(1), headgate.CountDenied()),
-		headgate.Concurrency(1), headgate.TokenBucket(headgate.PerSecond(1), headgate.AllowDebt(1)),
-		headgate.FixedWindow(headgate.PerSecond(1), headgate.CountDenied()), headgate.DenyAll(),
+	for _, limit := range []engine.Limit{
+		rule.Pacer(rule.PerSecond(1), rule.MaxQueue(1)), rule.SlidingLog(rule.PerSecond(1), rule.CountDenied()),
+		rule.Concurrency(1), rule.TokenBucket(rule.PerSecond(1), rule.AllowDebt(1)),
+		rule.FixedWindow(rule.PerSecond(1), rule.CountDenied()), rule.DenyAll(),
 		{},
 	} {
 		c := good()

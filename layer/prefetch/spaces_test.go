@@ -7,15 +7,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
 // TestSettledAllowIsNotPrefetched checks that the store decides allows with a reservation, which could not return
 // prefetched units, and lists, which are charged in one step.
 func TestSettledAllowIsNotPrefetched(t *testing.T) {
-	limit := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
+	limit := rule.TokenBucket(rule.Per(100, 10*time.Second))
 	synctest.Test(t, func(t *testing.T) {
 		held, _ := process(t, share(t), prefetch.Config{Spaces: map[string][]engine.Limit{"hot": {limit}}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
 		defer held.Close()
@@ -39,7 +39,7 @@ func TestSettledAllowIsNotPrefetched(t *testing.T) {
 // adds are prefetched from then on.
 func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {
 	const before, kept, added = "before", "kept", "added"
-	limit := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
+	limit := rule.TokenBucket(rule.Per(100, 10*time.Second))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
 		ctx := context.Background()
@@ -94,7 +94,7 @@ func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {
 // If a limit is dropped while units for it are in flight, they are returned when they arrive, before SetSpaces
 // returns.
 func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
-	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	limit := rule.FixedWindow(rule.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
 		slow := &slowStore{Store: s}
@@ -148,8 +148,8 @@ func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 func TestSetSpacesChecksLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, _ := process(t, share(t), prefetch.Config{Spaces: map[string][]engine.Limit{}, Life: time.Second, MaxUnits: 10})
-		var bad *headgate.InputError
-		err := held.SetSpaces(context.Background(), map[string][]engine.Limit{"a": {headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(3))}})
+		var bad *engine.InputError
+		err := held.SetSpaces(context.Background(), map[string][]engine.Limit{"a": {rule.Pacer(rule.PerSecond(1), rule.MaxQueue(3))}})
 		if !errors.As(err, &bad) || bad.Field != "limits" {
 			t.Errorf("%v, want an InputError about limits", err)
 		}

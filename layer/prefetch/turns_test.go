@@ -8,6 +8,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 )
@@ -27,7 +29,7 @@ func TestProcessesInTurnsStayWithinTheBound(t *testing.T) {
 
 func turns(t *testing.T, joins int) {
 	const rate, burst = 1000, 100_000
-	limit := headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(burst))
+	limit := rule.TokenBucket(rule.PerSecond(rate), rule.Burst(burst))
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{Clock: time.Now})
 		if err != nil {
@@ -35,7 +37,7 @@ func turns(t *testing.T, joins int) {
 		}
 		var limiters []*headgate.Limiter
 		for range 2 {
-			store, err := prefetch.New(unclosed{memory}, memory, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: burst})
+			store, err := prefetch.New(unclosed{memory}, memory, prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: burst})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +50,7 @@ func turns(t *testing.T, joins int) {
 				if i == 1 && tick < joins {
 					continue
 				}
-				if _, err := l.Allow(context.Background(), "k", limit); err != nil {
+				if _, err := operate.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -61,11 +63,11 @@ func turns(t *testing.T, joins int) {
 }
 
 // drain takes all units, and returns how many there were and the largest overshoot that a decision stated.
-func drain(t *testing.T, limiters []*headgate.Limiter, limit headgate.Limit) (passed, stated int64) {
+func drain(t *testing.T, limiters []*headgate.Limiter, limit engine.Limit) (passed, stated int64) {
 	t.Helper()
 	for _, l := range limiters {
 		for {
-			d, err := l.Allow(context.Background(), "k", limit)
+			d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,24 +8,26 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
 // Two versions of a limit have one counter, and therefore one set of prefetched units: units held under one version
 // are returned before a request under the other.
 func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
-	larger := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
-	smaller := headgate.TokenBucket(headgate.Per(100, 10*time.Second), headgate.Burst(60))
-	other := headgate.FixedWindow(headgate.PerHour(100))
+	larger := rule.TokenBucket(rule.Per(100, 10*time.Second))
+	smaller := rule.TokenBucket(rule.Per(100, 10*time.Second), rule.Burst(60))
+	other := rule.FixedWindow(rule.PerHour(100))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
 		ctx := context.Background()
-		held, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{larger, smaller, other}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		held, l := process(t, s, prefetch.Config{Limits: []engine.Limit{larger, smaller, other}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
 		defer held.Close()
 		time.Sleep(time.Minute)
-		allow := func(limit headgate.Limit, want engine.Mode) headgate.Decision {
+		allow := func(limit engine.Limit, want engine.Mode) headgate.Decision {
 			t.Helper()
-			d, err := l.Allow(ctx, "k", limit)
+			d, err := operate.Policy(l, "", limit).Allow(ctx, "k")
 			if err != nil || !d.Allowed || d.Promise.Mode != want {
 				t.Fatalf("%v: %+v, %v; want it allowed, %s", limit, d, err, want)
 			}
@@ -33,7 +35,7 @@ func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 		}
 		left := func() int64 {
 			t.Helper()
-			d, err := headgate.New(headgate.WithStore(s)).Policy("", larger).Peek(ctx, "k", 1)
+			d, err := operate.Policy(headgate.New(headgate.WithStore(s)), "", larger).Peek(ctx, "k", 1)
 			if err != nil {
 				t.Fatal(err)
 			}

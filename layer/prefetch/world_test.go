@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 )
@@ -102,7 +103,7 @@ const memberLife = time.Second
 func (w *world) join() *node {
 	w.t.Helper()
 	n := &node{group: w.group}
-	store, err := prefetch.New(w.units, n, prefetch.Config{Limits: []headgate.Limit{bucket}, Life: memberLife, MaxUnits: 1000, HotAfter: 1})
+	store, err := prefetch.New(w.units, n, prefetch.Config{Limits: []engine.Limit{bucket}, Life: memberLife, MaxUnits: 1000, HotAfter: 1})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func (w *world) holds() (units, said int64) {
 	w.t.Helper()
 	for _, n := range w.nodes {
 		for range 3 { // the key becomes hot, and the process prefetches
-			if _, err := n.asks.Allow(context.Background(), "k", bucket); err != nil {
+			if _, err := operate.Policy(n.asks, "", bucket).Allow(context.Background(), "k"); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -144,7 +145,7 @@ func (w *world) holds() (units, said int64) {
 	defer w.away(false)
 	for _, n := range w.nodes {
 		for {
-			d, err := n.asks.Allow(context.Background(), "k", bucket)
+			d, err := operate.Policy(n.asks, "", bucket).Allow(context.Background(), "k")
 			if err != nil {
 				break
 			}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/layer/stack"
@@ -27,10 +29,10 @@ func memory(t *testing.T, now func() time.Time) *memstore.Store {
 
 // The rules of every store hold with all layers together. Prefetching a limit that no request uses changes nothing.
 func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
-	other := headgate.FixedWindow(headgate.PerSecond(77))
+	other := rule.FixedWindow(rule.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		behind := memory(t, now)
-		store, err := stack.New(behind, behind, stack.Config{Prefetch: prefetch.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 1}})
+		store, err := stack.New(behind, behind, stack.Config{Prefetch: prefetch.Config{Limits: []engine.Limit{other}, Life: time.Second, MaxUnits: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,13 +43,13 @@ func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 // Each layer answers its own operations: prefetch those on the named limits, and the deny cache denials of all
 // others.
 func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
-	hot := headgate.FixedWindow(headgate.PerHour(20))
-	cold := headgate.FixedWindow(headgate.PerHour(1), headgate.Named("cold"))
+	hot := rule.FixedWindow(rule.PerHour(20))
+	cold := rule.FixedWindow(rule.PerHour(1), rule.Named("cold"))
 	synctest.Test(t, func(t *testing.T) {
 		behind := memory(t, time.Now)
 		store, err := stack.New(behind, behind, stack.Config{
 			MaxStale: time.Minute,
-			Prefetch: prefetch.Config{Limits: []headgate.Limit{hot}, Life: 10 * time.Second, MaxUnits: 100, HotAfter: 1},
+			Prefetch: prefetch.Config{Limits: []engine.Limit{hot}, Life: 10 * time.Second, MaxUnits: 100, HotAfter: 1},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -55,10 +57,10 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 		l := headgate.New(headgate.WithStore(store))
 		defer store.Close()
 		time.Sleep(time.Minute)
-		modes := func(limit headgate.Limit, times int) map[engine.Mode]int {
+		modes := func(limit engine.Limit, times int) map[engine.Mode]int {
 			counts := map[engine.Mode]int{}
 			for range times {
-				d, err := l.Allow(context.Background(), "k", limit)
+				d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,13 +81,13 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	behind := memory(t, time.Now)
 	defer behind.Close()
-	limit := headgate.FixedWindow(headgate.PerSecond(1))
+	limit := rule.FixedWindow(rule.PerSecond(1))
 	for field, c := range map[string]stack.Config{
 		"in_flight": {Batch: batch.Config{InFlight: -1}},
 		"max_stale": {MaxStale: -time.Second},
-		"life":      {Prefetch: prefetch.Config{Limits: []headgate.Limit{limit}}},
+		"life":      {Prefetch: prefetch.Config{Limits: []engine.Limit{limit}}},
 	} {
-		var bad *headgate.InputError
+		var bad *engine.InputError
 		if _, err := stack.New(behind, behind, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -125,7 +126,7 @@ func named(owner *policy.Policy) (name, unit string) {
 }
 
 // toSettle returns the charges of a request, shadows included, or nil if there are none.
-func (b *Batch) toSettle(at *plan, deciding *headgate.Result) *headgate.Charged {
+func (b *Batch) toSettle(at *plan, deciding *operate.Result) *operate.Charged {
 	if !deciding.Decision.Allowed || deciding.Decision.Promise.OvershootMax == engine.Unbounded {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (b *Batch) toSettle(at *plan, deciding *headgate.Result) *headgate.Charged 
 		}
 	}
 	results := append(slices.Clone(b.Results[at.op:at.op+1]), b.Results[at.shadows:at.shadows+at.shadowCount]...)
-	return b.rules.Limiter.Charged(ops, results)
+	return operate.ChargedBy(b.rules.Limiter, ops, results)
 }
 
 // shadowed answers a request whose limits are all shadows: it passes. A reset, give or expiry is answered by the

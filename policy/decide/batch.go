@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/keyhash"
 )
@@ -46,7 +47,7 @@ type Batch struct {
 	// Ops are the operations of all requests, and Results their answers in the same order. A caller that does not
 	// call Do must have Ops decided like [Do] does.
 	Ops     []engine.Op
-	Results []headgate.Result
+	Results []operate.Result
 
 	rules       *Rules
 	policies    *policy.Set
@@ -91,19 +92,19 @@ func (b *Batch) Refuse(r *Request, err error) {
 func (b *Batch) Do(ctx context.Context) { Do(ctx, b.rules.Limiter, b.Ops, b.Room()) }
 
 // Room returns Results, resized to the length of Ops.
-func (b *Batch) Room() []headgate.Result {
+func (b *Batch) Room() []operate.Result {
 	if cap(b.Results) < len(b.Ops) {
-		b.Results = make([]headgate.Result, len(b.Ops))
+		b.Results = make([]operate.Result, len(b.Ops))
 	}
 	b.Results = b.Results[:len(b.Ops)]
 	return b.Results
 }
 
 // Do decides operations, at most engine.MaxOps in one call of the store. Results has their length.
-func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []headgate.Result) {
+func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []operate.Result) {
 	for from := 0; from < len(ops); from += engine.MaxOps {
 		to := min(from+engine.MaxOps, len(ops))
-		l.Do(ctx, ops[from:to], results[from:to])
+		operate.Do(ctx, l, ops[from:to], results[from:to])
 	}
 }
 
@@ -150,5 +151,5 @@ func (b *Batch) GiveUp(ctx context.Context) {
 			}
 		}
 	}
-	Do(ctx, b.rules.Limiter, ops, make([]headgate.Result, len(ops))) // if that fails, the units are free after the lease time
+	Do(ctx, b.rules.Limiter, ops, make([]operate.Result, len(ops))) // if that fails, the units are free after the lease time
 }

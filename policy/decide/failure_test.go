@@ -7,6 +7,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -24,9 +26,9 @@ policies:
 		t.Fatal(err)
 	}
 	for failure, want := range map[policy.Failure]string{policy.Deny: "false false", policy.Local: "true false", policy.Allow: "false true"} {
-		name, limit := failure.String(), headgate.FixedWindow(headgate.PerHour(9))
+		name, limit := failure.String(), rule.FixedWindow(rule.PerHour(9))
 		var marks []string
-		limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+		limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
 			marks = append(marks, fmt.Sprint(op.Local, op.Lenient))
 		}))
 		requests := []decide.Request{

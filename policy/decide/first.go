@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
@@ -18,7 +17,7 @@ type choices struct {
 // choice and is also charged otherwise.
 func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
-		return &headgate.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
+		return &engine.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
 	}
 	switch {
 	case charge.First == nil:
@@ -29,7 +28,7 @@ func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	case c.of == charge.First && c.item == item:
 		return nil
 	default:
-		return &headgate.InputError{Field: "policy", Value: format.Quote(charge.First.Name) + " beside " + format.Quote(c.of.Name), Accepted: "one policy with first in a request, once"}
+		return &engine.InputError{Field: "policy", Value: format.Quote(charge.First.Name) + " beside " + format.Quote(c.of.Name), Accepted: "one policy with first in a request, once"}
 	}
 }
 
@@ -57,7 +56,7 @@ func (r *Response) chosen(op *engine.Op, at *plan) {
 }
 
 // pays names the limit that paid, in the form used by overrides.
-func (r *Response) pays(limit headgate.Limit, name string, owner *policy.Policy) {
+func (r *Response) pays(limit engine.Limit, name string, owner *policy.Policy) {
 	if !r.Decision.Allowed || r.Paid != "" {
 		return
 	}

@@ -3,7 +3,7 @@ package decide
 import (
 	"net/http"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
 )
@@ -16,14 +16,14 @@ func (r *Response) HeaderLimits() []httplimit.Limit {
 		return nil
 	}
 	if len(d.Limits) == 0 {
-		if len(r.Limits) == 0 && r.Limit == (headgate.Limit{}) {
+		if len(r.Limits) == 0 && r.Limit == (engine.Limit{}) {
 			return nil
 		}
 		limit := httplimit.LimitOf(d, r.Cost)
 		limit.Unit = r.Unit
 		return []httplimit.Limit{limit}
 	}
-	return httplimit.LimitsOf(d, func(place int) (policy, unit string, limit headgate.Limit, cost int64) {
+	return httplimit.LimitsOf(d, func(place int) (policy, unit string, limit engine.Limit, cost int64) {
 		l := &r.Limits[place]
 		return l.Policy, l.Unit, l.Limit, l.Cost
 	})

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -39,7 +40,7 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 func (r *Rules) WatchTerms(policies *policy.Set) {
 	for _, name := range policies.Names() {
 		if p, ok := policies.Get(name); ok && p.Term != nil {
-			r.Limiter.WatchTerms()
+			operate.WatchTerms(r.Limiter)
 			return
 		}
 	}
@@ -70,7 +71,7 @@ func (at *plan) checkCeilings() error {
 		if most == 0 || at.term != nil && most >= at.estimates[i] {
 			continue
 		}
-		input := &headgate.InputError{Field: "ceiling", Value: strconv.FormatInt(most, 10), Accepted: "none where no policy has settle_within"}
+		input := &engine.InputError{Field: "ceiling", Value: strconv.FormatInt(most, 10), Accepted: "none where no policy has settle_within"}
 		if at.term != nil {
 			input.Accepted = strconv.FormatInt(at.estimates[i], 10) + " or more, the cost"
 		}
@@ -135,7 +136,7 @@ func withoutPermits(op *engine.Op, unlimited bool) {
 	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
 	switch {
 	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
-		op.Charges = []engine.Charge{{Limit: headgate.NoLimit(), Cost: 1}}
+		op.Charges = []engine.Charge{{Limit: rule.NoLimit(), Cost: 1}}
 		if isHold(op.Kind) {
 			op.Kind = engine.OpPeek
 		}
@@ -151,7 +152,7 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	case engine.OpReserve:
 		if result.Reservation != nil {
 			response.Reservation = b.textOf(result.Reservation)
-			if t := result.Reservation.Term(); t != nil {
+			if t := operate.Term(result.Reservation); t != nil {
 				response.SettleWithin = t.Within
 			}
 			response.pending(result.Reservation.Pending())

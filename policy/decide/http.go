@@ -30,9 +30,8 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 // a route or a key.
 //
 // Settle corrects the charge once the response is known: each limit of the route, shadows included, is then charged
-// final units, 0 or more. It gives excess units back, and charges missing ones even beyond the limit
-// ([headgate.Charged.Settle]). It is nil if nothing limits the request, if it was not charged, or if settles is false
-// and nothing delays it. It returns the same errors as [headgate.Limiter.Allow].
+// final units, 0 or more. It gives excess units back, and charges missing ones even beyond the limit. It is nil if nothing limits the request, if it was not charged, or if settles is false
+// and nothing delays it. It returns the same errors as [headgate.Policy].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
 	response, err := l.ofHTTP(r, settles, true)
 	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}

@@ -3,8 +3,9 @@ package decide
 import (
 	"slices"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -30,7 +31,7 @@ func (b *Batch) items(at *plan) {
 		for j := range b.limits {
 			c := &b.limits[j]
 			if c.Space != "" {
-				c.Space = b.rules.Limiter.InSpace(c.Space)
+				c.Space = operate.Space(b.rules.Limiter, c.Space)
 			}
 			c.Key = counted
 			b.itemCharges = append(b.itemCharges, itemCharge{*c, i})
@@ -42,7 +43,7 @@ func (b *Batch) items(at *plan) {
 		return
 	}
 	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all are shadows: the client needs an answer to settle
-		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: headgate.NoLimit(), Cost: 1}}, 0}
+		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: rule.NoLimit(), Cost: 1}}, 0}
 		at.join(&op, &none)
 	}
 	if len(op.Charges) > 0 {
@@ -76,7 +77,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	p, ok := b.policies.Get(item.Policy)
 	switch {
 	case item.Key == "": // otherwise it would be counted under the first item's key
-		return &headgate.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
+		return &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case ok:
 		if at.policy == nil {
 			at.policy = p
@@ -92,7 +93,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	case at.request.Route != nil:
 		b.limits = b.limits[:0]
 		return nil
-	case item.Policy != "" && item.Limit == headgate.Limit{}:
+	case item.Policy != "" && item.Limit == engine.Limit{}:
 		return &NoPolicyError{Name: item.Policy, policies: b.policies}
 	default:
 		own, cost := b.own(item.Own), int64(1)

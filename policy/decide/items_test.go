@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -89,7 +90,7 @@ func TestItems(t *testing.T) {
 func TestItemsOfOneCounter(t *testing.T) {
 	own := &decide.Own{Space: "own"}
 	item := func(units int64) decide.Item {
-		return decide.Item{Limit: headgate.FixedWindow(headgate.PerHour(units)), Own: own, Key: "k", Cost: 2, HasCost: true}
+		return decide.Item{Limit: rule.FixedWindow(rule.PerHour(units)), Own: own, Key: "k", Cost: 2, HasCost: true}
 	}
 	for _, c := range []struct{ first, second int64 }{{9, 5}, {5, 9}, {5, 5}} {
 		l := itemLimiter(t, asIs)
@@ -131,7 +132,7 @@ func TestCount(t *testing.T) {
 		q.Kind, q.Key, q.Cost, q.HasCost = engine.OpCount, "k", cost, true
 		return ask(t, l, q)
 	}
-	window, bucket := decide.Request{Policy: "address"}, decide.Request{Limit: headgate.TokenBucket(headgate.PerHour(2))}
+	window, bucket := decide.Request{Policy: "address"}, decide.Request{Limit: rule.TokenBucket(rule.PerHour(2))}
 	for _, c := range []struct {
 		q       decide.Request
 		cost    int64
@@ -144,8 +145,8 @@ func TestCount(t *testing.T) {
 		{bucket, 2, true, 0},
 		{bucket, 0, false, 0},
 		{decide.Request{Policy: "nobody"}, 1, false, 0},
-		{decide.Request{Policy: "nobody", Limit: headgate.FixedWindow(headgate.PerHour(1)), CountDenied: true}, 0, true, 1},
-		{decide.Request{Policy: "gone", Limit: headgate.FixedWindow(headgate.PerHour(8))}, 1, true, 7},
+		{decide.Request{Policy: "nobody", Limit: rule.FixedWindow(rule.PerHour(1)), CountDenied: true}, 0, true, 1},
+		{decide.Request{Policy: "gone", Limit: rule.FixedWindow(rule.PerHour(8))}, 1, true, 7},
 	} {
 		r := count(c.q, c.cost)
 		if r.Err != nil || r.Decision.Allowed != c.allowed || r.Decision.Remaining != c.left {

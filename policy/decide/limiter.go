@@ -47,7 +47,7 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 }
 
 // Allow charges the key the cost of a request under the policy: one unit, unless the file sets another cost. A denial
-// is a Decision, not an error. It returns the same errors as [headgate.Limiter.Allow]; an unknown policy is a
+// is a Decision, not an error. It returns the same errors as [headgate.Policy]; an unknown policy is a
 // [*NoPolicyError]. If the decision is not known and the policy's failure mode is allow, the request is allowed.
 func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key})

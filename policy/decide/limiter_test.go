@@ -14,6 +14,8 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -58,7 +60,7 @@ func TestBoundPoliciesShareCounters(t *testing.T) {
 		if d, err := l.AllowN(ctx, "user", "k", 2); err != nil || d.Remaining != 0 {
 			t.Errorf("user: %+v, %v", d, err)
 		}
-		if d, err := limiter.Policy("user", headgate.FixedWindow(headgate.PerHour(3))).Allow(ctx, "k"); err != nil || d.Allowed {
+		if d, err := operate.Policy(limiter, "user", rule.FixedWindow(rule.PerHour(3))).Allow(ctx, "k"); err != nil || d.Allowed {
 			t.Errorf("the policy in Go: %+v, %v", d, err)
 		}
 		if d, err := l.Allow(ctx, "user", "vip"); err != nil || d.Limit != 30 {
@@ -70,7 +72,7 @@ func TestBoundPoliciesShareCounters(t *testing.T) {
 // TestBoundShadowsAndCandidates: neither denies, and a candidate counts separately from the policy's own limit.
 func TestBoundShadowsAndCandidates(t *testing.T) {
 	var shadows []string
-	l, _ := boundLimiter(t, headgate.WithObserver(headgateObserver(&shadows)))
+	l, _ := boundLimiter(t, operate.WithObserver(headgateObserver(&shadows)))
 	for range 3 {
 		if d, err := l.Allow(t.Context(), "quiet", "k"); err != nil || !d.Allowed || d.Granted != 1 {
 			t.Errorf("quiet: %+v, %v", d, err)

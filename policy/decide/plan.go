@@ -6,6 +6,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -68,7 +70,7 @@ func (b *Batch) named(at *plan, key, named string) {
 	r := at.request
 	p, ok := b.policies.Get(r.Policy)
 	switch {
-	case !ok && r.Limit != headgate.Limit{}:
+	case !ok && r.Limit != engine.Limit{}:
 		b.inline(at, key)
 		return
 	case !ok:
@@ -162,7 +164,7 @@ func (b *Batch) inline(at *plan, key string) {
 	}
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
-	op.Space = b.rules.Limiter.InSpace(own.Space)
+	op.Space = operate.Space(b.rules.Limiter, own.Space)
 	mark(&op, own.Failure)
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
@@ -214,14 +216,14 @@ func (b *Batch) charge(c engine.Charge) []engine.Charge {
 // shadow.
 func (b *Batch) charged(at *plan, key string, settled bool) {
 	r, limiter := at.request, b.rules.Limiter
-	space := limiter.InSpace(at.policy.Space())
+	space := operate.Space(limiter, at.policy.Space())
 	op, unlimited := r.op(key), false
 	op.Replicas, op.Settled = at.Replicas, settled && r.Kind == engine.OpAllow
 	mark(&op, at.Failure)
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Space != "" { // a disabled policy counts nothing
-			c.Space = limiter.InSpace(c.Space)
+			c.Space = operate.Space(limiter, c.Space)
 		}
 		if r.CountDenied && c.Limit.Algorithm().DeniesAll() {
 			c.Limit = r.Limit
@@ -281,14 +283,14 @@ func (b *Batch) settle(at *plan) {
 	op := held.Settle(at.request.ownCost())
 	if used := at.request.Used; used != nil {
 		if len(used) != held.Items() {
-			at.err = &headgate.InputError{Field: "actual", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one number, or one for each of the %d charges that were reserved", held.Items())}
+			at.err = &engine.InputError{Field: "actual", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one number, or one for each of the %d charges that were reserved", held.Items())}
 			return
 		}
 		op = held.SettleEach(func(item int) int64 { return used[item] })
 	}
 	if at.request.Reports {
 		if held.Term == nil {
-			at.err = &headgate.InputError{Field: "reservation", Value: "without a term", Accepted: "one of a policy with settle_within, for what was used so far"}
+			at.err = &engine.InputError{Field: "reservation", Value: "without a term", Accepted: "one of a policy with settle_within, for what was used so far"}
 			return
 		}
 		op.Stage = engine.Report
@@ -316,7 +318,7 @@ func (b *Batch) renew(at *plan) {
 		at.reports = true
 	}
 	if !ok {
-		op = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: headgate.NoLimit()}}}
+		op = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: rule.NoLimit()}}}
 	} else {
 		op.Kind = engine.OpRenew
 	}

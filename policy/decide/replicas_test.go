@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -30,7 +31,7 @@ routes:
 		t.Fatal(err)
 	}
 	var waits []string
-	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+	limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
 		waits = append(waits, op.Replicas.String())
 	}))
 	defer limiter.Close()

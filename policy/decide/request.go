@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -21,9 +22,9 @@ type Request struct {
 	// Policy is the name of a policy. If it is empty, Limit or Limits is used.
 	Policy string
 	// Limit is an inline limit. If Policy is set too, it applies only if the policy is not in the file.
-	Limit headgate.Limit
+	Limit engine.Limit
 	// Limits are several inline limits, all or nothing. It is nil if there is only Limit.
-	Limits []headgate.Limit
+	Limits []engine.Limit
 	// Own sets where and how an inline limit is charged. nil means Inline and Rules.Failure.
 	Own *Own
 	// CountDenied counts hits on Limit if the policy denies everything. It is for OpCount.
@@ -74,7 +75,7 @@ type Request struct {
 type Item struct {
 	// Policy, Limit, Own, Key, Counted, Cost, HasCost and Ceiling are as in a [Request].
 	Policy       string
-	Limit        headgate.Limit
+	Limit        engine.Limit
 	Own          *Own
 	Key, Counted string
 	Cost         int64
@@ -110,7 +111,7 @@ type Response struct {
 	// Limits are the answers of the limits in order, if several decided. If only one decided, Decision is its answer,
 	// and Limit is that limit. Other choices of a policy with first are omitted.
 	Limits []LimitAnswer
-	Limit  headgate.Limit
+	Limit  engine.Limit
 	// Shadows are the answers of shadows, if the request asked for them.
 	Shadows []ShadowAnswer
 	// Key is the key or hash of the binding limit, for several items. Its memory is reused.
@@ -127,12 +128,12 @@ type Response struct {
 	// Pending is the binding limit's: see [LimitAnswer].
 	Pending int64
 	// Charged is set if the request asked for it and was charged. It corrects the charges, shadows included, once.
-	Charged *headgate.Charged
+	Charged *operate.Charged
 	// ID and Lease answer OpAcquire and OpRenew: the holder's id, and how long the permit lasts unless renewed.
 	ID    string
 	Lease time.Duration
 	// Err is the reason why the request was not decided: a [*NoPolicyError], the error passed to [Batch.Refuse], or
-	// an error of [headgate.Limiter.Allow].
+	// an error of [headgate.Policy].
 	Err error
 }
 
@@ -142,7 +143,7 @@ type LimitAnswer struct {
 	Policy string
 	// Unit is the unit, if the policy names one.
 	Unit  string
-	Limit headgate.Limit
+	Limit engine.Limit
 	// Cost is the cost for this limit: the policies of a route have their own costs.
 	Cost     int64
 	Decision engine.LimitOutcome
@@ -159,7 +160,7 @@ type LimitAnswer struct {
 type ShadowAnswer struct {
 	Item     int // the index of its item, 0 for a request without items
 	Policy   string
-	Limit    headgate.Limit
+	Limit    engine.Limit
 	Cost     int64
 	Decision headgate.Decision
 	Err      error
@@ -174,5 +175,5 @@ type NoPolicyError struct {
 // Error suggests the policy with the nearest name.
 func (e *NoPolicyError) Error() string { return e.policies.Unknown(e.Name).Error() }
 
-// Unwrap returns an [*headgate.InputError] for the field policy.
+// Unwrap returns an [*engine.InputError] for the field policy.
 func (e *NoPolicyError) Unwrap() error { return e.policies.Unknown(e.Name) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -81,7 +82,7 @@ func TestCeilings(t *testing.T) {
 	}{
 		{decide.Request{Policy: "tokens", Key: "a", Cost: 150, HasCost: true, Ceiling: 149}, "ceiling is 149; accepted: 150 or more, the cost"},
 		{decide.Request{Policy: "tokens", Key: "a", Cost: 150, HasCost: true, Ceiling: 150}, ""},
-		{decide.Request{Limit: headgate.FixedWindow(headgate.PerHour(9)), Key: "a", Ceiling: 5}, "ceiling is 5; accepted: none where no policy has settle_within"},
+		{decide.Request{Limit: rule.FixedWindow(rule.PerHour(9)), Key: "a", Ceiling: 5}, "ceiling is 5; accepted: none where no policy has settle_within"},
 		{decide.Request{Items: []decide.Item{{Policy: "calls", Key: "a"}, {Policy: "tokens", Key: "b", Cost: 7, HasCost: true, Ceiling: 6}}}, "charges.1: ceiling is 6; accepted: 7 or more, the cost"},
 	} {
 		c.request.Kind = engine.OpReserve

@@ -28,7 +28,7 @@ type Request struct {
 }
 
 // FromHTTP returns the route request for a server's HTTP request. Ambiguous targets and hosts are an
-// [*headgate.InputError]: see [Request.Check].
+// [*engine.InputError]: see [Request.Check].
 func FromHTTP(r *http.Request) (Request, error) {
 	path := r.URL.EscapedPath()
 	if r.URL.Opaque != "" {

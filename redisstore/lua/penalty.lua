@@ -5,14 +5,14 @@
 --- locals
 local limit, period, used, start, ends
 local own, clock
-local numbers -- of the limit: block, max_block, forget and most, the largest number of strikes
+local numbers -- of the limit: block, max_block, forget and most, the largest number of strikes; and over, of the state
 
 --- read
 prior = prior or call('GET', key)
 absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 38 and byte(prior) == FORMAT then
-    _, own, used, clock, start, ends, over = unpack('>BBI4i8i8i8i8', prior)
+    _, own, used, clock, start, ends, numbers.over = unpack('>BBI4i8i8i8i8', prior)
   else
     absent, err = true, state_error(prior)
   end
@@ -23,6 +23,7 @@ count_denied, numbers = 1, {}
 cost, limit, period, numbers.block, numbers.max_block, numbers.forget, numbers.most, at = unpack('>I7I4I7I7I7I7B', arg, at)
 
 --- over
+-- The end of the state under the limit's numbers.
 over = ends
 if own > 0 then over = math.max(over, clock + own * numbers.forget) end
 if used > 0 then over = math.max(over, start + period) end
@@ -34,7 +35,7 @@ if own > 0 then
   local length, n = numbers.block, 1
   while n < own and length < numbers.max_block do length, n = 2 * length, n + 1 end
   if length > numbers.max_block then length = numbers.max_block end
-  rest = clock + length - clock % ((length - length % 8) / 8 + 1) - now
+  rest = math.min(numbers.over, clock + length - clock % ((length - length % 8) / 8 + 1)) - now
   if rest < 0 then rest = 0 end
 end
 
@@ -46,21 +47,25 @@ for n = 1, left do tries = (tries - tries % 2) / 2 end
 if tries < 1 then tries = 1 end
 
 --- settle
-own, clock, used, start, ends, shifted = 0, 0, 0, 0, 0, nil
-local over = now
+own, clock, used, start, ends, shifted, numbers.over = 0, 0, 0, 0, 0, nil, 0
+local over
 --@read
-if now >= over then own, clock, used, start, ends = 0, 0, 0, 0, 0 end
+if now >= numbers.over then own, clock, used, start, ends = 0, 0, 0, 0, 0 end
 if clock - now > numbers.max_block or start - now > period then
   -- The clock was set back by more than the longest_wait block or the period: the state moves to now.
   if clock > now then clock = now end
   if start > now then start = now end
   ends = 0
+  --@over
+  numbers.over = math.min(numbers.over, over)
   --@encode
-  shifted, shifted_ttl = value, over - now
+  shifted, shifted_ttl = value, numbers.over - now
 end
 if now >= clock + own * numbers.forget then own, clock = 0, 0 end
 if used == 0 or now >= start + period then used, start = 0, 0 end
 if now >= ends then ends = 0 end
+--@over
+numbers.over = math.min(numbers.over, over)
 local rest
 --@blocked
 if rest > 0 and cost > 0 then longest_wait = NEVER end -- the denial is not counted
@@ -95,30 +100,31 @@ else
   if used >= tries then
     own, clock, used, start = (left < 0 and 0 or left) + 1, now, 0, 0
     if own > numbers.most then own = numbers.most end
+    numbers.over = NEVER
     local rest
     --@blocked
     ends = now + rest
   end
 end
+local over
+--@over
+numbers.over = over
 
 --- report
-local left, tries, rest, over
+local left, tries, rest
 --@tolerated
 --@blocked
---@over
-remaining, reset = rest > 0 and 0 or tries - used, over - now
+remaining, reset = rest > 0 and 0 or tries - used, numbers.over - now
 if remaining < 0 then remaining = 0 end
 if reset < 0 then reset = 0 end
 
 --- encode
---@over
-value = pack('>BBI4i8i8i8i8', FORMAT, own, used, clock, start, ends, over)
+value = pack('>BBI4i8i8i8i8', FORMAT, own, used, clock, start, ends, numbers.over)
 
 --- store
 if shifted then
   value, ttl = shifted, shifted_ttl
 else
-  local over
   --@encode
   ttl = reset
 end
@@ -128,14 +134,13 @@ end
 if #value == 38 and byte(value) == FORMAT then gone = unpack('>i8', value, 31) < due end
 
 --- suspend
-suspended = { limit, period, used, start, ends, numbers, own, clock }
+suspended = { limit, period, used, start, ends, numbers, own, clock, numbers.over }
 
 --- resume
 limit, period, used, start, ends, numbers = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
-own, clock = suspended[7], suspended[8]
+own, clock, numbers.over = suspended[7], suspended[8], suspended[9]
 
 --- ttl
-local over
 numbers = {}
 --@read
-if not absent then ttl = over - now end
+if not absent then ttl = numbers.over - now end

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/replay/chart"
 )
 
@@ -52,26 +55,26 @@ func TestAlgorithms(t *testing.T) {
 	}{{0, 50, 0.5}, {50, 70, 6}, {70, 130, 3}, {130, 180, 0.5}} {
 		times = steady(times, part.from, part.to, part.rate)
 	}
-	minute := headgate.PerMinute(60)
+	minute := rule.PerMinute(60)
 	var panels []chart.Panel
 	var table strings.Builder
 	fmt.Fprintf(&table, "| 60 a minute as | passed, of %d | most in any minute |\n|---|---|---|\n", len(times))
 	for _, l := range []struct {
 		name  string
-		limit headgate.Limit
+		limit engine.Limit
 	}{
-		{"token bucket, burst 60", headgate.TokenBucket(minute)},
-		{"token bucket, burst 10", headgate.TokenBucket(minute, headgate.Burst(10))},
-		{"pacer, waiting up to 10 s", headgate.Pacer(minute, headgate.MaxWait(10*time.Second))},
-		{"warm-up of 30 s", headgate.WarmUp(minute, 30*time.Second)},
-		{"fixed window", headgate.FixedWindow(minute)},
-		{"sliding window, lenient, 6 segments", headgate.SlidingWindow(minute, headgate.Lenient(), headgate.Segments(6))},
-		{"sliding window, weighted, 6 segments", headgate.SlidingWindow(minute, headgate.Segments(6))},
-		{"sliding window, strict", headgate.SlidingWindow(minute, headgate.Strict())},
-		{"sliding log", headgate.SlidingLog(minute)},
+		{"token bucket, burst 60", rule.TokenBucket(minute)},
+		{"token bucket, burst 10", rule.TokenBucket(minute, rule.Burst(10))},
+		{"pacer, waiting up to 10 s", rule.Pacer(minute, rule.MaxWait(10*time.Second))},
+		{"warm-up of 30 s", rule.WarmUp(minute, 30*time.Second)},
+		{"fixed window", rule.FixedWindow(minute)},
+		{"sliding window, lenient, 6 segments", rule.SlidingWindow(minute, rule.Lenient(), rule.Segments(6))},
+		{"sliding window, weighted, 6 segments", rule.SlidingWindow(minute, rule.Segments(6))},
+		{"sliding window, strict", rule.SlidingWindow(minute, rule.Strict())},
+		{"sliding log", rule.SlidingLog(minute)},
 	} {
 		w := newWorld(t)
-		r := w.decide(times, always(w.limiter.Policy("p", l.limit)))
+		r := w.decide(times, always(operate.Policy(w.limiter, "p", l.limit)))
 		panels = append(panels, r.panel(l.name, 2*time.Second, 3*time.Minute))
 		fmt.Fprintf(&table, "| %s | %d | %d |\n", l.name, len(r.passed), r.most(time.Minute))
 	}
@@ -91,9 +94,9 @@ func TestAlgorithms(t *testing.T) {
 func TestTime(t *testing.T) {
 	times := steady(steady(nil, 20, 110, 2), 110, 180, 0.5)
 	var panels []chart.Panel
-	draw := func(name string, limit headgate.Limit, setBack time.Duration) {
+	draw := func(name string, limit engine.Limit, setBack time.Duration) {
 		w := newWorld(t)
-		policy := w.limiter.Policy("p", limit)
+		policy := operate.Policy(w.limiter, "p", limit)
 		r := w.decide(times, func(at time.Duration) *headgate.Policy {
 			if at >= time.Minute {
 				w.clock.Advance(-setBack)
@@ -103,12 +106,12 @@ func TestTime(t *testing.T) {
 		})
 		panels = append(panels, r.panel(name, 2*time.Second, 3*time.Minute))
 	}
-	minute := headgate.PerMinute(60)
-	draw("fixed window, from the first request", headgate.FixedWindow(minute), 0)
-	draw("fixed window, by the clock", headgate.FixedWindow(minute, headgate.Align("UTC")), 0)
-	draw("sliding log", headgate.SlidingLog(minute), 0)
-	draw("token bucket, burst 10", headgate.TokenBucket(minute, headgate.Burst(10)), 0)
-	draw("the same, and at 60 s the store's clock is set back by 5 s", headgate.TokenBucket(minute, headgate.Burst(10)), 5*time.Second)
+	minute := rule.PerMinute(60)
+	draw("fixed window, from the first request", rule.FixedWindow(minute), 0)
+	draw("fixed window, by the clock", rule.FixedWindow(minute, rule.Align("UTC")), 0)
+	draw("sliding log", rule.SlidingLog(minute), 0)
+	draw("token bucket, burst 10", rule.TokenBucket(minute, rule.Burst(10)), 0)
+	draw("the same, and at 60 s the store's clock is set back by 5 s", rule.TokenBucket(minute, rule.Burst(10)), 5*time.Second)
 	save(t, "time", chart.Panels("Where windows begin, and a clock that is set back", panels))
 }
 
@@ -116,9 +119,9 @@ func TestTime(t *testing.T) {
 func TestChanges(t *testing.T) {
 	times := steady(nil, 0, 180, 2)
 	var panels []chart.Panel
-	draw := func(name string, limit func(headgate.Rate) headgate.Limit) {
+	draw := func(name string, limit func(engine.Rate) engine.Limit) {
 		w := newWorld(t)
-		low, high := w.limiter.Policy("p", limit(headgate.PerMinute(30))), w.limiter.Policy("p", limit(headgate.PerMinute(90)))
+		low, high := operate.Policy(w.limiter, "p", limit(rule.PerMinute(30))), operate.Policy(w.limiter, "p", limit(rule.PerMinute(90)))
 		r := w.decide(times, func(at time.Duration) *headgate.Policy {
 			if at >= time.Minute && at < 2*time.Minute {
 				return high
@@ -127,9 +130,9 @@ func TestChanges(t *testing.T) {
 		})
 		panels = append(panels, r.panel(name, 2*time.Second, 3*time.Minute))
 	}
-	draw("token bucket, burst 10", func(r headgate.Rate) headgate.Limit { return headgate.TokenBucket(r, headgate.Burst(10)) })
-	draw("fixed window", func(r headgate.Rate) headgate.Limit { return headgate.FixedWindow(r) })
-	draw("sliding log", func(r headgate.Rate) headgate.Limit { return headgate.SlidingLog(r) })
+	draw("token bucket, burst 10", func(r engine.Rate) engine.Limit { return rule.TokenBucket(r, rule.Burst(10)) })
+	draw("fixed window", func(r engine.Rate) engine.Limit { return rule.FixedWindow(r) })
+	draw("sliding log", func(r engine.Rate) engine.Limit { return rule.SlidingLog(r) })
 	save(t, "changes", chart.Panels("A limit that is raised after a minute and lowered after two", panels))
 }
 
@@ -150,9 +153,9 @@ func TestFairness(t *testing.T) {
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return int(a.at - b.at) })
 	var panels []chart.Panel
-	draw := func(name string, limit headgate.Limit, keyOf func(int) string) {
+	draw := func(name string, limit engine.Limit, keyOf func(int) string) {
 		w := newWorld(t)
-		policy := w.limiter.Policy("p", limit)
+		policy := operate.Policy(w.limiter, "p", limit)
 		bars := make([]chart.Bar, len(wants))
 		now := time.Duration(0)
 		for _, r := range requests {
@@ -170,7 +173,7 @@ func TestFairness(t *testing.T) {
 		}
 		panels = append(panels, chart.Panel{Name: name, Bars: bars})
 	}
-	draw("one token bucket for all: requests a second that pass, for each key", headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(50)), func(int) string { return "all" })
-	draw("a fair share", headgate.FairShare(headgate.PerSecond(100), headgate.Burst(50)), func(key int) string { return fmt.Sprint(key) })
+	draw("one token bucket for all: requests a second that pass, for each key", rule.TokenBucket(rule.PerSecond(100), rule.Burst(50)), func(int) string { return "all" })
+	draw("a fair share", rule.FairShare(rule.PerSecond(100), rule.Burst(50)), func(key int) string { return fmt.Sprint(key) })
 	save(t, "fairness", chart.Panels("Requests that pass, for each key, and below them the rate that the key wants", panels))
 }

@@ -1,13 +1,13 @@
 package series
 
 import (
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
 // Refused returns how many of the requests of one key a limit refuses, using the same steps as the stores. Each
 // request costs one unit.
-func Refused(limit headgate.Limit, times []int64) (refused int64) {
+func Refused(limit engine.Limit, times []int64) (refused int64) {
 	if int64(len(times)) <= Free(limit) {
 		return 0
 	}
@@ -21,7 +21,7 @@ func Refused(limit headgate.Limit, times []int64) (refused int64) {
 }
 
 // Free returns how many units a limit always allows, however they are spaced: its capacity.
-func Free(limit headgate.Limit) int64 {
+func Free(limit engine.Limit) int64 {
 	if len(limit.Rates()) > 1 {
 		return 0 // with several windows, another one may have less
 	}
@@ -36,7 +36,7 @@ type Decider struct {
 }
 
 // NewDecider returns a limit at full capacity.
-func NewDecider(limit headgate.Limit) *Decider { return &Decider{numbers: limit.Numbers()} }
+func NewDecider(limit engine.Limit) *Decider { return &Decider{numbers: limit.Numbers()} }
 
 // Allow charges the cost at a time, and reports whether it is allowed.
 func (d *Decider) Allow(now, cost int64) bool {

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 func TestGroupKeepsEachKeysRequestsInOrder(t *testing.T) {
@@ -49,14 +50,14 @@ func TestGroupKeepsEachKeysRequestsInOrder(t *testing.T) {
 func TestRefusedCountsByTheSteps(t *testing.T) {
 	times := []int64{0, 0, 0, 500_000, 1_000_000, 1_000_000, 10_000_000}
 	for _, c := range []struct {
-		limit headgate.Limit
+		limit engine.Limit
 		want  int64
 	}{
-		{headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(2)), 3},
-		{headgate.FixedWindow(headgate.PerSecond(2)), 2},
-		{headgate.SlidingLog(headgate.PerSecond(2)), 2},
-		{headgate.SlidingLog(headgate.PerSecond(7)), 0},
-		{headgate.DenyAll(), 7},
+		{rule.TokenBucket(rule.PerSecond(1), rule.Burst(2)), 3},
+		{rule.FixedWindow(rule.PerSecond(2)), 2},
+		{rule.SlidingLog(rule.PerSecond(2)), 2},
+		{rule.SlidingLog(rule.PerSecond(7)), 0},
+		{rule.DenyAll(), 7},
 	} {
 		if got := Refused(c.limit, times); got != c.want {
 			t.Errorf("%s: %d, want %d", c.limit, got, c.want)

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/replay/series"
@@ -35,16 +36,16 @@ const (
 
 // variants returns the limits to compare with a limit, its own first, or nil if no other algorithm has the same
 // numbers.
-func variants(limit headgate.Limit) (all []headgate.Limit) {
+func variants(limit engine.Limit) (all []engine.Limit) {
 	rates := limit.Rates()
 	if len(rates) != 1 || rates[0].Months != 0 {
 		return nil
 	}
 	rate, burst := rates[0], limit.Capacity()
-	others := []headgate.Limit{
-		headgate.TokenBucket(rate, headgate.Burst(burst)), headgate.FixedWindow(rate), headgate.SlidingWindow(rate), headgate.SlidingLog(rate),
+	others := []engine.Limit{
+		rule.TokenBucket(rate, rule.Burst(burst)), rule.FixedWindow(rate), rule.SlidingWindow(rate), rule.SlidingLog(rate),
 	}
-	if !slices.ContainsFunc(others, func(l headgate.Limit) bool { return l.Algorithm() == limit.Algorithm() }) {
+	if !slices.ContainsFunc(others, func(l engine.Limit) bool { return l.Algorithm() == limit.Algorithm() }) {
 		return nil
 	}
 	all = append(all, limit)
@@ -58,9 +59,9 @@ func variants(limit headgate.Limit) (all []headgate.Limit) {
 
 // counter is one limit of a policy, with the requests that one key charged on it.
 type counter struct {
-	limit    headgate.Limit
+	limit    engine.Limit
 	text     string // of the limit
-	variants []headgate.Limit
+	variants []engine.Limit
 }
 
 // alternatives decides the recorded requests again, under each algorithm. The tag of a request is the index of its
@@ -99,9 +100,9 @@ func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 
 // alternativesOf counts, by policy, what each algorithm refuses some keys.
 func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
-	known := map[headgate.Limit]counter{}
+	known := map[engine.Limit]counter{}
 	results := map[string]*[]Alternative{}
-	memo := limitsMemo{config: c, charges: chargesOf(c), same: !hasOverrides(c), known: map[uint64]map[string]map[headgate.Limit][]charged{}}
+	memo := limitsMemo{config: c, charges: chargesOf(c), same: !hasOverrides(c), known: map[uint64]map[string]map[engine.Limit][]charged{}}
 	for place := from; place < to; place++ {
 		times := groups.Times(place)
 		for name, limits := range memo.of(&keys[place]) {

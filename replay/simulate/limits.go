@@ -1,7 +1,7 @@
 package simulate
 
 import (
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -28,7 +28,7 @@ type limitsMemo struct {
 	config  *policy.Config
 	charges []*route.Charge
 	same    bool
-	known   map[uint64]map[string]map[headgate.Limit][]charged
+	known   map[uint64]map[string]map[engine.Limit][]charged
 }
 
 func hasOverrides(c *policy.Config) bool {
@@ -41,7 +41,7 @@ func hasOverrides(c *policy.Config) bool {
 }
 
 // of returns the limits of a key by policy, with the charges on each.
-func (m *limitsMemo) of(at *key) map[string]map[headgate.Limit][]charged {
+func (m *limitsMemo) of(at *key) map[string]map[engine.Limit][]charged {
 	if !m.same {
 		return limitsOf(m.config, m.charges, at)
 	}
@@ -54,8 +54,8 @@ func (m *limitsMemo) of(at *key) map[string]map[headgate.Limit][]charged {
 }
 
 // limitsOf returns the limits of a key by policy, with the charges on each.
-func limitsOf(c *policy.Config, charges []*route.Charge, at *key) map[string]map[headgate.Limit][]charged {
-	limits := map[string]map[headgate.Limit][]charged{}
+func limitsOf(c *policy.Config, charges []*route.Charge, at *key) map[string]map[engine.Limit][]charged {
+	limits := map[string]map[engine.Limit][]charged{}
 	for place, of := range charges {
 		if at.charges&(1<<min(place, maxCharges-1)) == 0 {
 			continue
@@ -68,7 +68,7 @@ func limitsOf(c *policy.Config, charges []*route.Charge, at *key) map[string]map
 				continue
 			}
 			if limits[charge.Policy] == nil {
-				limits[charge.Policy] = map[headgate.Limit][]charged{}
+				limits[charge.Policy] = map[engine.Limit][]charged{}
 			}
 			limits[charge.Policy][charge.Limit] = append(limits[charge.Policy][charge.Limit], charged{uint16(place), charge.Cost})
 		}

@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/replay/series"
 )
 
 // neededBurst returns the smallest burst with which a token bucket of a given rate refuses no request of a key. It is
 // the maximum level of an unbounded leaky bucket that gains one unit per request and drains at the rate, computed in
 // integers.
-func neededBurst(times []int64, rate headgate.Rate) int64 {
+func neededBurst(times []int64, rate engine.Rate) int64 {
 	if len(times) == 0 {
 		return 0
 	}
@@ -31,7 +31,7 @@ func neededBurst(times []int64, rate headgate.Rate) int64 {
 }
 
 // neededBursts returns the smallest burst that is enough for all but a share of some keys, at a rate.
-func neededBursts(g *series.Groups, keys []int, rate headgate.Rate, share float64) int64 {
+func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {
 		for n := from; n < to; n++ {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // stopped is the minimum share of a key's requests that a limit must refuse to stop the key.
@@ -21,7 +21,7 @@ func (f *finder) allowed() int64 {
 
 // choose marks the best limit: of those that refuse something to few enough well-behaved keys, the one that refuses
 // the outliers the most. An earlier limit wins if it refuses nearly as much.
-func (f *finder) choose(limits []headgate.Limit) (all []Compared, chosen int) {
+func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 	for _, limit := range limits {
 		if limit.Err() == nil {
 			all = append(all, f.evaluate(limit))
@@ -110,7 +110,7 @@ func (f *finder) suggestions() []Suggestion {
 }
 
 // suggestion turns the chosen limit into a suggestion.
-func (f *finder) suggestion(policy string, limits []headgate.Limit) Suggestion {
+func (f *finder) suggestion(policy string, limits []engine.Limit) Suggestion {
 	compared, chosen := f.choose(limits)
 	s := Suggestion{Policy: policy, Compared: compared}
 	s.set(compared[chosen].limit)
@@ -123,19 +123,19 @@ func (f *finder) suggestion(policy string, limits []headgate.Limit) Suggestion {
 }
 
 // within reports whether one limit never allows more than another limit of the same algorithm.
-func within(a, b headgate.Limit) bool {
+func within(a, b engine.Limit) bool {
 	return a.Capacity() <= b.Capacity() && perSecond(a.Rate(0)) <= perSecond(b.Rate(0))
 }
 
 // set sets the limit and its numbers.
-func (s *Suggestion) set(limit headgate.Limit) {
+func (s *Suggestion) set(limit engine.Limit) {
 	rate := limit.Rate(0)
 	s.limit, s.Limit, s.Algorithm = limit, limit.String(), limit.Algorithm().String()
 	s.Rate, s.Window, s.Burst = rate.String(), windowText(rate.Period), limit.Capacity()
 }
 
 // override returns the limit for a shared address.
-func (f *finder) override(place int, limit headgate.Limit) Override {
+func (f *finder) override(place int, limit engine.Limit) Override {
 	p, rate := &f.all[place], limit.Rate(0)
 	o := Override{Key: f.texts[place], place: place}
 	if limit.Algorithm().Refills() && rate.Period < Windows[inHour].Length {
@@ -154,12 +154,12 @@ func (f *finder) override(place int, limit headgate.Limit) Override {
 }
 
 // withCount returns a limit with another count, and the same algorithm and window.
-func withCount(limit headgate.Limit, count int64) headgate.Limit {
-	return engine.Build(limit.Algorithm(), []headgate.Rate{headgate.Per(count, limit.Rate(0).Period)})
+func withCount(limit engine.Limit, count int64) engine.Limit {
+	return engine.Build(limit.Algorithm(), []engine.Rate{rule.Per(count, limit.Rate(0).Period)})
 }
 
 // notStopped returns the outliers that a limit does not stop.
-func (f *finder) notStopped(limit headgate.Limit) (keys []int) {
+func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	for _, key := range f.outliers {
 		admitted := int64(len(admit(limit, f.groups.Times(key), nil)))
 		if float64(f.all[key].requests-admitted) < stopped*float64(f.all[key].requests) {

@@ -3,7 +3,8 @@ package suggest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/replay/series"
 )
 
@@ -23,19 +24,19 @@ const maxRefill = 2 * time.Minute
 
 // bucketAt returns the bucket with a given rate that refuses something to few enough of some keys, with headroom for
 // busier days.
-func (f *finder) bucketAt(rate headgate.Rate, keys []int) headgate.Limit {
+func (f *finder) bucketAt(rate engine.Rate, keys []int) engine.Limit {
 	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Refuse)))
-	return headgate.TokenBucket(rate, headgate.Burst(burst))
+	return rule.TokenBucket(rate, rule.Burst(burst))
 }
 
 // refill returns how long a bucket takes to fill up.
-func refill(l headgate.Limit) time.Duration {
+func refill(l engine.Limit) time.Duration {
 	return time.Duration(float64(l.Capacity()) / perSecond(l.Rate(0)) * float64(time.Second))
 }
 
 // bucket returns the token bucket that refuses the outliers the most without affecting the other keys. Among buckets
 // that refuse nearly as much, the one with the highest rate wins; without outliers, the one with the lowest.
-func (f *finder) bucket(keys []int) headgate.Limit {
+func (f *finder) bucket(keys []int) engine.Limit {
 	var chosen []Compared
 	for _, rate := range rates {
 		limit := f.bucketAt(rate, keys)
@@ -71,7 +72,7 @@ func (f *finder) bucket(keys []int) headgate.Limit {
 const nearly = 0.05
 
 // refusedShare returns the share of the outliers' requests that a limit refuses.
-func (f *finder) refusedShare(limit headgate.Limit) float64 {
+func (f *finder) refusedShare(limit engine.Limit) float64 {
 	refused, requests := int64(0), int64(0)
 	for _, key := range f.outliers {
 		refused += series.Refused(limit, f.groups.Times(key))
@@ -84,33 +85,33 @@ func (f *finder) refusedShare(limit headgate.Limit) float64 {
 }
 
 // short returns the limits to compare for bursts and steady use.
-func (f *finder) short() []headgate.Limit {
-	limits := []headgate.Limit{f.bucket(f.behaved)}
+func (f *finder) short() []engine.Limit {
+	limits := []engine.Limit{f.bucket(f.behaved)}
 	minute, tenSeconds := f.rate(inMinute), f.rate(inTenSeconds)
-	return append(limits, headgate.FixedWindow(minute), headgate.SlidingWindow(minute), headgate.SlidingLog(minute), headgate.SlidingWindow(tenSeconds))
+	return append(limits, rule.FixedWindow(minute), rule.SlidingWindow(minute), rule.SlidingLog(minute), rule.SlidingWindow(tenSeconds))
 }
 
 // long returns the limits to compare for totals over a window.
-func (f *finder) long(w int) []headgate.Limit {
+func (f *finder) long(w int) []engine.Limit {
 	rate := f.rate(w)
-	limits := []headgate.Limit{headgate.TokenBucket(rate), headgate.FixedWindow(rate), headgate.SlidingWindow(rate)}
+	limits := []engine.Limit{rule.TokenBucket(rate), rule.FixedWindow(rate), rule.SlidingWindow(rate)}
 	if rate.Count <= 10_000 {
-		limits = append(limits, headgate.SlidingLog(rate))
+		limits = append(limits, rule.SlidingLog(rate))
 	}
 	return limits
 }
 
 // rate returns the limit that well-behaved keys need over a window, with headroom for busier days.
-func (f *finder) rate(w int) headgate.Rate {
+func (f *finder) rate(w int) engine.Rate {
 	values := make([]int64, len(f.behaved))
 	for n, key := range f.behaved {
 		values[n] = f.all[key].most[w]
 	}
-	return headgate.Per(roundUp(headroom(upTo(values, f.options.Refuse))), Windows[w].Length)
+	return rule.Per(roundUp(headroom(upTo(values, f.options.Refuse))), Windows[w].Length)
 }
 
 // evaluate computes what a limit would have done on its own.
-func (f *finder) evaluate(limit headgate.Limit) Compared {
+func (f *finder) evaluate(limit engine.Limit) Compared {
 	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
 	c.Outliers = f.refusedShare(limit)
 	parts := make([]Compared, cores())
@@ -127,7 +128,7 @@ func (f *finder) evaluate(limit headgate.Limit) Compared {
 }
 
 // count adds the effect of a limit on some keys.
-func (f *finder) count(c *Compared, limit headgate.Limit, keys []int) {
+func (f *finder) count(c *Compared, limit engine.Limit, keys []int) {
 	var admitted []int64
 	for _, key := range keys {
 		p, times := &f.all[key], f.groups.Times(key)
@@ -149,7 +150,7 @@ func (f *finder) count(c *Compared, limit headgate.Limit, keys []int) {
 }
 
 // admit appends the times of the requests of a key that a limit admits.
-func admit(limit headgate.Limit, times, admitted []int64) []int64 {
+func admit(limit engine.Limit, times, admitted []int64) []int64 {
 	d := series.NewDecider(limit)
 	for _, now := range times {
 		if d.Allow(now, 1) {
@@ -160,7 +161,7 @@ func admit(limit headgate.Limit, times, admitted []int64) []int64 {
 }
 
 // bytesPerKey returns the approximate memory per key: see docs/reference/running.md.
-func bytesPerKey(limit headgate.Limit) int64 {
+func bytesPerKey(limit engine.Limit) int64 {
 	n := limit.Numbers()
 	switch {
 	case n.Algorithm.KeepsTimes():

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/replay/series"
 	"github.com/headgate/headgate/replay/simulate"
@@ -14,10 +14,10 @@ import (
 type joint struct {
 	steps  []algo.Step
 	stored []algo.State
-	limits []headgate.Limit
+	limits []engine.Limit
 }
 
-func newJoint(limits []headgate.Limit) *joint {
+func newJoint(limits []engine.Limit) *joint {
 	return &joint{steps: make([]algo.Step, len(limits)), stored: make([]algo.State, len(limits)), limits: limits}
 }
 
@@ -38,7 +38,7 @@ func (j *joint) allow(now int64) bool {
 }
 
 // limitsFor returns the limits of a key.
-func limitsFor(all []Suggestion, place int) (limits []headgate.Limit) {
+func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 	for i := range all {
 		limit := all[i].limit
 		for _, o := range all[i].Overrides {
@@ -55,7 +55,7 @@ func limitsFor(all []Suggestion, place int) (limits []headgate.Limit) {
 type decided struct{ passed, refused []int64 }
 
 // decide appends the times of the requests of a key.
-func (d *decided) decide(limits []headgate.Limit, times []int64) (refused int64) {
+func (d *decided) decide(limits []engine.Limit, times []int64) (refused int64) {
 	free := int64(len(times))
 	for _, limit := range limits {
 		free = min(free, series.Free(limit))

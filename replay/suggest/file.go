@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
@@ -75,7 +75,7 @@ func yamlText(text string) string {
 }
 
 // fields formats the fields of a limit, including the algorithm if it is a policy's.
-func fields(limit headgate.Limit, whole bool) string {
+func fields(limit engine.Limit, whole bool) string {
 	rate := limit.Rate(0)
 	n := limit.Numbers()
 	var texts []string

@@ -4,7 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // steps are the first digits of round numbers.
@@ -41,18 +42,18 @@ func roundDown(n int64) int64 {
 func headroom(n int64) int64 { return n + (n+1)/2 }
 
 // rates are the rates to try, in ascending order.
-var rates = func() (all []headgate.Rate) {
+var rates = func() (all []engine.Rate) {
 	for _, n := range []int64{1, 2, 3, 5, 6, 10, 12, 15, 20, 30, 40} {
-		all = append(all, headgate.PerMinute(n))
+		all = append(all, rule.PerMinute(n))
 	}
 	for _, n := range []int64{1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 40, 50, 80, 100, 150, 200, 300, 400, 500, 800, 1000, 2000, 3000, 5000, 10_000, 20_000, 50_000, 100_000} {
-		all = append(all, headgate.PerSecond(n))
+		all = append(all, rule.PerSecond(n))
 	}
 	return all
 }()
 
 // perSecond returns a rate in units per second.
-func perSecond(r headgate.Rate) float64 { return float64(r.Count) / r.Period.Seconds() }
+func perSecond(r engine.Rate) float64 { return float64(r.Count) / r.Period.Seconds() }
 
 // windowText formats the length of a window: 1m, 1d.
 func windowText(d time.Duration) string {

@@ -6,7 +6,8 @@ import (
 	"sort"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // protectShare lowers a limit so that what it allows one key in any minute is at most a share of the capacity per
@@ -29,7 +30,7 @@ func (f *finder) protectShare(s *Suggestion) {
 			rate = r
 		}
 	}
-	narrow := headgate.TokenBucket(rate, headgate.Burst(roundDown(max(1, bound-int64(perSecond(rate)*60)))))
+	narrow := rule.TokenBucket(rate, rule.Burst(roundDown(max(1, bound-int64(perSecond(rate)*60)))))
 	c := f.evaluate(narrow)
 	for i := range s.Compared {
 		s.Compared[i].Chosen = false
@@ -45,7 +46,7 @@ func (f *finder) protectShare(s *Suggestion) {
 }
 
 // perMinuteMost returns the most that a limit allows in any minute.
-func perMinuteMost(limit headgate.Limit) int64 {
+func perMinuteMost(limit engine.Limit) int64 {
 	rate := limit.Rate(0)
 	windows := int64((time.Minute + rate.Period - 1) / rate.Period)
 	switch a := limit.Algorithm(); {
@@ -98,14 +99,14 @@ func (f *finder) protectTotal(all []Suggestion) string {
 
 // narrower returns token buckets from a limit down to one request per minute: the burst is lowered first, then the
 // rate.
-func narrower(limit headgate.Limit) (all []headgate.Limit) {
+func narrower(limit engine.Limit) (all []engine.Limit) {
 	rate, burst := limit.Rate(0), limit.Capacity()
 	at := len(rates) - 1
 	for at > 0 && perSecond(rates[at]) > perSecond(rate) {
 		at--
 	}
 	for {
-		all = append(all, headgate.TokenBucket(rates[at], headgate.Burst(burst)))
+		all = append(all, rule.TokenBucket(rates[at], rule.Burst(burst)))
 		switch {
 		case float64(burst) > max(1, perSecond(rates[at])):
 			burst = roundDown(max(1, burst*2/3))
@@ -121,10 +122,10 @@ func narrower(limit headgate.Limit) (all []headgate.Limit) {
 // with the fewest refusals.
 func (f *finder) protectOne() Suggestion {
 	bound := f.options.Total
-	limits := []headgate.Limit{
-		headgate.TokenBucket(headgate.PerSecond(max(1, bound/2)), headgate.Burst(max(1, bound-bound/2))),
-		headgate.SlidingWindow(headgate.PerSecond(bound), headgate.Strict(), headgate.Segments(50)),
-		headgate.SlidingLog(headgate.PerSecond(bound)),
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.PerSecond(max(1, bound/2)), rule.Burst(max(1, bound-bound/2))),
+		rule.SlidingWindow(rule.PerSecond(bound), rule.Strict(), rule.Segments(50)),
+		rule.SlidingLog(rule.PerSecond(bound)),
 	}
 	var s Suggestion
 	best := -1

@@ -3,7 +3,7 @@ package suggest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/replay/simulate"
 )
 
@@ -90,7 +90,7 @@ type Compared struct {
 	Bytes  int64 `json:"bytes_per_key"`
 	Chosen bool  `json:"chosen,omitempty"`
 
-	limit headgate.Limit
+	limit engine.Limit
 }
 
 // Override is a different limit for one key.
@@ -100,7 +100,7 @@ type Override struct {
 	Why   string `json:"why"`
 
 	place int
-	limit headgate.Limit
+	limit engine.Limit
 }
 
 // Suggestion is one limit.
@@ -117,7 +117,7 @@ type Suggestion struct {
 	Overrides []Override `json:"overrides,omitempty"`
 	Compared  []Compared `json:"compared"`
 
-	limit headgate.Limit
+	limit engine.Limit
 }
 
 // Effect is what all suggestions together would have done to the log.

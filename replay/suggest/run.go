@@ -8,7 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/replay/accesslog"
@@ -27,7 +27,7 @@ type Options struct {
 	Total int64
 	// Capacity is the load that the service can handle, and Share the part of it that one key may use, 0 to 1. The
 	// zero Rate means unlimited.
-	Capacity headgate.Rate
+	Capacity engine.Rate
 	Share    float64
 	// MaxKeys is the maximum number of keys; 0 means [simulate.DefaultMaxKeys].
 	MaxKeys int

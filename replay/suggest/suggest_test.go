@@ -13,8 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/replay/accesslog"
 	"github.com/headgate/headgate/replay/replaytest"
@@ -158,10 +159,10 @@ func TestNeededBurstIsExact(t *testing.T) {
 		}
 		rate := rates[r.IntN(len(rates))]
 		burst := neededBurst(times, rate)
-		if n := series.Refused(headgate.TokenBucket(rate, headgate.Burst(burst)), times); n != 0 {
+		if n := series.Refused(rule.TokenBucket(rate, rule.Burst(burst)), times); n != 0 {
 			t.Fatalf("%s burst %d refuses %d", rate, burst, n)
 		}
-		if burst > 1 && series.Refused(headgate.TokenBucket(rate, headgate.Burst(burst-1)), times) == 0 {
+		if burst > 1 && series.Refused(rule.TokenBucket(rate, rule.Burst(burst-1)), times) == 0 {
 			t.Fatalf("%s burst %d refuses none either", rate, burst-1)
 		}
 	}
@@ -196,10 +197,10 @@ func TestMostInIsWhatASlidingLogNeeds(t *testing.T) {
 			times = append(times, now)
 		}
 		most := mostIn(times, time.Second)
-		if n := series.Refused(headgate.SlidingLog(headgate.PerSecond(most)), times); n != 0 {
+		if n := series.Refused(rule.SlidingLog(rule.PerSecond(most)), times); n != 0 {
 			t.Fatalf("a log of %d refuses %d", most, n)
 		}
-		if most > 1 && series.Refused(headgate.SlidingLog(headgate.PerSecond(most-1)), times) == 0 {
+		if most > 1 && series.Refused(rule.SlidingLog(rule.PerSecond(most-1)), times) == 0 {
 			t.Fatalf("a log of %d refuses none either", most-1)
 		}
 	}
@@ -275,10 +276,10 @@ func TestShareOfTheCapacityIsKept(t *testing.T) {
 	o := replaytest.Options{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 12 * time.Hour, Readers: 300, Crons: 60, CronRequests: 100}
 	lines := replaytest.Make(o)
 	for _, c := range []struct {
-		capacity headgate.Rate
+		capacity engine.Rate
 		share    float64
 		refused  bool
-	}{{headgate.PerSecond(1000), 0.01, false}, {headgate.PerSecond(50), 0.01, true}, {headgate.Per(30, time.Minute), 1, true}} {
+	}{{rule.PerSecond(1000), 0.01, false}, {rule.PerSecond(50), 0.01, true}, {rule.Per(30, time.Minute), 1, true}} {
 		options := Options{Key: "client_ip", Refuse: 0.001, Capacity: c.capacity, Share: c.share}
 		r := suggested(t, lines, options)
 		bound := int64(perSecond(c.capacity) * c.share * 60)
@@ -345,8 +346,8 @@ func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 			continue
 		}
 		r := Result{Suggestions: []Suggestion{{
-			Policy: "client", Why: []string{key + " stands out"}, limit: headgate.TokenBucket(headgate.PerSecond(1)),
-			Overrides: []Override{{Key: key, Why: key, limit: headgate.TokenBucket(headgate.PerSecond(2), headgate.Burst(9))}},
+			Policy: "client", Why: []string{key + " stands out"}, limit: rule.TokenBucket(rule.PerSecond(1)),
+			Overrides: []Override{{Key: key, Why: key, limit: rule.TokenBucket(rule.PerSecond(2), rule.Burst(9))}},
 		}}}
 		file := r.PoliciesFile(&Options{Key: "client_ip"}, "log "+key)
 		config, err := policy.Parse("suggested.yaml", []byte(file))

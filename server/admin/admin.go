@@ -22,11 +22,11 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/policies"
@@ -66,7 +66,7 @@ type Config struct {
 	// ShowKey returns the form of a key for the log. The default is the whole key.
 	ShowKey func(key string) string
 	// Decide decides operations that are not requests of clients.
-	Decide func(ctx context.Context, ops []engine.Op, results []headgate.Result)
+	Decide func(ctx context.Context, ops []engine.Op, results []operate.Result)
 	// OpenOf returns the open reservations of a key. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Settings are the settings of the server, without secrets.

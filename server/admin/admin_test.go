@@ -21,6 +21,7 @@ import (
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -128,7 +129,9 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	w.handler = admin.New(admin.Config{
 		Feed: w.feed, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
 		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top.Tracker,
-		Decide:   func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) },
+		Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
+			operate.Do(ctx, limiter, ops, results)
+		},
 		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
 	})
 	return w

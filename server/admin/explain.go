@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -119,7 +120,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	if ops[0] = (engine.Op{Kind: engine.OpPeek, Space: p.Space(), Key: key, Charges: together}); len(together) == 0 {
 		ops = ops[1:]
 	}
-	results := make([]headgate.Result, len(ops))
+	results := make([]operate.Result, len(ops))
 	a.Decide(ctx, ops, results)
 	if len(together) > 0 {
 		answer(&e, &results[0], deciding)
@@ -156,7 +157,7 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 }
 
 // answer sets the answer, and the limit that determines it.
-func answer(e *adminapi.Explanation, r *headgate.Result, deciding []int) {
+func answer(e *adminapi.Explanation, r *operate.Result, deciding []int) {
 	d := &r.Decision
 	if r.Err != nil {
 		e.Allowed = false
@@ -167,7 +168,7 @@ func answer(e *adminapi.Explanation, r *headgate.Result, deciding []int) {
 }
 
 // stand sets the standing from the results of a peek and an expiry.
-func stand(l *adminapi.Standing, peek, expiry *headgate.Result) {
+func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 	if peek.Err != nil {
 		l.Error = peek.Err.Error()
 		return
@@ -180,14 +181,14 @@ func stand(l *adminapi.Standing, peek, expiry *headgate.Result) {
 }
 
 // pool sets the state of all keys of a limit that divides its units among them.
-func pool(l *adminapi.Standing, limit engine.Limit, peek *headgate.Result) {
+func pool(l *adminapi.Standing, limit engine.Limit, peek *operate.Result) {
 	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter); ok && peek.Err == nil {
 		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, HeavyKeys: p.Heavy}
 	}
 }
 
 // inClass returns the standing of a class, from the result of a peek.
-func inClass(class string, peek *headgate.Result) adminapi.ClassStanding {
+func inClass(class string, peek *operate.Result) adminapi.ClassStanding {
 	s := adminapi.ClassStanding{Class: class}
 	if d := &peek.Decision; peek.Err == nil {
 		if s.Allowed = d.Allowed; !d.Unlimited {

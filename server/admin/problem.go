@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/server/policies"
@@ -19,7 +19,7 @@ func problemOf(err error) httplimit.Problem {
 	}
 	status, field := http.StatusServiceUnavailable, ""
 	var own *adminapi.Error
-	var input *headgate.InputError
+	var input *engine.InputError
 	switch {
 	case errors.As(err, &own):
 		status, field = own.Status, own.Field

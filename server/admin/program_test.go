@@ -9,6 +9,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // TestProgramIsDescribed checks that a program's page without a server gives the answers that admin.yaml describes
@@ -18,9 +20,9 @@ func TestProgramIsDescribed(t *testing.T) {
 	t.Cleanup(page.Close)
 	limiter := headgate.New(headgate.WithObserver(page.Observe))
 	t.Cleanup(func() { _ = limiter.Close() })
-	day := limiter.Policy("day", headgate.FixedWindow(headgate.PerDay(3)))
-	both := limiter.Policy("both", headgate.TokenBucket(headgate.PerHour(5)), headgate.Concurrency(1))
-	page.Show(day, both, limiter.Policy("api", headgate.NoLimit()))
+	day := operate.Policy(limiter, "day", rule.FixedWindow(rule.PerDay(3)))
+	both := operate.Policy(limiter, "both", rule.TokenBucket(rule.PerHour(5)), rule.Concurrency(1))
+	page.Show(day, both, operate.Policy(limiter, "api", rule.NoLimit()))
 	for range 5 {
 		if _, err := day.Allow(context.Background(), "joe"); err != nil {
 			t.Fatal(err)

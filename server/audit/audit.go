@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy/decide"
@@ -94,7 +93,7 @@ func (a *Auditor) Observe(o *service.Observed) {
 
 // limitsOf returns the deciding limits.
 func limitsOf(answer *decide.Response) []decide.LimitAnswer {
-	if len(answer.Limits) > 0 || answer.Limit == (headgate.Limit{}) {
+	if len(answer.Limits) > 0 || answer.Limit == (engine.Limit{}) {
 		return answer.Limits
 	}
 	return []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
@@ -161,7 +160,7 @@ func (a *Auditor) forgetDivided() {
 }
 
 // spend charges as many units as fit on the auditor's counter of a key in a name space.
-func (a *Auditor) spend(key, space string, limit headgate.Limit, cost int64) engine.Result {
+func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engine.Result {
 	epoch, known := a.epochs[key]
 	if !known {
 		epoch = a.epoch

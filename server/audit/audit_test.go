@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -238,14 +239,14 @@ func TestStatedBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := headgate.SlidingLog(headgate.PerHour(2))
+	limit := rule.SlidingLog(rule.PerHour(2))
 	p := &policy.Policy{Name: "log"}
 	var callers sync.WaitGroup
 	for range 4 {
 		callers.Go(func() {
 			answer := decide.Response{
 				Requested: p, Limits: []decide.LimitAnswer{{Policy: "log", Limit: limit, Cost: 1}},
-				Decision: headgate.Decision{Allowed: true, Granted: 1, At: time.Unix(1_700_000_000, 0), Promise: headgate.Promise{Mode: engine.Leased, OvershootMax: 5}},
+				Decision: headgate.Decision{Allowed: true, Granted: 1, At: time.Unix(1_700_000_000, 0), Promise: engine.Promise{Mode: engine.Leased, OvershootMax: 5}},
 			}
 			auditor.Observe(&service.Observed{Requests: []decide.Request{{Kind: engine.OpAllow, Policy: "log", Key: "k"}}, Responses: []decide.Response{answer}})
 		})

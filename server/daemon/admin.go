@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard"
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/admin"
 	"github.com/headgate/headgate/server/audit"
@@ -185,8 +185,12 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Policies: d.policies, Service: d.service, Top: f.top.Tracker, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
-			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },
-			OpenOf: d.limiter.OpenOf,
+			Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
+				operate.Do(ctx, d.limiter, ops, results)
+			},
+			OpenOf: func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
+				return operate.OpenOf(ctx, d.limiter, key, most, under...)
+			},
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // profiles take long

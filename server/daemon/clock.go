@@ -7,6 +7,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 const (
@@ -42,11 +44,11 @@ func (c *storeClock) now() time.Time {
 func (c *storeClock) measure() {
 	ctx, cancel := context.WithTimeout(context.Background(), clockTimeout)
 	defer cancel()
-	op := engine.Single(engine.OpPeek, "clock", headgate.TokenBucket(headgate.PerSecond(1)), 1)
+	op := engine.Single(engine.OpPeek, "clock", rule.TokenBucket(rule.PerSecond(1)), 1)
 	op.Space = "ready"
 	sent := time.Now()
-	results := [1]headgate.Result{}
-	c.limiter.Do(ctx, []engine.Op{op}, results[:])
+	results := [1]operate.Result{}
+	operate.Do(ctx, c.limiter, []engine.Op{op}, results[:])
 	if results[0].Err == nil {
 		c.ahead = results[0].Decision.At.Sub(sent.Add(time.Since(sent) / 2)).Round(time.Millisecond)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // status is the memory for a descriptor's answer, in one allocation.
@@ -98,7 +99,7 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 		return
 	}
 	quota, near := m.quota, m.near
-	if o.limit != quota.limit && !(quota.blocked() && o.limit == headgate.DenyAll()) {
+	if o.limit != quota.limit && !(quota.blocked() && o.limit == rule.DenyAll()) {
 		quota = quota.as(o.limit)
 		near = quota.near(s.options.ratio())
 	}

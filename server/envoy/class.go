@@ -6,7 +6,6 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -31,11 +30,11 @@ func classOf(request *pb.RateLimitRequest) string {
 type classes struct {
 	all []policy.Class
 	// lowered are the limits of the classes. They decide if the rule's policy is not active.
-	lowered []headgate.Limit
+	lowered []engine.Limit
 }
 
 // limit returns the limit for a class. An unknown class gets that of the last one.
-func (c *classes) limit(name string, limit headgate.Limit) headgate.Limit {
+func (c *classes) limit(name string, limit engine.Limit) engine.Limit {
 	for i := range c.all {
 		if limit = c.lowered[i]; c.all[i].Name == name {
 			break

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -37,7 +38,7 @@ descriptors:
 `
 	for _, semantics := range []Semantics{Theirs, Improved} {
 		var keys []string
-		limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+		limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
 			for c := range op.Charges {
 				_, key := op.Subject(c)
 				keys = append(keys, strings.Clone(key))

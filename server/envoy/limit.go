@@ -11,9 +11,9 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 type unit = pb.RateLimitResponse_RateLimit_Unit
@@ -46,7 +46,7 @@ func parseUnit(name string) (unit, bool) {
 type quota struct {
 	// current describes the quota in answers, which share it.
 	current *pb.RateLimitResponse_RateLimit
-	limit   headgate.Limit
+	limit   engine.Limit
 	// seconds is the length of a fixed window aligned to the clock, or 0 for other algorithms.
 	seconds int64
 }
@@ -89,28 +89,28 @@ func (s *settings) build() (quota, error) {
 
 // limit builds the limit. A count of 0 gets a limit of 1 that is never answered as allowed, because its hits must be
 // counted for the answer to a request with 0 hits.
-func (s *settings) limit(period time.Duration) (headgate.Limit, error) {
+func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	a := algo.FixedWindow
 	if s.algorithm != "" {
 		found, ok := engine.ParseAlgorithm(s.algorithm)
 		if !ok || !slices.Contains(rateAlgorithms, found) {
-			return headgate.Limit{}, fmt.Errorf("invalid algorithm '%s'; accepted: %s", s.algorithm, acceptedAlgorithms())
+			return engine.Limit{}, fmt.Errorf("invalid algorithm '%s'; accepted: %s", s.algorithm, acceptedAlgorithms())
 		}
 		a = found
 	}
-	var options []headgate.LimitOption
+	var options []engine.Setting
 	if a.Has("align") {
-		options = append(options, headgate.Align("clock"))
+		options = append(options, rule.Align("clock"))
 	}
 	if s.burst > 0 {
 		if !a.Has("burst") {
-			return headgate.Limit{}, fmt.Errorf("burst is %d with algorithm %s; accepted: burst with algorithm token-bucket", s.burst, a)
+			return engine.Limit{}, fmt.Errorf("burst is %d with algorithm %s; accepted: burst with algorithm token-bucket", s.burst, a)
 		}
-		options = append(options, headgate.Burst(int64(s.burst)))
+		options = append(options, rule.Burst(int64(s.burst)))
 	}
-	limit := engine.Build(a, []headgate.Rate{headgate.Per(max(1, int64(s.perUnit)), period)}, options...)
+	limit := engine.Build(a, []engine.Rate{rule.Per(max(1, int64(s.perUnit)), period)}, options...)
 	if err := limit.Err(); err != nil {
-		return headgate.Limit{}, fmt.Errorf("invalid rate limit: %s", plain(err))
+		return engine.Limit{}, fmt.Errorf("invalid rate limit: %s", plain(err))
 	}
 	return limit, nil
 }

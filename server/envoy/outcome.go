@@ -18,7 +18,7 @@ type outcome struct {
 	allowed, unlimited, shadow bool
 	granted, cost              int64
 	at                         time.Time
-	limit                      headgate.Limit // the binding limit, which may not be the rule's own
+	limit                      engine.Limit // the binding limit, which may not be the rule's own
 	standing                   engine.Standing
 }
 
@@ -40,7 +40,7 @@ func outcomeOf(r *decide.Response, item int) (o outcome, ok bool) {
 	return ofDecision(d, r.Limit, r.Cost, false), true
 }
 
-func ofDecision(d *headgate.Decision, limit headgate.Limit, cost int64, shadow bool) outcome {
+func ofDecision(d *headgate.Decision, limit engine.Limit, cost int64, shadow bool) outcome {
 	return outcome{
 		allowed: d.Allowed, unlimited: d.Unlimited, shadow: shadow, granted: d.Granted, cost: cost, at: d.At, limit: limit,
 		standing: engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter},
@@ -91,7 +91,7 @@ func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 }
 
 // as returns the quota for a limit with which an operator has replaced the rule's.
-func (q *quota) as(limit headgate.Limit) *quota {
+func (q *quota) as(limit engine.Limit) *quota {
 	if limit.Algorithm().DeniesAll() {
 		return &quota{current: &pb.RateLimitResponse_RateLimit{Unit: q.current.Unit, UnitMultiplier: q.current.UnitMultiplier, Name: q.current.Name}, limit: q.limit, seconds: q.seconds}
 	}

@@ -6,8 +6,8 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -75,9 +75,9 @@ func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kin
 }
 
 // forKind returns the limit for an operation. A quota of 0 counts hits in a window, and otherwise denies them.
-func (q *quota) forKind(kind engine.Kind) headgate.Limit {
+func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	if q.blocked() && !counted(kind) {
-		return headgate.DenyAll()
+		return rule.DenyAll()
 	}
 	return q.limit
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
@@ -31,7 +31,7 @@ type Accuracy struct {
 }
 
 // compare runs the exact steps on the recorded requests.
-func compare(limit headgate.Limit, keys int, log []entry) (a Accuracy) {
+func compare(limit engine.Limit, keys int, log []entry) (a Accuracy) {
 	if limit.Err() != nil {
 		return a
 	}

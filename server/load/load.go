@@ -16,13 +16,13 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Config configures a run.
 type Config struct {
 	// Limit is the limit of every key. With a Policy it is only for comparison; the zero Limit compares nothing.
-	Limit headgate.Limit
+	Limit engine.Limit
 	// Policy is the name of a server's policy, which replaces Limit in requests.
 	Policy string
 	// Keys is the number of keys: 1 to 10 million.
@@ -50,7 +50,7 @@ const (
 	maxLogged = 1 << 24
 )
 
-// Check returns an [*headgate.InputError] if a field is invalid.
+// Check returns an [*engine.InputError] if a field is invalid.
 func (c *Config) Check() error {
 	for _, f := range []struct {
 		field    string
@@ -65,7 +65,7 @@ func (c *Config) Check() error {
 		{"timeout", c.Timeout, c.Timeout > 0 && c.Timeout <= maxDuration, "up to 1h"},
 	} {
 		if !f.ok {
-			return &headgate.InputError{Field: f.field, Value: fmt.Sprint(f.value), Accepted: f.accepted}
+			return &engine.InputError{Field: f.field, Value: fmt.Sprint(f.value), Accepted: f.accepted}
 		}
 	}
 	return nil

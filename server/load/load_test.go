@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
-var fivePerSecond = headgate.SlidingLog(headgate.PerSecond(5))
+var fivePerSecond = rule.SlidingLog(rule.PerSecond(5))
 
 // stub is a target whose answers come from a function.
 type stub func() (bool, error)
@@ -40,7 +42,7 @@ func runOn(t *testing.T, target Target, c Config) *Report {
 // TestExactStoreIsFoundExact checks that a fixed rate sends as many requests as are due, and that the decisions of an
 // exact store equal those of the steps.
 func TestExactStoreIsFoundExact(t *testing.T) {
-	for i, limit := range []headgate.Limit{fivePerSecond, fivePerSecond, headgate.FairShare(headgate.PerSecond(300), headgate.Burst(100))} {
+	for i, limit := range []engine.Limit{fivePerSecond, fivePerSecond, rule.FairShare(rule.PerSecond(300), rule.Burst(100))} {
 		synctest.Test(t, func(t *testing.T) {
 			memory, err := memstore.New(memstore.Config{Clock: time.Now})
 			if err != nil {
@@ -69,7 +71,7 @@ func TestOverAndUnder(t *testing.T) {
 			if a.Exact != 5 || allowed && (a.Over != 95 || a.Under != 0) || !allowed && (a.Over != 0 || a.Under != 5) {
 				t.Errorf("always %v: %+v", allowed, a)
 			}
-			c.Limit = headgate.Limit{}
+			c.Limit = engine.Limit{}
 			if r := runOn(t, stub(func() (bool, error) { return allowed, nil }), c); r.Accuracy.Known {
 				t.Errorf("compared without a limit: %+v", r.Accuracy)
 			}
@@ -120,7 +122,7 @@ func TestCheckNamesTheField(t *testing.T) {
 	} {
 		c := good
 		change(&c)
-		var bad *headgate.InputError
+		var bad *engine.InputError
 		if err := c.Check(); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
@@ -37,9 +38,9 @@ func throttle(c *Config) ([]string, error) {
 	}
 	rates := c.Limit.Rates()
 	n := c.Limit.Numbers()
-	same := headgate.TokenBucket(c.Limit.Rate(0), headgate.Burst(n.Burst), headgate.Named(c.Limit.Name()))
+	same := rule.TokenBucket(c.Limit.Rate(0), rule.Burst(n.Burst), rule.Named(c.Limit.Name()))
 	if same != c.Limit || rates[0].Period%time.Second != 0 {
-		return nil, &headgate.InputError{Field: "limit", Value: c.Limit.String(), Accepted: "on RESP a token bucket without debt, its period whole seconds; others by --policy"}
+		return nil, &engine.InputError{Field: "limit", Value: c.Limit.String(), Accepted: "on RESP a token bucket without debt, its period whole seconds; others by --policy"}
 	}
 	number := func(v int64) string { return strconv.FormatInt(v, 10) }
 	return []string{"CL.THROTTLE", "", number(n.Burst - 1), number(rates[0].Count), number(int64(rates[0].Period / time.Second))}, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 )
 
 // storeTarget is a store used directly by this process.
@@ -17,22 +18,19 @@ type storeTarget struct {
 
 func (t storeTarget) open(_ context.Context, c *Config) (client, error) {
 	if c.Policy != "" {
-		return nil, &headgate.InputError{Field: "policy", Value: c.Policy, Accepted: "only where the target is a server"}
+		return nil, &engine.InputError{Field: "policy", Value: c.Policy, Accepted: "only where the target is a server"}
 	}
-	return storeClient{limiter: t.limiter, limit: c.Limit}, nil
+	return storeClient{operate.Policy(t.limiter, "", c.Limit)}, nil
 }
 
 func (t storeTarget) storeTime() bool { return true }
 
 func (t storeTarget) Close() error { return errors.Join(t.limiter.Close(), t.store.Close()) }
 
-type storeClient struct {
-	limiter *headgate.Limiter
-	limit   headgate.Limit
-}
+type storeClient struct{ policy *headgate.Policy }
 
 func (a storeClient) take(ctx context.Context, key string) (bool, time.Time, error) {
-	d, err := a.limiter.Allow(ctx, key, a.limit)
+	d, err := a.policy.Allow(ctx, key)
 	return d.Allowed, d.At, err
 }
 

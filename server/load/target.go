@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
@@ -36,7 +37,7 @@ func Open(ctx context.Context, address string) (Target, error) {
 	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return newHTTP(u), nil
 	case address != open.Memory && !redisurl.Known(address):
-		return nil, &headgate.InputError{Field: "target", Value: address, Accepted: "resp://host:port, http://host:port, " + open.Accepted}
+		return nil, &engine.InputError{Field: "target", Value: address, Accepted: "resp://host:port, http://host:port, " + open.Accepted}
 	}
 	opened, err := open.Store(ctx, address, open.Options{Deadline: -1}) // a slow answer is a measurement
 	if err != nil {

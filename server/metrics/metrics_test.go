@@ -16,6 +16,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -121,12 +122,12 @@ func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 	w := newWorld(t, file)
 	take := decide.Request{Kind: engine.OpAllow, Policy: "both", Key: "k"}
 	w.do(service.RESP, take, take, take, take, take)
-	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(5))})
+	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: rule.TokenBucket(rule.PerSecond(5))})
 	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Policy: "absent", Key: "k"}, decide.Request{Kind: engine.OpPeek, Policy: "api", Key: "k"})
 	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Policy: "api"})
 	w.store.err = engine.ErrStoreUnavailable
 	w.do(service.RESP, take)
-	w.do(service.GRPC, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(5))})
+	w.do(service.GRPC, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: rule.TokenBucket(rule.PerSecond(5))})
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
 		"decisions_total frontend=grpc mode= outcome=unknown policy=(inline)":      1,

@@ -27,7 +27,7 @@ func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decis
 func TestDecisionsByOutcomeAndMode(t *testing.T) {
 	m := metrics.New("v1")
 	m.Decisions(func(policy string, _ *metrics.Tally) { t.Errorf("%s before the first request", policy) })
-	exact, leased := headgate.Promise{Mode: engine.Exact}, headgate.Promise{Mode: engine.Leased}
+	exact, leased := engine.Promise{Mode: engine.Exact}, engine.Promise{Mode: engine.Leased}
 	m.Observe(called(service.RESP, 0, headgate.Decision{Allowed: true, Promise: exact}, headgate.Decision{Promise: exact}))
 	m.Observe(called(service.HTTP, 0, headgate.Decision{Allowed: true, Promise: leased}))
 	seen := 0

@@ -114,7 +114,7 @@ func (m *Manager) Changes() []Change {
 
 // Change makes a change, replacing the one for the same policy and key, and activates it here before it returns.
 // Other servers follow within a second. It uses Policy, Key, Fields, Author, Reason, and Expires or For; the result
-// has all other fields. If the change conflicts, the error is a [*headgate.InputError] or one of package policy, and
+// has all other fields. If the change conflicts, the error is a [*engine.InputError] or one of package policy, and
 // nothing has changed. It is [ErrConflict] if another change was made at the same time.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	now := m.config.Now()

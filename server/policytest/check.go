@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -183,7 +182,7 @@ func (c *stepChecker) request() {
 		h.Header.Add(name, value)
 	}
 	seen, err := h.Read()
-	if input, ok := errors.AsType[*headgate.InputError](err); ok {
+	if input, ok := errors.AsType[*engine.InputError](err); ok {
 		c.field(input.Field, input.Value, input.Accepted)
 	}
 	s.http = &seen

@@ -23,7 +23,7 @@ type HTTPRequest struct {
 	BodySize int64
 }
 
-// Read returns the request for routes. Its error is a *headgate.InputError for the field request, client, body_size
+// Read returns the request for routes. Its error is a *engine.InputError for the field request, client, body_size
 // or headers.
 func (h *HTTPRequest) Read() (r route.Request, err error) {
 	words := strings.Fields(h.Text)

@@ -3,9 +3,9 @@ package respapi
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -13,7 +13,7 @@ import (
 
 // anyBucket is the limit for commands with only CL.THROTTLE's key. Its numbers do not matter, because they are not
 // part of the counter's name.
-var anyBucket = headgate.TokenBucket(headgate.PerSecond(1))
+var anyBucket = rule.TokenBucket(rule.PerSecond(1))
 
 // eachKey returns a parser that makes a request for each key of the command.
 func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Request, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
@@ -76,7 +75,7 @@ func parsePolicy(dst []decide.Request, kind engine.Kind, class string, words [][
 // ofUnits renames the field cost to units, the commands' name for it.
 func ofUnits(err error) error {
 	var decided *service.Error
-	var input *headgate.InputError
+	var input *engine.InputError
 	if !errors.As(err, &decided) || !errors.As(err, &input) || input.Field != "cost" {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -163,11 +164,11 @@ var limitCache [256]atomic.Pointer[builtLimit]
 
 type builtLimit struct {
 	numbers numbers
-	limit   headgate.Limit
+	limit   engine.Limit
 }
 
 // limit returns the token bucket for the numbers.
-func (n numbers) limit() (headgate.Limit, error) {
+func (n numbers) limit() (engine.Limit, error) {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: spreads small numbers
 	h := uint64(n.maxBurst)
 	h = (h*golden + uint64(n.count)) * golden
@@ -176,7 +177,7 @@ func (n numbers) limit() (headgate.Limit, error) {
 	if built := entry.Load(); built != nil && built.numbers == n {
 		return built.limit, nil
 	}
-	limit := headgate.TokenBucket(headgate.Per(n.count, time.Duration(n.period)*time.Second), headgate.Burst(n.maxBurst+1))
+	limit := rule.TokenBucket(rule.Per(n.count, time.Duration(n.period)*time.Second), rule.Burst(n.maxBurst+1))
 	if err := limit.Err(); err != nil {
 		return limit, errors.New("max_burst, count and period: " + strings.TrimPrefix(err.Error(), "headgate: "))
 	}

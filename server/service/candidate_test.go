@@ -5,6 +5,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
@@ -36,9 +38,9 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 		}
 	}
 	remaining := func(key string) int64 {
-		op := engine.Single(engine.OpPeek, key, headgate.FixedWindow(headgate.PerHour(2)), 1)
+		op := engine.Single(engine.OpPeek, key, rule.FixedWindow(rule.PerHour(2)), 1)
 		op.Space = "policy:api:shadow"
-		return limiter.Do(t.Context(), []engine.Op{op}, nil)[0].Decision.Remaining
+		return operate.Do(t.Context(), limiter, []engine.Op{op}, nil)[0].Decision.Remaining
 	}
 	if got := remaining("k"); got != 0 {
 		t.Errorf("%d remaining of the candidate, want 0: it denied the third take", got)

@@ -80,7 +80,7 @@ func classify(err error) *Error {
 	if unknown, ok := errors.AsType[*decide.NoPolicyError](err); ok {
 		return &Error{Code: NotFound, Field: "policy", Err: fmt.Errorf("no policy %q", unknown.Name[:min(len(unknown.Name), 128)])}
 	}
-	var input *headgate.InputError
+	var input *engine.InputError
 	switch {
 	case errors.As(err, &input) && input.Field == "limit":
 		return &Error{Code: WrongVerb, Field: "limit", Err: err}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -52,9 +54,9 @@ policies:
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies})
 	held := func(name, key string) int64 {
-		op := engine.Single(engine.OpPeek, key, headgate.Concurrency(3), 1)
+		op := engine.Single(engine.OpPeek, key, rule.Concurrency(3), 1)
 		op.Space = engine.PolicySpace(name)
-		return 3 - limiter.Do(t.Context(), []engine.Op{op}, nil)[0].Decision.Remaining
+		return 3 - operate.Do(t.Context(), limiter, []engine.Op{op}, nil)[0].Decision.Remaining
 	}
 	for i, c := range []struct {
 		policy, id string

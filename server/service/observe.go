@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -63,7 +63,7 @@ func (o *Observed) Policy(i int) string {
 		return o.Responses[i].Requested.Name
 	case len(r.Items) > 0 && r.Items[0].Policy != "" && o.Responses[i].Err != nil:
 		return OtherPolicy
-	case r.Policy == "" || r.Limit != headgate.Limit{}:
+	case r.Policy == "" || r.Limit != engine.Limit{}:
 		return InlinePolicy
 	default:
 		return OtherPolicy

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
@@ -45,7 +46,7 @@ policies:
 		return decide.Request{Kind: engine.OpAllow, Policy: name, Key: "k"}
 	}
 	requests := []decide.Request{
-		{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(1))},
+		{Kind: engine.OpAllow, Key: "k", Limit: rule.TokenBucket(rule.PerSecond(1))},
 		of("live"), of("unknown"), of("plain"), of("all"), of("live"),
 		{Kind: engine.OpReset, Policy: "live", Key: "k"}, // forbidden
 		of("trial"),

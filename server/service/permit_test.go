@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
@@ -35,7 +36,7 @@ func TestRightsToEachItem(t *testing.T) {
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true})
 	api, other := decide.Item{Policy: "api", Key: "k"}, decide.Item{Policy: "other", Key: "k"}
-	inline := decide.Item{Limit: headgate.TokenBucket(headgate.PerSecond(9)), Key: "k"}
+	inline := decide.Item{Limit: rule.TokenBucket(rule.PerSecond(9)), Key: "k"}
 	for i, c := range []struct {
 		items   []decide.Item
 		allowed bool

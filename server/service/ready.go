@@ -6,8 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -24,7 +25,7 @@ var errDraining = errors.New("the server is draining: it stops soon")
 // checkOp looks up a key that no request writes.
 var checkOp = engine.Op{
 	Kind: engine.OpExpiry, Space: "ready", Key: "ready",
-	Charges: []engine.Charge{{Limit: headgate.TokenBucket(headgate.PerSecond(1))}},
+	Charges: []engine.Charge{{Limit: rule.TokenBucket(rule.PerSecond(1))}},
 }
 
 // Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] of code
@@ -62,7 +63,7 @@ func (s *Service) checkStore() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	ops, results := [1]engine.Op{checkOp}, [1]headgate.Result{}
+	ops, results := [1]engine.Op{checkOp}, [1]operate.Result{}
 	s.decide(ctx, ops[:], results[:])
 	if err := results[0].Err; err != nil {
 		return classify(err)

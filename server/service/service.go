@@ -20,6 +20,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -208,7 +209,7 @@ func bounded(ctx context.Context, left time.Duration) (context.Context, context.
 
 // decide decides the operations, and reports to the watcher. An answer to a call that began before the outage does
 // not end the outage. It returns true if there is a watcher, and the store failed or was away.
-func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) (outage bool) {
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	ended := ctx.Err() != nil // the caller had no time left, so this is not a failure of the store
@@ -241,7 +242,7 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 
 // Undo gives back the charge of a request, even if the caller's context has ended. The call to the store is bounded
 // like a decision, or by a second.
-func (s *Service) Undo(ctx context.Context, charged *headgate.Charged) error {
+func (s *Service) Undo(ctx context.Context, charged *operate.Charged) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
 	return charged.Settle(ctx, 0)
@@ -271,7 +272,7 @@ func storeFailed(err error) bool {
 
 // fromStore reports whether a result comes from the store itself, not from the deny cache, prefetched units, or a
 // limit without state.
-func fromStore(op *engine.Op, r *headgate.Result) bool {
+func fromStore(op *engine.Op, r *operate.Result) bool {
 	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false
 	}

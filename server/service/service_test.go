@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -17,8 +18,8 @@ import (
 )
 
 var (
-	one = headgate.FixedWindow(headgate.PerHour(1))
-	two = headgate.FixedWindow(headgate.PerHour(2), headgate.Named("two"))
+	one = rule.FixedWindow(rule.PerHour(1))
+	two = rule.FixedWindow(rule.PerHour(2), rule.Named("two"))
 )
 
 func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, *headgate.Limiter) {
@@ -31,7 +32,7 @@ func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, 
 	return service.New(service.Config{Limiter: limiter, Failure: failure, AllowWrites: true}), limiter
 }
 
-func take(key string, limit headgate.Limit) decide.Request {
+func take(key string, limit engine.Limit) decide.Request {
 	return decide.Request{Kind: engine.OpAllow, Key: key, Limit: limit}
 }
 
@@ -59,7 +60,7 @@ func TestLargeBatchKeepsOrder(t *testing.T) {
 // of each.
 func TestSeveralInlineLimits(t *testing.T) {
 	s, _ := open(t, 100, policy.Deny)
-	both := decide.Request{Kind: engine.OpAllow, Key: "k", Limits: []headgate.Limit{one, two}}
+	both := decide.Request{Kind: engine.OpAllow, Key: "k", Limits: []engine.Limit{one, two}}
 	r := do(s, both, both, take("k", two))
 	if !r[0].Decision.Allowed || r[1].Decision.Allowed || r[1].Decision.Binding.Index != 0 || !r[2].Decision.Allowed {
 		t.Errorf("%+v", r)
@@ -86,7 +87,7 @@ func TestFailureModes(t *testing.T) {
 			}
 		case policy.Allow:
 			d := r[1].Decision
-			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded}) {
+			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded}) {
 				t.Errorf("allow: %+v, %v", d, r[1].Err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
@@ -56,20 +57,20 @@ func TestWatcherSeesOutages(t *testing.T) {
 	for name, c := range map[string]struct {
 		result           engine.Result
 		away             bool
-		limit            headgate.Limit
+		limit            engine.Limit
 		failed, answered int
 	}{
 		"fails":                {engine.Result{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
 		"fails again":          {engine.Result{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
 		"client disconnected":  {engine.Result{Err: context.Canceled}, false, one, 0, 0},
 		"limiter closed":       {engine.Result{Err: headgate.ErrClosed}, false, one, 0, 0},
-		"invalid request":      {engine.Result{Err: &headgate.InputError{Field: "cost"}}, true, one, 0, 0},
+		"invalid request":      {engine.Result{Err: &engine.InputError{Field: "cost"}}, true, one, 0, 0},
 		"no outage":            {promised(engine.Exact), false, one, 0, 0},
 		"answers again":        {promised(engine.Exact), true, one, 0, 1},
 		"answers on a Cluster": {promised(engine.Split), true, one, 0, 1},
 		"cached denial":        {promised(engine.Cached), true, one, 0, 0},
 		"prefetched unit":      {promised(engine.Leased), true, one, 0, 0},
-		"limit without state":  {promised(engine.Exact), true, headgate.NoLimit(), 0, 0},
+		"limit without state":  {promised(engine.Exact), true, rule.NoLimit(), 0, 0},
 	} {
 		w := &counter{away: c.away}
 		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(&fixedStore{c.result})), Watcher: w, Failure: policy.Allow})

@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/snapshot"
 )
@@ -45,7 +45,7 @@ func newStore() *memstore.Store {
 // spend charges each key one unit.
 func spend(store *memstore.Store) {
 	for i := range keys {
-		op := engine.Single(engine.OpAllow, fmt.Sprint("key", i), headgate.SlidingLog(headgate.PerDay(100_000)), 1)
+		op := engine.Single(engine.OpAllow, fmt.Sprint("key", i), rule.SlidingLog(rule.PerDay(100_000)), 1)
 		store.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1))
 	}
 }

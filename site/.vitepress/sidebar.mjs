@@ -84,6 +84,7 @@ const groups = {
     Simulator: "design/simulator",
     Threats: "design/threats",
     "Articles' scripts": "design/articles",
+    "Exported names": "design/api",
     Packages: "design/house",
   },
 };

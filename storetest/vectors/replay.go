@@ -179,7 +179,7 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 }
 
 // op returns the operation of a step, without its name space and key.
-func (c *Case) op(i int, sets [][]headgate.Limit) (engine.Op, error) {
+func (c *Case) op(i int, sets [][]engine.Limit) (engine.Op, error) {
 	s := &c.Steps[i]
 	kind, ok := kinds[s.Op]
 	if !ok || s.Set < 0 || s.Set >= len(sets) {
@@ -227,8 +227,8 @@ func (c *Case) under(op *engine.Op, set int, space, key string) {
 	}
 }
 
-func (c *Case) build() ([][]headgate.Limit, error) {
-	sets := make([][]headgate.Limit, len(c.Sets))
+func (c *Case) build() ([][]engine.Limit, error) {
+	sets := make([][]engine.Limit, len(c.Sets))
 	for i := range c.Sets {
 		for j := range c.Sets[i] {
 			limit, err := c.Sets[i][j].Build()

@@ -52,11 +52,11 @@ var floors = [][]room{
 		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "internal/rpc", "internal/adaptertest"}},
 		{"stack", "the layers in their order", []string{"layer/stack"}},
 		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "internal/outcomes"}},
-		{"cases", "that every store passes", []string{"storetest/*"}},
+		{"cases", "that every store passes, and for users' tests", []string{"storetest/*", "headgatetest"}},
 		{"snapshot", "memory in a file", []string{"server/snapshot"}},
 	},
 	{
-		{"headgate", "Limiter, Policy, Decision, Permit", []string{"."}},
+		{"headgate", "Limiter, Policy, Semaphore, Decision", []string{".", "internal/operate", "internal/inside"}},
 		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
 		{"load", "calls in flight by latency; pressure", []string{"adaptive", "pressure"}},
@@ -66,7 +66,7 @@ var floors = [][]room{
 		{"redisstore", "the store on Redis, in Lua", []string{"redisstore/*"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/load"
 )
 
@@ -62,7 +62,7 @@ Exit status: 0 done, 1 a threshold (--max-..., --min-rate) is missed, 2 an error
 
 func (f *benchFlags) run(c *cobra.Command) error {
 	if f.config.Policy == "" || c.Flags().Changed("limit") {
-		limit, err := headgate.ParseLimit(f.limit)
+		limit, err := engine.ParseLimit(f.limit)
 		if err != nil {
 			return fmt.Errorf("--limit: %w", err)
 		}
@@ -75,7 +75,7 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	default:
 		return fmt.Errorf("--distribution %q: accepted: uniform, zipf", f.distribution)
 	}
-	if c.Flags().Changed("max-over") && f.config.Limit == (headgate.Limit{}) {
+	if c.Flags().Changed("max-over") && f.config.Limit == (engine.Limit{}) {
 		return errors.New("--max-over: accepted: beside --limit, which says what the policy allows")
 	}
 	if err := f.config.Check(); err != nil {

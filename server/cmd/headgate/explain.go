@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/policytest"
@@ -76,7 +76,7 @@ func (f *explainFlags) read() (route.Request, error) {
 		h.Header.Add(name, strings.TrimSpace(value))
 	}
 	r, err := h.Read()
-	if input, ok := errors.AsType[*headgate.InputError](err); ok {
+	if input, ok := errors.AsType[*engine.InputError](err); ok {
 		return r, fmt.Errorf("--%s %s: accepted: %s", strings.ReplaceAll(input.Field, "_", "-"), input.Value, input.Accepted)
 	}
 	return r, err

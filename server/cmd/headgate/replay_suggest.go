@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/replay/report"
 	"github.com/headgate/headgate/replay/suggest"
 )
@@ -66,7 +66,7 @@ func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Optio
 	if s.capacity == "" {
 		return o, nil
 	}
-	limit, err := headgate.ParseLimit(s.capacity)
+	limit, err := engine.ParseLimit(s.capacity)
 	if err != nil || len(limit.Rates()) != 1 || limit.Rate(0).Period <= 0 {
 		return o, fmt.Errorf("--capacity %q: accepted: a rate such as 2000/s", s.capacity)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -31,7 +32,7 @@ func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	}
 	answers := make([]decide.Response, 1)
 	l.limiter.Do(t.Context(), []decide.Request{q}, answers)
-	var input *headgate.InputError
+	var input *engine.InputError
 	var unknown *decide.NoPolicyError
 	switch err := answers[0].Err; {
 	case errors.As(err, &unknown):
@@ -67,7 +68,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys []string
-	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) { keys = append(keys, op.Key) }))
+	limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) { keys = append(keys, op.Key) }))
 	defer limiter.Close()
 	server := direct{service.New(service.Config{Limiter: limiter, Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
 	program := decide.New(config, limiter, decide.WithHashKeys(secrets))

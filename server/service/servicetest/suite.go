@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -89,7 +90,7 @@ func (r *Request) Decide() (q decide.Request, ok bool) {
 		q.Items = append(q.Items, decide.Item{Policy: c.Policy, Key: c.Key, Cost: c.Cost, HasCost: c.Cost >= 0})
 	}
 	if r.Policy == "" && r.Kind != engine.OpSettle && r.Charges == nil {
-		q.Limit = headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
+		q.Limit = rule.TokenBucket(rule.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), rule.Burst(r.Throttle[0]))
 		return q, q.Limit.Err() == nil
 	}
 	return q, true

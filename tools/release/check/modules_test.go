@@ -28,7 +28,7 @@ import (
 func main() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	perUser := limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(20)))
+	perUser := limiter.Policy("per-user", headgate.TokenBucket{Rate: headgate.PerSecond(10), Burst: 20})
 	d, err := perUser.Allow(context.Background(), "alice")
 	fmt.Println(d.Allowed, d.Remaining, d.RetryAfter, d.Promise.Mode, err)
 }

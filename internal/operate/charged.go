@@ -1,43 +1,45 @@
-package headgate
+package operate
 
 import (
 	"cmp"
 	"context"
 	"strings"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 )
 
 // Charged is the charges of one or several operations whose final cost is not known yet. It is safe for use by many
 // goroutines.
 type Charged struct {
-	limiter *Limiter
+	limiter *headgate.Limiter
 	ops     []engine.Op
-	held    []*Reservation
+	held    []*headgate.Reservation
 }
 
-// Charge decides like [Policy.AllowN], and returns the charge so that it can be corrected when the final cost is
-// known: the bytes of a response, or nothing for a failure. It is nil if nothing was charged: after an error or a
+// Charge decides like [headgate.Policy.AllowN], and returns the charge so that it can be corrected when the final cost
+// is known: the bytes of a response, or nothing for a failure. It is nil if nothing was charged: after an error or a
 // denial, or if no store decided.
-func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Charged, Decision, error) {
-	op := engine.Op{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}
+func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Charged, headgate.Decision, error) {
+	limiter, op := request(p, strings.Clone(key), n)
+	op.Settled = true
 	ops := []engine.Op{op}
-	results := p.limiter.Do(ctx, ops, nil)
+	results := Do(ctx, limiter, ops, nil)
 	d, err := results[0].Decision, results[0].Err
 	if err != nil {
 		return nil, d, err
 	}
-	d.Binding.Policy = p.name
+	d.Binding.Policy = p.Name()
 	if !d.Allowed || d.Promise.OvershootMax == engine.Unbounded {
 		return nil, d, nil
 	}
-	return p.limiter.Charged(ops, results), d, nil
+	return ChargedBy(limiter, ops, results), d, nil
 }
 
-// Charged returns the charges of operations that [Limiter.Do] has decided. They must be of kind [engine.OpAllow] with
+// ChargedBy returns the charges of operations that [Do] has decided. They must be of kind [engine.OpAllow] with
 // Settled.
-func (l *Limiter) Charged(ops []engine.Op, results []Result) *Charged {
-	c := &Charged{limiter: l, ops: ops, held: make([]*Reservation, len(results))}
+func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged {
+	c := &Charged{limiter: l, ops: ops, held: make([]*headgate.Reservation, len(results))}
 	for i := range results {
 		c.held[i] = results[i].Reservation
 	}
@@ -45,11 +47,11 @@ func (l *Limiter) Charged(ops []engine.Op, results []Result) *Charged {
 }
 
 // Settle corrects the charge of each limit to the final units, 0 or more. If final is less, it gives the difference
-// back like [Reservation.Cancel]: only to the window that was charged, and no units that have refilled since. If
-// final is more, it charges the difference even beyond the limit, like [Reservation.Commit]; a limit whose first
-// charge was 0 is charged only as far as it has room. Each limit is corrected separately, so that one without room
+// back like [headgate.Reservation.Cancel]: only to the window that was charged, and no units that have refilled since. If
+// final is more, it charges the difference even beyond the limit, like [headgate.Reservation.Commit]; a limit whose first
+// charge was 0 is charged only as far as it has room. Each limit is corrected separately: a limit without room
 // does not keep the others uncharged. Settle takes effect once: later calls change only limits whose first charge was
-// 0. It returns the same errors as [Limiter.Allow].
+// 0. It returns the same errors as [headgate.Policy].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {
@@ -78,17 +80,17 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 			err = cmp.Or(err, c.held[i].Commit(ctx, final))
 		}
 	}
-	return cmp.Or(err, c.limiter.chargeMore(ctx, more))
+	return cmp.Or(err, chargeMore(ctx, c.limiter, more))
 }
 
 // chargeMore charges each operation in full, using a bucket's debt if needed, or else as far as its limit has room.
 // Of several choices it charges the last one.
-func (l *Limiter) chargeMore(ctx context.Context, ops []engine.Op) (err error) {
+func chargeMore(ctx context.Context, l *headgate.Limiter, ops []engine.Op) (err error) {
 	if len(ops) == 0 {
 		return nil
 	}
 	rest := make([]engine.Op, 0, len(ops))
-	for i, result := range l.Do(ctx, ops, nil) {
+	for i, result := range Do(ctx, l, ops, nil) {
 		err = cmp.Or(err, result.Err)
 		if result.Err == nil && !result.Decision.Allowed {
 			ops[i].Kind = engine.OpAtMost
@@ -102,7 +104,7 @@ func (l *Limiter) chargeMore(ctx context.Context, ops []engine.Op) (err error) {
 	if len(rest) == 0 {
 		return err
 	}
-	for _, result := range l.Do(ctx, rest, nil) {
+	for _, result := range Do(ctx, l, rest, nil) {
 		err = cmp.Or(err, result.Err)
 	}
 	return err

@@ -1,4 +1,4 @@
-package headgate_test
+package operate_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // TestSettledAllow: an allow with Settled decides like any other; a denied one has no reservation; a cancel gives
@@ -14,16 +16,16 @@ func TestSettledAllow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	ctx := context.Background()
-	limits := []headgate.Limit{
-		headgate.TokenBucket(headgate.PerHour(3)), headgate.FixedWindow(headgate.PerHour(3)), headgate.SlidingLog(headgate.PerHour(3)),
-		headgate.Pacer(headgate.PerHour(1), headgate.MaxQueue(2)),
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.PerHour(3)), rule.FixedWindow(rule.PerHour(3)), rule.SlidingLog(rule.PerHour(3)),
+		rule.Pacer(rule.PerHour(1), rule.MaxQueue(2)),
 	}
-	p := limiter.Policy("all", limits...)
+	p := operate.Policy(limiter, "all", limits...)
 	op := engine.Op{Kind: engine.OpAllow, Space: "policy:all", Key: "k", Settled: true}
 	for i, limit := range limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.Placed(i + 1), Cost: 1})
 	}
-	ask := func() headgate.Result { return limiter.Do(ctx, []engine.Op{op}, nil)[0] }
+	ask := func() operate.Result { return operate.Do(ctx, limiter, []engine.Op{op}, nil)[0] }
 	first, _, third := ask(), ask(), ask()
 	if !first.Decision.Allowed || !third.Decision.Allowed || third.Decision.Delay == 0 || third.Reservation == nil {
 		t.Fatalf("%+v %+v", first, third)
@@ -48,9 +50,9 @@ func TestChargedIsCorrected(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	ctx := context.Background()
-	p := limiter.Policy("bytes", headgate.TokenBucket(headgate.PerDay(100), headgate.AllowDebt(900)), headgate.FixedWindow(headgate.PerDay(20)), headgate.NoLimit())
+	p := operate.Policy(limiter, "bytes", rule.TokenBucket(rule.PerDay(100), rule.AllowDebt(900)), rule.FixedWindow(rule.PerDay(20)), rule.NoLimit())
 	for i, c := range []struct{ cost, final, bucket, window int64 }{{10, 3, 97, 17}, {3, 3, 94, 14}, {0, 4, 90, 10}, {0, 0, 90, 10}, {1, 40, 50, 0}} {
-		charged, d, err := p.Charge(ctx, "k", c.cost)
+		charged, d, err := operate.Charge(ctx, p, "k", c.cost)
 		if err != nil || !d.Allowed || d.Binding.Policy != "bytes" {
 			t.Fatalf("%d: %+v, %v", i, d, err)
 		}
@@ -62,10 +64,10 @@ func TestChargedIsCorrected(t *testing.T) {
 			t.Errorf("%d and then %d: %d and %d left, %v; want %d and %d", c.cost, c.final, d.Limits[0].Remaining, d.Limits[1].Remaining, err, c.bucket, c.window)
 		}
 	}
-	if charged, d, err := p.Charge(ctx, "k", 1); charged != nil || d.Allowed || err != nil {
+	if charged, d, err := operate.Charge(ctx, p, "k", 1); charged != nil || d.Allowed || err != nil {
 		t.Errorf("a denied one: %v, %+v, %v", charged, d, err)
 	}
-	charged, _, err := p.Charge(ctx, "another", 0)
+	charged, _, err := operate.Charge(ctx, p, "another", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +85,10 @@ func TestChargedChoicePaysOnce(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	ctx := context.Background()
-	limits := []headgate.Limit{headgate.FixedWindow(headgate.PerDay(10), headgate.Named("included")), headgate.FixedWindow(headgate.PerDay(20), headgate.Named("credits"))}
-	p := limiter.Policy("calls", limits...).First()
+	limits := []engine.Limit{rule.FixedWindow(rule.PerDay(10), rule.Named("included")), rule.FixedWindow(rule.PerDay(20), rule.Named("credits"))}
+	p := operate.Policy(limiter, "calls", limits...).First()
 	for i, c := range []struct{ final, included, credits int64 }{{6, 4, 20}, {7, 4, 13}, {30, 4, 0}, {2, 2, 0}} {
-		charged, d, err := p.Charge(ctx, "k", 0)
+		charged, d, err := operate.Charge(ctx, p, "k", 0)
 		if err != nil || !d.Allowed {
 			t.Fatalf("%d: %+v, %v", i, d, err)
 		}
@@ -95,7 +97,7 @@ func TestChargedChoicePaysOnce(t *testing.T) {
 		}
 		var left [2]int64
 		for at, limit := range limits {
-			d, err := limiter.Policy("calls", limit).Peek(ctx, "k", 1)
+			d, err := operate.Policy(limiter, "calls", limit).Peek(ctx, "k", 1)
 			if err != nil {
 				t.Fatal(err)
 			}

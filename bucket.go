@@ -1,0 +1,106 @@
+package headgate
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// TokenBucket is a limit that holds up to Burst tokens and refills at the rate. It is also the leaky bucket as a
+// meter: a bucket of capacity Burst that leaks at the rate, whose level is Limit − Remaining of a [Decision]. It is
+// also GCRA, the generic cell rate algorithm of redis-cell (CL.THROTTLE) and redis_rate, with a burst tolerance of
+// Burst − 1. The three compute the same function of time. For the leaky bucket that queues and delays callers use
+// [Pacer].
+//
+// An idle key can spend a whole burst at once. Any span of length x admits at most Burst + x·count/period units: with
+// 100 a second and burst 20, at most 120 in any second. With the default burst, a period can admit up to 2·count; set
+// a smaller burst to lower that.
+type TokenBucket struct {
+	// Rate is the refill.
+	Rate Rate
+	// Burst is how many units an idle key can spend at once: 1 to 281474976710655, by default the rate's count.
+	Burst int64
+	// Debt lets a caller overdraw the bucket by up to this many units, 0 to 281474976710655, as long as the bucket is
+	// not empty: a large cost passes at once, and later callers wait until the debt is refilled.
+	Debt int64
+	// NextPays lets a request pass regardless of its cost, once no earlier cost is outstanding. Its cost delays the
+	// next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
+	// after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
+	NextPays bool
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (b TokenBucket) rule() engine.Limit {
+	return build(algo.TokenBucket, b.Rate, units("burst", b.Burst), units("debt", b.Debt), flag("next_pays", b.NextPays), word("name", b.Name))
+}
+
+// Pacer is a limit that spaces requests out instead of denying them. [Decision].Delay tells an admitted caller how
+// long to wait, so that units leave at the rate: at 10 a second, one every 100 ms. It needs MaxWait, MaxQueue or both.
+type Pacer struct {
+	// Rate is the speed of the units that leave.
+	Rate Rate
+	// MaxWait is the longest delay: up to 36525 days. A request that would have to wait longer is denied.
+	MaxWait time.Duration
+	// MaxQueue is the number of units that may wait: up to 281474976710655. A request that would make the queue longer
+	// is denied.
+	MaxQueue int64
+	// Burst is how many units of an idle key leave without a delay, by default 1.
+	Burst int64
+	// NextPays is as for a [TokenBucket].
+	NextPays bool
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (p Pacer) rule() engine.Limit {
+	return build(algo.Pacer, p.Rate, span("max_wait", p.MaxWait), units("max_queue", p.MaxQueue), units("burst", p.Burst), flag("next_pays", p.NextPays), word("name", p.Name))
+}
+
+// WarmUp is a token bucket that starts slowly, for a backend with cold caches. A cold limit takes three times as long
+// as the rate says to refill the first token, and less for each later one, until it is warm. At the allowed rate,
+// warming up takes the time Over. A warm limit that has been full for more than a quarter of that time cools down by
+// the number of tokens that it would have refilled since it was full.
+//
+// With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the sequence of Guava's RateLimiter.
+type WarmUp struct {
+	// Rate is the refill of a warm limit.
+	Rate Rate
+	// Over is how long a cold limit takes to become warm: 1 ms to 36525 days.
+	Over time.Duration
+	// Burst is how many units an idle key can spend at once, by default 1.
+	Burst int64
+	// NextPays is as for a [TokenBucket].
+	NextPays bool
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (w WarmUp) rule() engine.Limit {
+	return build(algo.WarmUp, w.Rate, engine.Setting{Field: "warm_up", Span: w.Over}, units("burst", w.Burst), flag("next_pays", w.NextPays), word("name", w.Name))
+}
+
+// FairShare is one token bucket for all keys of a policy, divided fairly among them. While the keys ask for more than
+// the rate, each gets an equal part, or as much as it asks for if that is less. The rest goes to the other keys, so a
+// lone key gets the whole rate. The keys need not be known in advance.
+//
+// With 1000 a second, one key that asks for 20000 a second and nine keys that ask for 50 each, the nine get all they
+// ask for and the one gets 550. A lone key can have half of the Burst at once, so that the first request of another
+// key passes.
+type FairShare struct {
+	// Rate is the refill for all keys together.
+	Rate Rate
+	// Burst is the capacity for all keys together: 10 to 68719476736 units, by default the rate's count.
+	Burst int64
+	// Weight is a key's weight, 1 to 100, by default 1. While two keys both ask for more than they get, a key of weight
+	// 3 gets three times as much as one of weight 1. Limits that differ only in their weights share one bucket, so
+	// policies of one name with different weights divide it among their keys.
+	Weight int
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (f FairShare) rule() engine.Limit {
+	return build(algo.FairShare, f.Rate, units("burst", f.Burst), units("weight", int64(f.Weight)), word("name", f.Name))
+}

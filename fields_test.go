@@ -1,0 +1,69 @@
+package headgate_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/operate"
+)
+
+// Every field of a limit reaches the engine, and a zero field has its default.
+func TestFieldsOfLimits(t *testing.T) {
+	l := headgate.New()
+	defer l.Close()
+	second, minute := headgate.PerSecond(5), headgate.PerMinute(50)
+	for want, limit := range map[string]headgate.Limit{
+		"5/s":                         headgate.TokenBucket{Rate: second},
+		`5/s burst 7 debt 3 name "n"`: headgate.TokenBucket{Rate: second, Burst: 7, Debt: 3, Name: "n"},
+		"5/s next_pays":               headgate.TokenBucket{Rate: second, NextPays: true},
+		"pacer 5/s max_wait 2s":       headgate.Pacer{Rate: second, MaxWait: 2 * time.Second},
+		`pacer 5/s burst 2 max_queue 9 next_pays name "n"`:                     headgate.Pacer{Rate: second, MaxQueue: 9, Burst: 2, NextPays: true, Name: "n"},
+		`warm-up 5/s warm_up 4s burst 2 next_pays name "n"`:                    headgate.WarmUp{Rate: second, Over: 4 * time.Second, Burst: 2, NextPays: true, Name: "n"},
+		`fair-share 50/1m burst 20 weight 3 name "n"`:                          headgate.FairShare{Rate: minute, Burst: 20, Weight: 3, Name: "n"},
+		`fixed-window 50/1d align UTC anchor 2026-01-31 count_denied name "n"`: headgate.FixedWindow{Rate: headgate.PerDay(50), Align: "UTC", Anchor: "2026-01-31", CountDenied: true, Name: "n"},
+		`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: "strict", SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
+		"sliding-window 50/1m segments 6 weighted":                             headgate.SlidingWindow{Rate: minute, Segments: 6},
+		`sliding-log 5/s 50/1m count_denied name "n"`:                          headgate.SlidingLog{Rate: second, And: []headgate.Rate{minute}, CountDenied: true, Name: "n"},
+		`penalty 50/1m block 2m max_block 10m forget 1h name "n"`:              headgate.Penalty{Rate: minute, Block: 2 * time.Minute, MaxBlock: 10 * time.Minute, Forget: time.Hour, Name: "n"},
+	} {
+		p := l.Policy("p", limit)
+		if got := operate.Limits(p)[0].String(); got != want || p.Err() != nil {
+			t.Errorf("%s, %v; want %s", got, p.Err(), want)
+		}
+	}
+	if got := second.String(); got != "5/s" {
+		t.Error(got)
+	}
+}
+
+// Each algorithm has a struct, with a field for each of the algorithm's own and one for the rate. A warm-up's time is
+// the field Over.
+func TestEveryAlgorithmHasItsFields(t *testing.T) {
+	l := headgate.New()
+	defer l.Close()
+	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}}
+	for _, limit := range []headgate.Limit{
+		headgate.TokenBucket{Rate: headgate.PerSecond(10)},
+		headgate.WarmUp{Rate: headgate.PerSecond(10), Over: time.Second},
+		headgate.Pacer{Rate: headgate.PerSecond(10), MaxWait: time.Second},
+		headgate.FairShare{Rate: headgate.PerSecond(10)},
+		headgate.FixedWindow{Rate: headgate.PerSecond(10)},
+		headgate.SlidingWindow{Rate: headgate.PerSecond(10)},
+		headgate.SlidingLog{Rate: headgate.PerSecond(10)},
+		headgate.Penalty{Rate: headgate.PerSecond(10)},
+	} {
+		structs[operate.Limits(l.Policy("p", limit))[0].Algorithm()] = limit
+	}
+	for _, a := range algo.Algorithms() {
+		want := len(a.Fields()) + 1
+		if a == algo.Concurrency {
+			want-- // only its semaphore has a name
+		}
+		if limit := structs[a]; !a.Constant() && (limit == nil || reflect.TypeOf(limit).NumField() != want) {
+			t.Errorf("%s has the struct %T, want one with %d fields: %v", a, limit, want, a.Fields())
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package headgatetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/memstore"
+)
+
+// Limiter is a limiter in memory that decides by a clock of the test and records its requests. Give its Limiter to the
+// program under test. It is safe for use by many goroutines.
+type Limiter struct {
+	*headgate.Limiter
+
+	// Clock is the time of the decisions. [headgate.Policy.Wait] and [headgate.Semaphore.Acquire] sleep by the system's
+	// time: to test them, use headgate.New() in a bubble of testing/synctest.
+	Clock *Clock
+
+	mu       sync.Mutex
+	recorded []headgate.Result
+}
+
+// NewLimiter returns a limiter for a test, which closes it. The options are added to its own; an observer among them
+// replaces the recording.
+func NewLimiter(t TB, options ...headgate.Option) *Limiter {
+	t.Helper()
+	l := &Limiter{Clock: NewClock()}
+	store, err := memstore.New(memstore.Config{Clock: l.Clock.Now})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	own := []headgate.Option{headgate.WithStore(store), headgate.WithObserver(l.record)}
+	l.Limiter = headgate.New(append(own, options...)...)
+	t.Cleanup(func() {
+		_ = l.Close()
+		_ = store.Close()
+	})
+	return l
+}
+
+func (l *Limiter) record(_ context.Context, r *headgate.Result) {
+	kept := *r
+	kept.Policy, kept.Key, kept.Decision.Binding.Policy = strings.Clone(r.Policy), strings.Clone(r.Key), strings.Clone(r.Decision.Binding.Policy)
+	kept.Decision.Limits = slices.Clone(r.Decision.Limits)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.recorded = append(l.recorded, kept)
+}
+
+// Recorded returns the requests since the limiter was made or since Forget, in the order of their decisions: those that
+// take units or are denied them, without peeks, gives and resets.
+func (l *Limiter) Recorded() []headgate.Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.recorded)
+}
+
+// Forget removes the recorded requests. The counters stay.
+func (l *Limiter) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.recorded = nil
+}

@@ -1,0 +1,76 @@
+package headgatetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// TB is the part of testing.TB that this package uses, so that a program which imports it does not import testing.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Cleanup(f func())
+}
+
+// Requirement fails a test at once if a decision is not the expected one. [Require] returns it.
+type Requirement struct{ t TB }
+
+// Require returns assertions for a test. They take the results of a verb directly:
+//
+//	require := headgatetest.Require(t)
+//	require.Allowed(api.Allow(ctx, "laoqian"))
+//	require.Wait(require.Denied(api.Allow(ctx, "laoqian")), 12*time.Second)
+func Require(t TB) Requirement { return Requirement{t} }
+
+// Allowed fails the test unless the request is allowed. It returns the decision.
+func (r Requirement) Allowed(d headgate.Decision, err error) headgate.Decision {
+	r.t.Helper()
+	switch {
+	case err != nil:
+		r.t.Fatalf("the decision is not known, want an allowed request: %v", err)
+	case !d.Allowed:
+		r.t.Fatalf("%v, want an allowed request", d.Err())
+	}
+	return d
+}
+
+// Denied fails the test unless the request is denied. An error is no denial. It returns the decision.
+func (r Requirement) Denied(d headgate.Decision, err error) headgate.Decision {
+	r.t.Helper()
+	switch {
+	case err != nil:
+		r.t.Fatalf("the decision is not known, want a denied request: %v", err)
+	case d.Allowed:
+		r.t.Fatalf("allowed %d units with %d of %d remaining, want a denied request", d.Granted, d.Remaining, d.Limit)
+	}
+	return d
+}
+
+// Wait fails the test unless the decision asks its caller to wait exactly this long: RetryAfter of a denied request,
+// [headgate.Never] if it can never pass, and Delay of an allowed one.
+func (r Requirement) Wait(d headgate.Decision, want time.Duration) {
+	r.t.Helper()
+	name, got := "retry after", d.RetryAfter
+	if d.Allowed {
+		name, got = "a delay of", d.Delay
+	}
+	if got != want {
+		r.t.Fatalf("%s %s, want %s", name, wait(got), wait(want))
+	}
+}
+
+func wait(d time.Duration) string {
+	if d == headgate.Never {
+		return "never"
+	}
+	return d.String()
+}
+
+// Remaining fails the test unless this many units would still pass after the decision.
+func (r Requirement) Remaining(d headgate.Decision, want int64) {
+	r.t.Helper()
+	if d.Remaining != want {
+		r.t.Fatalf("%d units remain, want %d", d.Remaining, want)
+	}
+}

@@ -1,0 +1,78 @@
+// Package operate runs operations of the engine on a limiter. It is for servers, adapters and tests of this repository;
+// programs use the verbs of package headgate.
+package operate
+
+import (
+	"context"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/inside"
+)
+
+// Result is the answer to one operation.
+type Result = inside.Result[headgate.Decision, *headgate.Reservation]
+
+// Observer is called after each decided operation: see [WithObserver].
+type Observer = func(ctx context.Context, op *engine.Op, result *Result)
+
+var (
+	do           = inside.Do.(func(*headgate.Limiter, context.Context, []engine.Op, []Result) []Result)
+	withObserver = inside.WithObserver.(func(Observer) headgate.Option)
+	space        = inside.Space.(func(*headgate.Limiter, string) string)
+	openOf       = inside.OpenOf.(func(*headgate.Limiter, context.Context, string, int, ...string) ([]*engine.Reservation, error))
+	watchTerms   = inside.WatchTerms.(func(*headgate.Limiter))
+	policy       = inside.Policy.(func(*headgate.Limiter, string, ...engine.Limit) *headgate.Policy)
+	semaphore    = inside.Semaphore.(func(*headgate.Limiter, string, ...engine.Limit) *headgate.Semaphore)
+	limits       = inside.Limits.(func(*headgate.Policy) []engine.Limit)
+	paces        = inside.Paces.(func(*headgate.Policy) bool)
+	request      = inside.Request.(func(*headgate.Policy, string, int64) (*headgate.Limiter, engine.Op))
+	term         = inside.Term.(func(*headgate.Reservation) *engine.Term)
+)
+
+// Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and has its own result. With more
+// operations, every result has an error. The results are written into memory, which may be nil. Do sets the limiter's
+// name space in operations that have none.
+func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, memory []Result) []Result {
+	return do(l, ctx, ops, memory)
+}
+
+// WithObserver sets a function that is called after each decided operation, in the caller's goroutine. It must be
+// fast and safe for concurrent calls. The operation, the result and the bytes of their strings are valid only during
+// the call. Result fields that do not apply to the kind of operation are zero.
+func WithObserver(observer Observer) headgate.Option { return withObserver(observer) }
+
+// Space returns the name space that the limiter uses for a space: prefixed with its own if [headgate.WithSpace] set
+// one, otherwise unchanged.
+func Space(l *headgate.Limiter, of string) string { return space(l, of) }
+
+// OpenOf returns up to most open reservations with a term that charged a key, or none if the store does not keep them.
+// On a single Redis it reads all open reservations. On a Cluster it finds reservations under a fair-share limit only by
+// the key that the limit counts under ([engine.Limit.Counts]).
+func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, under ...string) ([]*engine.Reservation, error) {
+	return openOf(l, ctx, key, most, under...)
+}
+
+// WatchTerms makes the limiter end overdue reservations, also of other processes, until Close. A reserve
+// with a term also starts it. It does nothing if the store does not keep reservations.
+func WatchTerms(l *headgate.Limiter) { watchTerms(l) }
+
+// Policy is [headgate.Limiter.Policy] for limits of the engine. A name of "" is the name space of limits without a
+// policy, which servers use for limits in requests.
+func Policy(l *headgate.Limiter, name string, limits ...engine.Limit) *headgate.Policy {
+	return policy(l, name, limits...)
+}
+
+// Semaphore is [headgate.Limiter.Semaphore] for limits of the engine.
+func Semaphore(l *headgate.Limiter, name string, limits ...engine.Limit) *headgate.Semaphore {
+	return semaphore(l, name, limits...)
+}
+
+// Limits returns the policy's limits in order, with their names in the policy.
+func Limits(p *headgate.Policy) []engine.Limit { return limits(p) }
+
+// Paces reports whether an allowed request can have a delay, because a limit is a pacer.
+func Paces(p *headgate.Policy) bool { return paces(p) }
+
+// Term returns the term of the reservation, or nil if it has none.
+func Term(r *headgate.Reservation) *engine.Term { return term(r) }

@@ -1,0 +1,76 @@
+// Package rule writes limits of the engine in one line each, for stores, servers and tests of this repository. Programs
+// use the limits of package headgate, which describe every field.
+package rule
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// TokenBucket returns a token bucket.
+func TokenBucket(rate engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.TokenBucket, []engine.Rate{rate}, settings...)
+}
+
+// Pacer returns a pacer.
+func Pacer(rate engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.Pacer, []engine.Rate{rate}, settings...)
+}
+
+// FairShare returns a fair share.
+func FairShare(rate engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.FairShare, []engine.Rate{rate}, settings...)
+}
+
+// Penalty returns a penalty.
+func Penalty(denials engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.Penalty, []engine.Rate{denials}, settings...)
+}
+
+// FixedWindow returns a fixed window.
+func FixedWindow(rate engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.FixedWindow, []engine.Rate{rate}, settings...)
+}
+
+// SlidingWindow returns a sliding window.
+func SlidingWindow(rate engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.SlidingWindow, []engine.Rate{rate}, settings...)
+}
+
+// SlidingLog returns a sliding log.
+func SlidingLog(rate engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.SlidingLog, []engine.Rate{rate}, settings...)
+}
+
+// WarmUp returns a token bucket that starts slowly.
+func WarmUp(rate engine.Rate, over time.Duration, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.WarmUp, []engine.Rate{rate}, append([]engine.Setting{{Field: "warm_up", Span: over}}, settings...)...)
+}
+
+// Concurrency returns a limit on the units held at the same time.
+func Concurrency(limit int64, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.Concurrency, []engine.Rate{Per(limit, engine.DefaultLease)}, settings...)
+}
+
+// DenyAll returns the limit that denies every request.
+func DenyAll() engine.Limit { return engine.Build(algo.DenyAll, nil) }
+
+// NoLimit returns the limit that allows every request.
+func NoLimit() engine.Limit { return engine.Build(algo.Unlimited, nil) }
+
+// Per returns a rate of count units per period.
+func Per(count int64, period time.Duration) engine.Rate { return engine.Per(count, period) }
+
+// PerSecond returns a rate of count units per second.
+func PerSecond(count int64) engine.Rate { return Per(count, time.Second) }
+
+// PerMinute returns a rate of count units per minute.
+func PerMinute(count int64) engine.Rate { return Per(count, time.Minute) }
+
+// PerHour returns a rate of count units per hour.
+func PerHour(count int64) engine.Rate { return Per(count, time.Hour) }
+
+// PerDay returns a rate of count units per day.
+func PerDay(count int64) engine.Rate { return Per(count, 24*time.Hour) }

@@ -1,0 +1,74 @@
+package rule
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Named sets the name.
+func Named(name string) engine.Setting { return engine.Setting{Field: "name", Word: name} }
+
+// Burst sets how many units an idle key can spend at once.
+func Burst(units int64) engine.Setting { return engine.Setting{Field: "burst", Units: units} }
+
+// AllowDebt sets the debt of a token bucket.
+func AllowDebt(units int64) engine.Setting { return engine.Setting{Field: "debt", Units: units} }
+
+// NextPays lets a cost delay the next request.
+func NextPays() engine.Setting { return engine.Setting{Field: "next_pays"} }
+
+// MaxWait sets the longest delay of a pacer.
+func MaxWait(longest time.Duration) engine.Setting {
+	return engine.Setting{Field: "max_wait", Span: longest}
+}
+
+// MaxQueue sets the longest queue of a pacer.
+func MaxQueue(units int64) engine.Setting { return engine.Setting{Field: "max_queue", Units: units} }
+
+// Weight sets a key's weight under a fair share.
+func Weight(times int) engine.Setting { return engine.Setting{Field: "weight", Units: int64(times)} }
+
+// Block sets the length of a first block.
+func Block(first time.Duration) engine.Setting { return engine.Setting{Field: "block", Span: first} }
+
+// MaxBlock sets the longest block.
+func MaxBlock(longest time.Duration) engine.Setting {
+	return engine.Setting{Field: "max_block", Span: longest}
+}
+
+// Forget sets how long a penalty takes to forget one block.
+func Forget(after time.Duration) engine.Setting { return engine.Setting{Field: "forget", Span: after} }
+
+// Align sets where fixed windows start.
+func Align(to string) engine.Setting { return engine.Setting{Field: "align", Word: to} }
+
+// Anchor sets the start of the windows of a time zone.
+func Anchor(at string) engine.Setting { return engine.Setting{Field: "anchor", Word: at} }
+
+// Segments sets the number of segments of a sliding window.
+func Segments(k int) engine.Setting { return engine.Setting{Field: "segments", Units: int64(k)} }
+
+// SegmentLength sets the length of the segments instead.
+func SegmentLength(length time.Duration) engine.Setting {
+	return engine.Setting{Field: "segment", Span: length}
+}
+
+// Strict counts the oldest segment in full.
+func Strict() engine.Setting { return engine.Setting{Field: "variant", Word: "strict"} }
+
+// Lenient ignores the oldest segment.
+func Lenient() engine.Setting { return engine.Setting{Field: "variant", Word: "lenient"} }
+
+// And adds windows to a sliding window or log.
+func And(rates ...engine.Rate) engine.Setting {
+	return engine.Setting{Field: "windows", Rates: rates}
+}
+
+// LeaseTime sets how long units are held without a renewal.
+func LeaseTime(lease time.Duration) engine.Setting {
+	return engine.Setting{Field: "lease", Span: lease}
+}
+
+// CountDenied also counts denied requests.
+func CountDenied() engine.Setting { return engine.Setting{Field: "count_denied"} }

@@ -1,0 +1,103 @@
+package headgate
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Limit is a rule for the units of one key: a [TokenBucket], [Pacer], [WarmUp], [FairShare], [FixedWindow],
+// [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks its limits:
+// see [Policy.Err]. A limit on the units held at the same time is a [Concurrency].
+//
+// Every limit can have a Name, 1 to 64 bytes. The name is part of the name of a key's counter, and denials show it.
+// Unnamed limits of a policy with several are named 1, 2, … by position, so each has its own counter.
+type Limit interface {
+	rule() engine.Limit
+}
+
+// parsed is a limit without fields.
+type parsed engine.Limit
+
+func (p parsed) rule() engine.Limit { return engine.Limit(p) }
+
+// String returns the limit as text.
+func (p parsed) String() string { return engine.Limit(p).String() }
+
+// ParseLimit reads a limit from text such as "100/s burst 200" or "sliding-log 5/1m 50/1h";
+// docs/reference/limits.md describes every form. The error matches [ErrInvalid].
+func ParseLimit(text string) (Limit, error) {
+	limit, err := engine.ParseLimit(text)
+	return parsed(limit), err
+}
+
+// DenyAll returns the limit that denies every request: limit 0, remaining 0, retry after [Never].
+func DenyAll() Limit { return parsed(engine.Build(algo.DenyAll, nil)) }
+
+// NoLimit returns the limit that allows every request. Its decisions have no limit and no remaining units:
+// [Decision].Unlimited is set.
+func NoLimit() Limit { return parsed(engine.Build(algo.Unlimited, nil)) }
+
+// Concurrency is a limit on the units held at the same time, for [Limiter.Semaphore]. A caller holds a unit until it
+// releases it, or until the lease time passes without a renewal.
+type Concurrency struct {
+	// Units is the number of units: 1 to 100 000.
+	Units int64
+	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
+	Lease time.Duration
+}
+
+func (c Concurrency) rule() engine.Limit {
+	return build(algo.Concurrency, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease))
+}
+
+// build returns the limit of an algorithm. A setting without a field is skipped: it has its default.
+func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit {
+	given := settings[:0]
+	for _, s := range settings {
+		if s.Field != "" {
+			given = append(given, s)
+		}
+	}
+	return engine.Build(a, []engine.Rate{engine.Rate(rate)}, given...)
+}
+
+func units(field string, n int64) (s engine.Setting) {
+	if n != 0 {
+		s = engine.Setting{Field: field, Units: n}
+	}
+	return s
+}
+
+func span(field string, d time.Duration) (s engine.Setting) {
+	if d != 0 {
+		s = engine.Setting{Field: field, Span: d}
+	}
+	return s
+}
+
+func word(field, text string) (s engine.Setting) {
+	if text != "" {
+		s = engine.Setting{Field: field, Word: text}
+	}
+	return s
+}
+
+func flag(field string, set bool) (s engine.Setting) {
+	if set {
+		s.Field = field
+	}
+	return s
+}
+
+func windows(more []Rate) (s engine.Setting) {
+	if len(more) == 0 {
+		return s
+	}
+	s.Field = "windows"
+	for _, rate := range more {
+		s.Rates = append(s.Rates, engine.Rate(rate))
+	}
+	return s
+}

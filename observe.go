@@ -1,0 +1,67 @@
+package headgate
+
+import (
+	"context"
+	"sync"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Result is the answer to one request: an element of [Limiter.AllowEach], or a request that an observer sees.
+type Result struct {
+	// Verb is the verb in the words of the servers: "allow", "at_most", "reserve" or "acquire".
+	Verb string
+	// Policy is the name of the policy that decided, or "" for a limit without one.
+	Policy string
+	// Key is the key that was charged.
+	Key string
+	// Units is the cost.
+	Units int64
+	// Shadow is set for a limit of a policies file that only counts: its denials do not deny the request.
+	Shadow bool
+	// Decision is the answer. It is valid if Err is nil.
+	Decision Decision
+	// Err is set if the request was not decided. [Policy] lists the errors.
+	Err error
+}
+
+// WithObserver sets a function that is called after each request that takes units or is denied them, in the caller's
+// goroutine. It must be fast and safe for concurrent calls. The result and the bytes of its strings are valid only
+// during the call. headgate/adapter/prometheus and headgate/adapter/otel have observers.
+func WithObserver(observer func(ctx context.Context, result *Result)) Option {
+	return withObserver(func(ctx context.Context, op *engine.Op, r *result) {
+		if op.Kind.Takes() {
+			o := observations.Get().(*Result)
+			o.observe(op, r)
+			observer(ctx, o)
+			*o = Result{}
+			observations.Put(o)
+		}
+	})
+}
+
+func withObserver(observer func(ctx context.Context, op *engine.Op, r *result)) Option {
+	return func(l *Limiter) { l.observer = observer }
+}
+
+// observations is the memory for observed results, reused so that an observer costs no allocation.
+var observations = sync.Pool{New: func() any { return new(Result) }}
+
+// observe describes an operation by its binding limit.
+func (o *Result) observe(op *engine.Op, r *result) {
+	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Shadow, Decision: r.Decision, Err: r.Err}
+	space := op.Space
+	if i := r.Decision.Binding.Index; i < len(op.Charges) {
+		space, o.Key = op.Subject(i)
+		o.Units = op.Charges[i].Cost
+	}
+	o.Policy, _ = engine.PolicyOf(space)
+	o.Decision.Binding.Policy = o.Policy
+}
+
+// observe calls the observer of an operation that has no other result.
+func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Result) {
+	var own result
+	readResult(&own, op, r)
+	l.observer(ctx, op, &own)
+}

@@ -1,0 +1,71 @@
+package headgate
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/inside"
+)
+
+// Servers and adapters of this repository run operations through package operate.
+func init() {
+	inside.Do, inside.WithObserver, inside.Space = (*Limiter).do, withObserver, (*Limiter).inSpace
+	inside.OpenOf, inside.WatchTerms = (*Limiter).openOf, (*Limiter).watchTerms
+	inside.Policy, inside.Semaphore = (*Limiter).policy, (*Limiter).semaphore
+	inside.Limits = func(p *Policy) []engine.Limit { return slices.Clone(p.limits) }
+	inside.Paces = func(p *Policy) bool { return p.paces }
+	inside.Request = func(p *Policy, key string, units int64) (*Limiter, engine.Op) {
+		return p.limiter, engine.Op{Kind: engine.OpAllow, Space: p.space, Key: key, Charges: p.charges(nil, units)}
+	}
+	inside.Term = func(r *Reservation) *engine.Term { return r.held.Term }
+}
+
+// result is the answer to one operation.
+type result = inside.Result[Decision, *Reservation]
+
+// readResult fills in the result of an operation.
+func readResult(r *result, op *engine.Op, from *engine.Result) {
+	*r = result{Found: from.Found, Dropped: from.Outcome.Dropped, TTL: from.TTL, Err: from.Err}
+	if from.Err == nil && op.Kind != engine.OpReset && op.Kind != engine.OpExpiry {
+		r.Decision.read(op, &from.Outcome)
+	}
+}
+
+// batch is the memory for the results of one Do.
+type batch struct{ results []engine.Result }
+
+var batches = sync.Pool{New: func() any { return new(batch) }}
+
+// do decides operations for package operate.
+func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []result {
+	results := slices.Grow(memory[:0], len(ops))[:len(ops)]
+	b := batches.Get().(*batch)
+	b.results = b.results[:0]
+	for i := range ops {
+		if ops[i].Space == "" {
+			ops[i].Space = l.adHoc()
+		}
+		if ops[i].Replicas.Count == 0 {
+			ops[i].Replicas = l.replicas
+		}
+		b.results = append(b.results, engine.Result{Err: l.check(&ops[i], len(ops))})
+	}
+	l.store.Do(ctx, ops, b.results)
+	for i := range ops {
+		if ops[i].Term != nil || ops[i].Reservation != nil && ops[i].Reservation.Term != nil {
+			l.watchTerms()
+		}
+		readResult(&results[i], &ops[i], &b.results[i])
+		if ops[i].Kind == engine.OpReserve || ops[i].Kind == engine.OpAllow && ops[i].Settled {
+			results[i].Reservation = l.reserved(&ops[i], &b.results[i], true).reservation
+		}
+		if l.observer != nil {
+			l.observer(ctx, &ops[i], &results[i])
+		}
+	}
+	clear(b.results)
+	batches.Put(b)
+	return results
+}

@@ -1,0 +1,34 @@
+package headgate
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Penalty is a limit for repeat offenders, to be used in a policy with other limits. It counts denied requests of a key
+// that arrive before the retry-after of the last denial is over. After count of them within the period it blocks the
+// key: every request is denied, and nothing is counted. Each further block lasts twice as long, up to MaxBlock, or up to
+// an eighth less, so that blocked keys do not return together. After each block, half as many denials begin the next
+// one.
+//
+// A caller that waits as told is never blocked. With 10 a minute, a Block of a minute and a MaxBlock of an hour, a key
+// that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to 120 s, after 2 for 210 to
+// 240 s, and finally after one for an hour.
+type Penalty struct {
+	// Rate is the count of ignored denials within a period that begins the first block.
+	Rate Rate
+	// Block is the length of a key's first block: 1 ms to 366 days, by default the period of the rate.
+	Block time.Duration
+	// MaxBlock is the longest block: Block to 366 days, by default 32 times as long as the first.
+	MaxBlock time.Duration
+	// Forget is how long it takes to forget one block, from its start: MaxBlock to 366 days, by default MaxBlock.
+	Forget time.Duration
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (p Penalty) rule() engine.Limit {
+	return build(algo.Penalty, p.Rate, span("block", p.Block), span("max_block", p.MaxBlock), span("forget", p.Forget), word("name", p.Name))
+}

@@ -1,0 +1,82 @@
+package headgate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Semaphore is a [Concurrency] under a name, bound to a limiter: for each key, it bounds the units that callers hold at
+// the same time, in all processes that share the store. It is safe for use by many goroutines. Its verbs return the
+// errors of a [Policy]. A semaphore and a policy with one name have separate counters.
+type Semaphore struct{ policy *Policy }
+
+// Semaphore returns a semaphore of this limiter. The name is as for a policy. If it or the limit is invalid,
+// [Semaphore.Err] and every verb return that error; [Must] panics with it.
+func (l *Limiter) Semaphore(name string, limit Concurrency) *Semaphore {
+	rule := limit.rule()
+	if name == "" {
+		rule = engine.Invalid(engine.CheckPolicyName(name))
+	}
+	return l.semaphore(name, rule)
+}
+
+// semaphore returns a semaphore with limits of the engine.
+func (l *Limiter) semaphore(name string, limits ...engine.Limit) *Semaphore {
+	return &Semaphore{l.policy(name, limits...)}
+}
+
+// Err returns the error that every verb returns because the name, the limit or an option of the limiter is invalid, or
+// nil. It matches [ErrInvalid].
+func (s *Semaphore) Err() error { return s.policy.Err() }
+
+// Acquire waits until n units of the key are free, and takes them for the lease time, which [Permit.Renew] and
+// [Permit.Hold] extend. Call [Permit.Release] at the end.
+//
+// Within a process, callers of one key are served in order of arrival. Only the first calls the store: when a permit
+// expires, after a pause of at most one second, and immediately when this process releases units. There is no order
+// among processes.
+//
+// The error is ctx's own if it ends before units are free. It matches [ErrDenied] if n exceeds the limit.
+func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, error) {
+	p := s.policy
+	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
+	w, err := p.limiter.lines.join(ctx, p.line(permit.key))
+	if err != nil {
+		return nil, err
+	}
+	err = permit.await(ctx)
+	w.leave()
+	if err != nil {
+		return nil, err
+	}
+	return permit, nil
+}
+
+// TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil. RetryAfter
+// is then the time until enough permits expire; a release may free units earlier. With [ErrNotReplicated] the units are
+// given back.
+func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
+	permit := &Permit{policy: s.policy, key: strings.Clone(key), id: rand.Text(), units: n}
+	d, err := permit.extend(ctx, engine.OpAcquire)
+	if errors.Is(err, ErrNotReplicated) {
+		permit.giveUp(ctx)
+	}
+	if err != nil || !d.Allowed {
+		return nil, d, err
+	}
+	return permit, d, nil
+}
+
+// Peek returns the decision that TryAcquire would make, and writes nothing: Remaining is the number of free units.
+func (s *Semaphore) Peek(ctx context.Context, key string, n int64) (Decision, error) {
+	return s.policy.Peek(ctx, key, n)
+}
+
+// Reset ends all permits of the key, and reports whether there were any.
+func (s *Semaphore) Reset(ctx context.Context, key string) (found bool, err error) {
+	return s.policy.Reset(ctx, key)
+}

@@ -1,0 +1,134 @@
+// Command api counts the exported names of package headgate, as `go doc -all .` prints them. Its test fails above the
+// bounds of docs/design/api.md, on an alias, and on a type of the engine that the page does not name.
+//
+//	cd tools && GOWORK=off go run ./api
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The bounds.
+const maxNames, maxMethods = 45, 45
+
+// surface is the exported names of a package.
+type surface struct {
+	functions, types, errors, constants, methods []string
+	// aliases are types that have their fields and methods on another page.
+	aliases []string
+	// engine are the types of package engine in signatures and fields.
+	engine []string
+}
+
+// names returns the number of functions, types, errors and constants.
+func (s *surface) names() int {
+	return len(s.functions) + len(s.types) + len(s.errors) + len(s.constants)
+}
+
+// read returns the surface of the package in a folder.
+func read(folder string) (*surface, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	fset, files := token.NewFileSet(), []*ast.File(nil)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	pkg, err := doc.NewFromFiles(fset, files, "github.com/headgate/headgate")
+	if err != nil {
+		return nil, err
+	}
+	s := new(surface)
+	s.values(pkg.Vars, pkg.Consts)
+	s.funcs(pkg.Funcs)
+	for _, t := range pkg.Types {
+		s.typed(t)
+	}
+	slices.Sort(s.engine)
+	s.engine = slices.Compact(s.engine)
+	return s, nil
+}
+
+func (s *surface) values(vars, consts []*doc.Value) {
+	for _, v := range vars {
+		s.errors = append(s.errors, v.Names...)
+	}
+	for _, v := range consts {
+		s.constants = append(s.constants, v.Names...)
+	}
+}
+
+func (s *surface) funcs(all []*doc.Func) {
+	for _, f := range all {
+		s.functions = append(s.functions, f.Name)
+		s.engineIn(f.Decl.Type)
+	}
+}
+
+func (s *surface) typed(t *doc.Type) {
+	s.types = append(s.types, t.Name)
+	s.values(t.Vars, t.Consts)
+	s.funcs(t.Funcs)
+	for _, m := range t.Methods {
+		s.methods = append(s.methods, t.Name+"."+m.Name)
+		s.engineIn(m.Decl.Type)
+	}
+	for _, spec := range t.Decl.Specs {
+		spec := spec.(*ast.TypeSpec)
+		if spec.Assign.IsValid() {
+			s.aliases = append(s.aliases, spec.Name.Name)
+		}
+		s.engineIn(spec.Type)
+		if in, ok := spec.Type.(*ast.InterfaceType); ok {
+			for _, m := range in.Methods.List {
+				for _, name := range m.Names {
+					s.methods = append(s.methods, spec.Name.Name+"."+name.Name)
+				}
+			}
+		}
+	}
+}
+
+// engineIn adds the types of the engine in a signature, or in the exported fields of a type.
+func (s *surface) engineIn(node ast.Node) {
+	ast.Inspect(node, func(n ast.Node) bool {
+		if at, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := at.X.(*ast.Ident); ok && pkg.Name == "engine" {
+				s.engine = append(s.engine, at.Sel.Name)
+			}
+		}
+		return true
+	})
+}
+
+func main() {
+	s, err := read("..")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for _, part := range []struct {
+		name string
+		of   []string
+	}{{"functions", s.functions}, {"types", s.types}, {"errors", s.errors}, {"constants", s.constants}, {"methods", s.methods}, {"aliases", s.aliases}, {"types of the engine", s.engine}} {
+		slices.Sort(part.of)
+		fmt.Printf("%3d %s: %s\n", len(part.of), part.name, strings.Join(part.of, " "))
+	}
+	fmt.Printf("%d names of at most %d, %d methods of at most %d\n", s.names(), maxNames, len(s.methods), maxMethods)
+}

@@ -1,0 +1,80 @@
+package headgate
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// FixedWindow is a limit of count units in each window of the period. A window starts with the first request, unless
+// Align sets another start. A span as long as the period can overlap two windows: it admits at most 2·count.
+type FixedWindow struct {
+	// Rate is the count in each window.
+	Rate Rate
+	// Align sets where windows start: "first" at the first request, which is the default; "clock" at whole multiples of
+	// the period since 1970 UTC; or the name of an IANA time zone such as "Asia/Shanghai", by that zone's calendar.
+	// With a zone, the period is one minute, hour, day, week, month or year. The zone's data comes from the system, or
+	// from importing time/tzdata.
+	Align string
+	// Anchor sets the start of the windows of a time zone. It is a date, or a date and time in that zone, such as
+	// "2026-01-31" or "2026-01-31T17:30". Every window starts at that time, on the same weekday, day of the month or
+	// day of the year. Monthly windows from the 31st start on the last day of a shorter month.
+	Anchor string
+	// CountDenied also counts denied requests, so a caller that keeps calling stays denied.
+	CountDenied bool
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (w FixedWindow) rule() engine.Limit {
+	return build(algo.FixedWindow, w.Rate, word("align", w.Align), word("anchor", w.Anchor), flag("count_denied", w.CountDenied), word("name", w.Name))
+}
+
+// SlidingWindow is a limit that counts the last period in segments aligned to the clock. The variant determines how
+// many units a span of one period can admit.
+type SlidingWindow struct {
+	// Rate is the count in the window.
+	Rate Rate
+	// And has more windows over the same segments: five a second and fifty a minute, all or nothing. A limit has at
+	// most 8 windows, and each shorter window has a smaller count.
+	And []Rate
+	// Variant determines how the oldest, partly expired segment counts. "weighted", the default, counts the part that
+	// the window still covers: a span of one period admits less than 2·count. "strict" counts it in full: a span admits
+	// at most count, and a saturated limit admits only count units in each period plus one segment. "lenient" ignores
+	// it, as the well-known scripts over small windows do: a span admits up to 2·count.
+	Variant string
+	// Segments is the number of segments: 1 to 1000, by default 1, and 50 for "strict". The period in µs must be a
+	// multiple of it.
+	Segments int
+	// SegmentLength is the length of a segment, instead of Segments. Every window must be 1 to 1000 times as long.
+	SegmentLength time.Duration
+	// CountDenied also counts denied requests, so a caller that keeps calling stays denied.
+	CountDenied bool
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (w SlidingWindow) rule() engine.Limit {
+	return build(algo.SlidingWindow, w.Rate, windows(w.And), word("variant", w.Variant), units("segments", int64(w.Segments)),
+		span("segment", w.SegmentLength), flag("count_denied", w.CountDenied), word("name", w.Name))
+}
+
+// SlidingLog is a limit that records the time of each unit: every span of the period admits at most count units,
+// without approximation. Memory grows with the units, so a count above 100 000 is an error; use a strict
+// [SlidingWindow] instead.
+type SlidingLog struct {
+	// Rate is the count in the window.
+	Rate Rate
+	// And has more windows over the same log: five a second and fifty a minute, all or nothing. A limit has at most 8
+	// windows, and each shorter window has a smaller count.
+	And []Rate
+	// CountDenied also counts denied requests, so a caller that keeps calling stays denied.
+	CountDenied bool
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (l SlidingLog) rule() engine.Limit {
+	return build(algo.SlidingLog, l.Rate, windows(l.And), flag("count_denied", l.CountDenied), word("name", l.Name))
+}
