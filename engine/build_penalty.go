@@ -48,6 +48,3 @@ func (d *draft) block(field string, least time.Duration, byDefault int64) (us in
 
 // defaultMaxBlock is 32 times a block: the sixth block has this length.
 func defaultMaxBlock(block int64) int64 { return min(32*block, longestBlock.Microseconds()) }
-
-// Punishes reports whether the limit is a penalty: it has no units, and denies callers that ignore denials.
-func (l Limit) Punishes() bool { return l.of().numbers.Algorithm.Punishes() }

@@ -134,6 +134,9 @@ func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
 // Unlimited reports whether the limit allows every request.
 func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm.AllowsAll() }
 
+// Punishes reports whether the limit is a penalty: it has no units, and denies callers that ignore denials.
+func (l Limit) Punishes() bool { return l.of().numbers.Algorithm.Punishes() }
+
 // Counter names the counter of a limit, without the name space and the key. Limits with the same counter differ at
 // most in their numbers, like versions of one limit.
 type Counter struct {

@@ -109,20 +109,6 @@ func (l *Limit) Grid() Grid {
 	return Grid{}
 }
 
-// Capacity returns the number of units that a full limit admits at once: the burst of a limit that refills, otherwise
-// the count (of the first window, if there are several), or 0 for a limit without a rate. For a limit that divides its
-// units it is the most that one key can have.
-func (l *Limit) Capacity() int64 {
-	switch {
-	case l.Algorithm.Divides():
-		return l.mostOfOne()
-	case l.Algorithm.Refills():
-		return l.Burst
-	default:
-		return l.Count
-	}
-}
-
 // Largest returns the largest cost that a full limit admits without a delay or a debt.
 func (l *Limit) Largest() int64 {
 	if l.Algorithm.Constant() || l.Algorithm.Punishes() {

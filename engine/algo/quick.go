@@ -2,7 +2,7 @@ package algo
 
 import "math/bits"
 
-// The first three properties are here because every decision uses them.
+// The first properties are here because every decision uses them.
 
 // AllowsAll reports whether every request is allowed.
 func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
@@ -13,6 +13,30 @@ func (a Algorithm) Holds() bool { return traits[a].holds }
 // KeepsTimes reports whether each unit is stored with its own time: no span has more units than the limit, units can
 // be entered at a later time ([Step].Ahead), and all windows reset with the newest unit.
 func (a Algorithm) KeepsTimes() bool { return traits[a].keepsTimes }
+
+// Punishes reports whether limits of the algorithm have no units: they deny callers that ignore the denials of other
+// limits in the same request.
+func (a Algorithm) Punishes() bool { return traits[a].punishes }
+
+// Refills reports whether limits of the algorithm have one rate and a burst, and refill continuously.
+func (a Algorithm) Refills() bool { return traits[a].refills }
+
+// Divides reports whether all keys of a name space count in one counter, which divides its units among them.
+func (a Algorithm) Divides() bool { return traits[a].divides }
+
+// Capacity returns the number of units that a full limit admits at once: the burst of a limit that refills, otherwise
+// the count (of the first window, if there are several), or 0 for a limit without a rate. For a limit that divides its
+// units it is the most that one key can have.
+func (l *Limit) Capacity() int64 {
+	switch {
+	case l.Algorithm.Divides():
+		return l.mostOfOne()
+	case l.Algorithm.Refills():
+		return l.Burst
+	default:
+		return l.Count
+	}
+}
 
 // Quick reports whether [Words.Quick] can decide requests of the limit.
 func (l *Limit) Quick() bool {

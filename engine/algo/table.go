@@ -97,9 +97,6 @@ func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
 // DeniesAll reports whether every request is denied.
 func (a Algorithm) DeniesAll() bool { return traits[a].deniesAll }
 
-// Refills reports whether limits of the algorithm have one rate and a burst, and refill continuously.
-func (a Algorithm) Refills() bool { return traits[a].refills }
-
 // BurstIsCount reports whether the default burst is the count of the rate. It is 1 for other limits that refill.
 func (a Algorithm) BurstIsCount() bool { return traits[a].burstIsCount }
 
@@ -108,13 +105,6 @@ func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 
 // CountsHits reports whether [Count] supports limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
-
-// Divides reports whether all keys of a name space count in one counter, which divides its units among them.
-func (a Algorithm) Divides() bool { return traits[a].divides }
-
-// Punishes reports whether limits of the algorithm have no units: they deny callers that ignore the denials of other
-// limits in the same request.
-func (a Algorithm) Punishes() bool { return traits[a].punishes }
 
 // InWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
 // [State.Words].

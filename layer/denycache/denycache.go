@@ -17,6 +17,7 @@ package denycache
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -129,6 +130,16 @@ func (s *Store) repeats(op *engine.Op) int {
 		return -1
 	}
 	return 0
+}
+
+// penaltyOf returns the index of the first penalty of an operation that takes part with a cost, or -1. It is -1 if
+// another limit can never admit its cost, because the store's answer then says so.
+func penaltyOf(op *engine.Op) int {
+	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() })
+	if first < 0 || slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > c.Limit.Numbers().Largest() }) {
+		return -1
+	}
+	return first
 }
 
 // id is the name of a limit's counter.
