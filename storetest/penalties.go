@@ -28,22 +28,29 @@ func offend(limits []engine.Limit, cost int64, w want) step {
 	return step{limits: limits, cost: cost, want: w}
 }
 
+// flood is an allowed request that takes the only unit of a second, and then a number of denied ones. All but the first
+// of these ignore a denial.
+func flood(limits []engine.Limit, denied int) []step {
+	steps := []step{offend(limits, 1, yes(0, second))}
+	for range denied {
+		steps = append(steps, offend(limits, 1, no(0, second, second)))
+	}
+	return steps
+}
+
 // A block that begins at an instant t in µs is shorter than its length by t mod (length/8 + 1).
 var penalties = []scenario{
 	{
 		name: "ignored denials begin a block", why: "the third denial before retry-after blocks the key; the first one told it to wait",
-		steps: []step{
-			offend(punished, 1, yes(0, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, 750*ms, 750*ms)).in(250 * ms),
+		steps: append(flood(punished, 2),
+			offend(punished, 1, no(0, 750*ms, 750*ms)).in(250*ms),
 			offend(punished, 0, want{allowed: true, reset: 750 * ms}),
 			offend(punished, 1, no(0, block(8*second, 250*ms), 24*second)),
-			offend(punished, 1, no(0, block(8*second, 250*ms)-4*second, 20*second)).in(4 * second),
+			offend(punished, 1, no(0, block(8*second, 250*ms)-4*second, 20*second)).in(4*second),
 			offend(punished, 9, no(1, never, 0)),
 			offend(punished, 1, want{reset: 20 * second, retry: block(8*second, 250*ms) - 4*second}).as(engine.OpAtMost),
-			offend(punished, 1, yes(0, second)).in(block(8*second, 250*ms) - 4*second),
-		},
+			offend(punished, 1, yes(0, second)).in(block(8*second, 250*ms)-4*second),
+		),
 	},
 	{
 		name: "a caller that waits as told is never blocked", why: "only denials before retry-after count",
@@ -57,106 +64,81 @@ var penalties = []scenario{
 	},
 	{
 		name: "denials of a minute ago do not count", why: "the denials of a block are within its window",
-		steps: []step{
-			offend(punished, 1, yes(0, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, second, second)),
+		steps: append(flood(punished, 3),
 			offend(punished, 1, yes(0, second)).in(time.Minute),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, block(8*second, time.Minute), 24*second)),
-		},
+		),
 	},
 	{
 		name: "nothing counts during a block", why: "a blocked key is not counted by other limits",
-		steps: []step{
-			offend(punishing, 1, yes(0, second)),
-			offend(punishing, 1, no(0, second, second)),
-			offend(punishing, 1, no(0, second, second)),
-			offend(punishing, 1, no(0, second, second)),
+		steps: append(flood(punishing, 3),
 			offend(punishing, 1, no(0, block(8*second, 0), 24*second)),
 			offend(punishing[:1], 1, yes(94, time.Hour)),
 			offend(punishing, 1, no(0, block(8*second, 0), 24*second)),
 			offend(punishing, 1, no(0, block(8*second, 0), 24*second)),
 			offend(punishing[:1], 1, yes(93, time.Hour)),
-		},
+		),
 	},
 	{
 		name: "blocks double, and half as many denials begin them", why: "repeat offenders are blocked for longer, at most 24 s here",
-		steps: []step{
-			offend(punished, 1, yes(0, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, second, second)),
+		steps: append(flood(punished, 3),
 			offend(punished, 1, no(0, block(8*second, 0), 24*second)),
-			offend(punished, 1, yes(0, second)).in(8 * second),
+			offend(punished, 1, yes(0, second)).in(8*second),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, block(16*second, 8*second), 48*second)),
-			offend(punished, 1, yes(0, second)).in(16 * second),
+			offend(punished, 1, yes(0, second)).in(16*second),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, block(24*second, 24*second), 72*second)),
-			offend(punished, 1, yes(0, second)).in(24 * second),
+			offend(punished, 1, yes(0, second)).in(24*second),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, block(24*second, 48*second), 72*second)),
-		},
+		),
 	},
 	{
 		name: "blocks are forgotten", why: "after 24 s each, the next block is as short as the first",
-		steps: []step{
-			offend(punished, 1, yes(0, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, second, second)),
-			offend(punished, 1, no(0, second, second)),
+		steps: append(flood(punished, 3),
 			offend(punished, 1, no(0, block(8*second, 0), 24*second)),
-			offend(punished, 1, yes(0, second)).in(24 * second),
+			offend(punished, 1, yes(0, second)).in(24*second),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, second, second)),
 			offend(punished, 1, no(0, block(8*second, 24*second), 24*second)),
-		},
+		),
 	},
 	{
 		name: "blocks are forgotten one by one", why: "with one of two blocks forgotten, two ignored denials of 10 s begin the next",
-		steps: []step{
-			offend(patient, 1, yes(0, second)),
-			offend(patient, 1, no(0, second, second)),
-			offend(patient, 1, no(0, second, second)),
-			offend(patient, 1, no(0, second, second)),
-			offend(patient, 1, no(0, second, second)),
+		steps: append(flood(patient, 4),
 			offend(patient, 1, no(0, block(8*second, 0), 24*second)),
-			offend(patient, 1, yes(0, second)).in(8 * second),
+			offend(patient, 1, yes(0, second)).in(8*second),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
-			offend(patient, 1, yes(0, second)).in(10 * second), // the window of the last one ends here
+			offend(patient, 1, yes(0, second)).in(10*second), // the window of the last one ends here
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 18*second), 48*second)),
-			offend(patient, 1, yes(0, second)).in(24 * second),
+			offend(patient, 1, yes(0, second)).in(24*second),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 42*second), 48*second)),
-		},
+		),
 	},
 	{
 		name: "two versions of a penalty", why: "each decides by its own numbers, and the last write says when the state ends",
-		steps: []step{
-			offend(hasty, 1, yes(0, second)),
-			offend(hasty, 1, no(0, second, second)),
-			offend(hasty, 1, no(0, second, second)),
-			offend(hasty, 1, no(0, second, second)),
-			offend(patient, 1, yes(0, second)).in(2 * second), // the window of the denials was one second
+		steps: append(flood(hasty, 3),
+			offend(patient, 1, yes(0, second)).in(2*second), // the window of the denials was one second
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(8*second, 2*second), 24*second)),
-			offend(hasty, 1, yes(0, second)).in(9 * second), // it would have forgotten the block, and writes nothing
+			offend(hasty, 1, yes(0, second)).in(9*second), // it would have forgotten the block, and writes nothing
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 11*second), 48*second)),
-		},
+		),
 	},
 	{
 		name: "a block after the clock was set back", why: "far back, the block begins now",
