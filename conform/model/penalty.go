@@ -100,7 +100,7 @@ func (o *offender) blocked() int64 {
 	if o.strikes == 0 {
 		return 0
 	}
-	return max(0, min(o.over, o.last+o.limit.length(min(o.strikes, o.limit.mostStrikes()), o.last))-o.now)
+	return max(0, min(o.over, o.last+o.limit.length(o.strikes, o.last))-o.now)
 }
 
 func (o *offender) gone() bool { return o.over <= o.now }

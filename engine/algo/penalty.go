@@ -39,12 +39,18 @@ const maxStrikes = 63
 const jitter = 8
 
 // MostStrikes returns the smallest number of strikes with the longest block.
-func (l *Limit) MostStrikes() (strikes int64) {
-	strikes = 1
-	for length := l.Block; length < l.MaxBlock; length *= 2 {
-		strikes++
-	}
+func (l *Limit) MostStrikes() int64 {
+	strikes, _ := l.doubled(maxStrikes)
 	return strikes
+}
+
+// doubled returns the length of the block after a number of strikes, and the smallest number with that length.
+func (l *Limit) doubled(most int64) (strikes, length int64) {
+	strikes, length = 1, l.Block
+	for strikes < most && length < l.MaxBlock {
+		strikes, length = strikes+1, 2*length
+	}
+	return strikes, min(length, l.MaxBlock)
 }
 
 // blocked returns how long the key is still blocked.
@@ -57,11 +63,7 @@ func (s *Strikes) blocked(l *Limit, t Instant) int64 {
 
 // length returns the length of the last block.
 func (s *Strikes) length(l *Limit) int64 {
-	length := l.Block
-	for n := int64(1); n < s.Count && length < l.MaxBlock; n++ {
-		length *= 2
-	}
-	length = min(length, l.MaxBlock)
+	_, length := l.doubled(s.Count)
 	most := length/jitter + 1
 	return length - (s.Struck - floorDiv(s.Struck, most)*most)
 }
