@@ -16,8 +16,9 @@ func init() {
 	inside.Policy, inside.Semaphore = (*Limiter).policy, (*Limiter).semaphore
 	inside.Limits = func(p *Policy) []engine.Limit { return slices.Clone(p.limits) }
 	inside.Paces = func(p *Policy) bool { return p.paces }
-	inside.Request = func(p *Policy, key string, units int64) (*Limiter, engine.Op) {
-		return p.limiter, engine.Op{Kind: engine.OpAllow, Space: p.space, Key: key, Charges: p.charges(nil, units)}
+	inside.Charge = func(p *Policy, ctx context.Context, key string, units int64) (*Limiter, engine.Op, result) {
+		op, r := p.settled(ctx, key, units)
+		return p.limiter, op, r
 	}
 	inside.Term = func(r *Reservation) *engine.Term { return r.held.Term }
 }

@@ -44,16 +44,21 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 //
 // With 1000 bytes a second, a charge of 100 that is committed with 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
-	op := engine.Op{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}
-	r := p.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	if r.Err != nil {
-		return nil, r.Decision, r.Err
+	_, r := p.settled(ctx, key, n)
+	return r.Reservation, r.Decision, r.Err
+}
+
+// settled decides an allow that can be settled. Without a reservation there is nothing to settle.
+func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
+	ops := []engine.Op{{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
+	r := p.limiter.do(ctx, ops, nil)[0]
+	if r.Err == nil {
+		r.Decision.Binding.Policy = p.name
 	}
-	r.Decision.Binding.Policy = p.name
-	if !r.Decision.Allowed || r.Decision.Promise.OvershootMax == engine.Unbounded {
-		return nil, r.Decision, nil
+	if r.Err != nil || !r.Decision.Allowed || r.Decision.Promise.OvershootMax == engine.Unbounded {
+		r.Reservation = nil
 	}
-	return r.Reservation, r.Decision, nil
+	return ops[0], r
 }
 
 // reserve makes a reservation that can be settled: always, or only if it has a delay.

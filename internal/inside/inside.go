@@ -24,6 +24,6 @@ type Result[D, R any] struct {
 // The functions of package operate, in the order of its page.
 var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
-	Policy, Semaphore, Limits, Paces, Request   any
+	Policy, Semaphore, Limits, Paces, Charge    any
 	Term                                        any
 )

@@ -3,7 +3,6 @@ package operate
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -21,19 +20,11 @@ type Charged struct {
 // is known: the bytes of a response, or nothing for a failure. It is nil if nothing was charged: after an error or a
 // denial, or if no store decided.
 func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Charged, headgate.Decision, error) {
-	limiter, op := request(p, strings.Clone(key), n)
-	op.Settled = true
-	ops := []engine.Op{op}
-	results := Do(ctx, limiter, ops, nil)
-	d, err := results[0].Decision, results[0].Err
-	if err != nil {
-		return nil, d, err
+	limiter, op, r := charge(p, ctx, key, n)
+	if r.Reservation == nil {
+		return nil, r.Decision, r.Err
 	}
-	d.Binding.Policy = p.Name()
-	if !d.Allowed || d.Promise.OvershootMax == engine.Unbounded {
-		return nil, d, nil
-	}
-	return ChargedBy(limiter, ops, results), d, nil
+	return ChargedBy(limiter, []engine.Op{op}, []Result{r}), r.Decision, nil
 }
 
 // ChargedBy returns the charges of operations that [Do] has decided. They must be of kind [engine.OpAllow] with

@@ -26,7 +26,7 @@ var (
 	semaphore    = inside.Semaphore.(func(*headgate.Limiter, string, ...engine.Limit) *headgate.Semaphore)
 	limits       = inside.Limits.(func(*headgate.Policy) []engine.Limit)
 	paces        = inside.Paces.(func(*headgate.Policy) bool)
-	request      = inside.Request.(func(*headgate.Policy, string, int64) (*headgate.Limiter, engine.Op))
+	charge       = inside.Charge.(func(*headgate.Policy, context.Context, string, int64) (*headgate.Limiter, engine.Op, Result))
 	term         = inside.Term.(func(*headgate.Reservation) *engine.Term)
 )
 
