@@ -28,12 +28,30 @@ type TokenBucket struct {
 	// next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
 	// after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
 	NextPays bool
+	// Min and Max make the rate adapt, within these counts per period of the Rate: adaptive-rate in files. The rate
+	// begins at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests reported
+	// by [Policy.Outcome] have failed, and otherwise rises by a 64th if three quarters of it were used. One step is taken
+	// for all processes on one store, and needs 10 reports. Min is 1 to Rate, and Max is Rate to 100000000; the period is
+	// at most an hour. They exclude Debt and NextPays.
+	Min, Max int64
+	// Interval is the time between two steps of an adapting rate: 100 ms to 1 minute, by default 1 s.
+	Interval time.Duration
+	// Failures is the percentage of failed requests beyond which an adapting rate falls: 1 to 99, by default 5.
+	Failures int64
+	// MaxPause is the longest Retry-After that an adapting rate obeys, from each report: 1 µs to 1 hour, by default 1
+	// minute. Until it is over, nothing passes.
+	MaxPause time.Duration
 	// Name is the limit's name: see [Limit].
 	Name string
 }
 
 func (b TokenBucket) rule() engine.Limit {
-	return build(algo.TokenBucket, b.Rate, units("burst", b.Burst), units("debt", b.Debt), flag("next_pays", b.NextPays), word("name", b.Name))
+	algorithm := algo.TokenBucket
+	if b.Min != 0 || b.Max != 0 {
+		algorithm = algo.AdaptiveRate
+	}
+	return build(algorithm, b.Rate, units("min", b.Min), units("max", b.Max), units("burst", b.Burst), span("interval", b.Interval),
+		units("failures", b.Failures), span("max_pause", b.MaxPause), units("debt", b.Debt), flag("next_pays", b.NextPays), word("name", b.Name))
 }
 
 // Pacer is a limit that spaces requests out instead of denying them. [Decision].Delay tells an admitted caller how

@@ -102,6 +102,7 @@ var builders = [...]func(*draft, *spec) error{
 	algo.Concurrency:   (*draft).concurrency,
 	algo.FairShare:     (*draft).fairShare,
 	algo.Penalty:       (*draft).penalty,
+	algo.AdaptiveRate:  (*draft).adaptiveRate,
 }
 
 // A missing builder panics in every program that imports the package.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -74,6 +75,31 @@ var fields = []Field{
 		Name: "weight", Kind: FieldUnits, Accepted: WeightAccepted, implies: true,
 		text:  weightText,
 		About: "How many times as much a key can have as one of weight 1, while both ask for more. By default 1.",
+	},
+	{
+		Name: "min", Kind: FieldUnits, Accepted: "1 to the rate's count", implies: true,
+		text:  func(l *spec) string { return unitsText("min", l.numbers.Min) },
+		About: "The slowest rate, in units per window.",
+	},
+	{
+		Name: "max", Kind: FieldUnits, Accepted: fmt.Sprintf("the rate's count to %d", fastestAdaptive), implies: true,
+		text:  func(l *spec) string { return unitsText("max", l.numbers.Max) },
+		About: "The fastest rate, in units per window.",
+	},
+	{
+		Name: "interval", Kind: FieldSpan, Accepted: intervalAccepted, implies: true,
+		text:  intervalText,
+		About: "The time between two steps of the rate, and more if there are fewer than 10 reports. By default 1s.",
+	},
+	{
+		Name: "failures", Kind: FieldUnits, Accepted: failuresAccepted, implies: true,
+		text:  failuresText,
+		About: "The percentage of failed requests beyond which the rate falls. By default 5.",
+	},
+	{
+		Name: "max_pause", Kind: FieldSpan, Accepted: "0s to 1h, in whole microseconds", implies: true,
+		text:  maxPauseText,
+		About: "How long a Retry-After of the upstream can stop all requests, counted from each report. By default 1m; with 0s it is ignored.",
 	},
 	{
 		Name: "block", Kind: FieldSpan, Accepted: blockAccepted, implies: true,

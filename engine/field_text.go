@@ -50,6 +50,27 @@ func weightText(l *spec) string {
 	return unitsText("weight", l.numbers.Weight)
 }
 
+func intervalText(l *spec) string {
+	if us := l.numbers.StepTime; us != defaultInterval.Microseconds() {
+		return spanText("interval", us)
+	}
+	return ""
+}
+
+func failuresText(l *spec) string {
+	if n := l.numbers.Failures; n != defaultFailures {
+		return unitsText("failures", n)
+	}
+	return ""
+}
+
+func maxPauseText(l *spec) string {
+	if us := l.numbers.MaxPause; us != defaultMaxPause.Microseconds() {
+		return spanText("max_pause", us)
+	}
+	return ""
+}
+
 func blockText(l *spec) string {
 	if n := &l.numbers; n.Block != n.Period {
 		return spanText("block", n.Block)

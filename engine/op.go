@@ -153,6 +153,9 @@ type Charge struct {
 	Limit Limit
 	// Cost is the units to charge: 0 or more. With 0 the limit is part of the answer but is not charged.
 	Cost int64
+	// Report is outcomes of earlier requests, for a limit whose rate adapts ([algo.Algorithm.Adapts]), or nil. It is
+	// for allow, at most and reserve, and counts even if the request is denied or has no cost.
+	Report *algo.Report
 	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the first choice
 	// whose limits have room, together with those of choice 0, is charged, and the others are not ([Outcome.Choice]).
 	// It is for allow, peek, reserve, reset and expiry, in one step of one store, and not for permits or limits that
@@ -273,6 +276,8 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case (c.Choice != 0 || limit.numbers.CountDenied && o.Chosen()) && !o.chooses(&limit.numbers, c.Choice):
 		return invalid("first", remark(c.Limit.Algorithm().String()+" in "+o.Kind.String()), "allow, peek or reserve, on limits other than concurrency, and none with count_denied or a penalty")
+	case c.Report != nil && !o.reports(c):
+		return invalid("report", remark(o.Kind.String()+" of "+limit.numbers.Algorithm.String()), reportAccepted)
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():
@@ -296,6 +301,15 @@ func (o *Op) chooses(l *algo.Limit, choice uint8) bool {
 	default:
 		return false
 	}
+}
+
+const reportAccepted = "for allow, at most or reserve of an adaptive-rate: 0 to 1048576 good and bad, and a pause of 0s to 366d"
+
+// reports reports whether the operation can have the report of a charge.
+func (o *Op) reports(c *Charge) bool {
+	r, takes := c.Report, o.Kind == OpAllow || o.Kind == OpAtMost || o.Kind == OpReserve
+	return takes && c.Limit.Algorithm().Adapts() && min(r.Good, r.Bad, r.Pause) >= 0 &&
+		max(r.Good, r.Bad) <= algo.MaxReported && r.Pause <= longestBlock.Microseconds()
 }
 
 // Chosen reports whether the operation has choices.
@@ -353,7 +367,7 @@ func (o *Op) most() int64 {
 // Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].Whose.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Report: c.Report, Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
 	switch o.Kind {
 	case OpReserve:
 		s.Holder = o.ID

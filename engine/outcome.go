@@ -70,6 +70,9 @@ type Standing struct {
 	After time.Duration
 	// Window is the index of the binding window, from 0.
 	Window int
+	// InForce is the rate in force of a limit whose rate adapts, in 1/1024 units per window, and Version is how often it
+	// has changed since the state began. Both are 0 for other limits.
+	InForce, Version int64
 }
 
 // LimitOutcome is the answer of one of an operation's limits.
@@ -154,6 +157,7 @@ func (s *Standing) fill(from *algo.Outcome) {
 	s.Limit, s.Remaining, s.Window = from.Limit, from.Remaining, from.Window
 	s.RetryAfter, s.ResetAfter = waitDuration(from.Wait), micros(from.Reset)
 	s.Delay, s.After = micros(from.Delay), micros(from.After)
+	s.InForce, s.Version = from.Rate, from.Version
 }
 
 func waitDuration(wait int64) time.Duration {

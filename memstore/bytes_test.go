@@ -35,6 +35,8 @@ func TestBytes(t *testing.T) {
 			cases = append(cases, bytes{limit, 20, 44})
 		case a.Holds():
 			cases = append(cases, bytes{limit, 20, 600})
+		case a.Adapts():
+			cases = append(cases, bytes{limit, 20, 320})
 		default:
 			cases = append(cases, bytes{limit, 20, 280})
 		}

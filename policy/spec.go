@@ -23,6 +23,11 @@ type LimitFields struct {
 	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
 	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
 	Weight      *int64             `json:"weight"       yaml:"weight"`
+	Min         *int64             `json:"min"          yaml:"min"`
+	Max         *int64             `json:"max"          yaml:"max"`
+	Interval    *string            `json:"interval"     yaml:"interval"`
+	Failures    *int64             `json:"failures"     yaml:"failures"`
+	MaxPause    *string            `json:"max_pause"    yaml:"max_pause"`
 	Block       *string            `json:"block"        yaml:"block"`
 	MaxBlock    *string            `json:"max_block"    yaml:"max_block"`
 	Forget      *string            `json:"forget"       yaml:"forget"`

@@ -244,6 +244,9 @@ func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
 	o := &step.Outcome
 	o.Remaining, o.Wait, o.Reset, o.Delay, o.After = r.integer(8), r.integer(8), r.integer(8), r.integer(8), r.integer(7)
 	o.Window = int(r.integer(1))
+	if step.Limit.Algorithm.Adapts() {
+		o.Rate, o.Version = r.integer(6), r.integer(6)
+	}
 	if o.Wait == neverWait {
 		o.Wait = algo.Never
 	}

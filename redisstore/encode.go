@@ -185,8 +185,11 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		}
 		if t != lookup {
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
-			if l.Algorithm.Divides() {
+			switch {
+			case l.Algorithm.Divides():
 				b = binary.BigEndian.AppendUint64(b, op.Whose(i))
+			case l.Algorithm.Adapts():
+				b = encodeReport(b, c.Report)
 			}
 		}
 		if t == reserve && l.Algorithm.Holds() {
@@ -323,6 +326,21 @@ func encodePenalty(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
 	b = appendInt(appendInt(appendInt(b, 7, l.Block), 7, l.MaxBlock), 7, l.Forget)
 	return append(b, byte(l.MostStrikes()))
+}
+
+// encodeAdaptive appends all but the report, which follows.
+func encodeAdaptive(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	b = appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
+	b = appendUnits(appendInt(appendInt(b, 4, l.Min), 4, l.Max), l.Burst)
+	return append(appendInt(appendInt(b, 4, l.StepTime), 4, l.MaxPause), byte(l.Failures))
+}
+
+// encodeReport appends whether there is a report and, if so, its numbers.
+func encodeReport(b []byte, r *algo.Report) []byte {
+	if r == nil {
+		return append(b, 0)
+	}
+	return appendInt(appendInt(appendInt(append(b, 1), 3, r.Good), 3, r.Bad), 7, r.Pause)
 }
 
 func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {

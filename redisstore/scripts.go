@@ -40,6 +40,7 @@ const (
 	familyStateless
 	familyFair
 	familyPenalty
+	familyAdaptive
 	familyMixed // a script for all of them
 	familyCount
 )
@@ -62,6 +63,7 @@ var fragments = [familyCount]struct {
 	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
 	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare}, encodeFair},
 	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty},
+	familyAdaptive:    {"adaptive", "refill", []algo.Algorithm{algo.AdaptiveRate}, encodeAdaptive},
 	familyMixed:       {file: "mixed"},
 }
 

@@ -23,6 +23,7 @@ func Examples() map[algo.Algorithm]engine.Limit {
 		algo.WarmUp:        rule.WarmUp(rate, 10*time.Minute, rule.Burst(100)),
 		algo.Concurrency:   rule.Concurrency(100, rule.LeaseTime(time.Hour)),
 		algo.FairShare:     rule.FairShare(rate, rule.Burst(200)),
+		algo.AdaptiveRate:  rule.AdaptiveRate(rate, 100, 100),
 	}
 }
 

@@ -72,6 +72,9 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 			}
 			return rule.WarmUp(rule.PerSecond(1+r.Int64N(10)), time.Duration(2+r.Int64N(20))*time.Second, o...)
 		}},
+		{name: "adaptive", costs: fewUnits, draw: func() engine.Limit {
+			return rule.AdaptiveRate(rule.PerSecond(1+r.Int64N(10)), 1, 10+r.Int64N(20), rule.Burst(1+r.Int64N(20)))
+		}},
 		{name: "fixed", costs: fewUnits, draw: func() engine.Limit {
 			return rule.FixedWindow(rule.PerSecond(1+r.Int64N(10)), options()...)
 		}},

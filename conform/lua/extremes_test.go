@@ -39,6 +39,8 @@ func TestExtremes(t *testing.T) {
 		rule.FairShare(rule.Per(most, time.Millisecond), rule.Burst(1<<36), rule.Weight(100)),
 		rule.FairShare(rule.Per(10, years-time.Microsecond), rule.Burst(10)),
 		rule.FairShare(rule.Per(1<<36, years), rule.Burst(1<<36)),
+		rule.AdaptiveRate(rule.Per(100_000_000, time.Millisecond), 1, 100_000_000, rule.Burst(int64(years/time.Millisecond))),
+		rule.AdaptiveRate(rule.Per(1, time.Hour), 1, 100_000_000, rule.Burst(int64(years/time.Hour))),
 		rule.FixedWindow(rule.Per(most, years)),
 		rule.FixedWindow(rule.Per(most, time.Millisecond), rule.Align("clock"), rule.CountDenied()),
 		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1000)),

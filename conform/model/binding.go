@@ -12,7 +12,8 @@ type Decision struct {
 type row struct {
 	limit, remaining, reset, wait int64
 	item, window                  int
-	unbound                       bool // of a limit without units, which binds an allowed request only if no other does
+	rate, version                 int64 // of a rate that adapts
+	unbound                       bool  // of a limit without units, which binds an allowed request only if no other does
 }
 
 // report lists every window of every limit, with its wait if requested.
@@ -94,7 +95,7 @@ func (r row) later(us int64) row {
 }
 
 func (r row) answer(allowed bool, delay int64) Answer {
-	a := Answer{Allowed: allowed, Limit: r.limit, Remaining: r.remaining, ResetAfterUS: r.reset, DelayUS: delay}
+	a := Answer{Allowed: allowed, Limit: r.limit, Remaining: r.remaining, ResetAfterUS: r.reset, DelayUS: delay, Rate: r.rate, Version: r.version}
 	if r.wait != never {
 		a.RetryAfterUS = &r.wait
 	}

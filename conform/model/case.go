@@ -39,7 +39,9 @@ type Step struct {
 	// report or overdue.
 	TermUS int64  `json:"term_us,omitempty"`
 	Stage  string `json:"stage,omitempty"`
-	Want   Answer `json:"want"`
+	// Report has outcomes of earlier requests, for the limits whose rate adapts.
+	Report *Outcomes `json:"report,omitempty"`
+	Want   Answer    `json:"want"`
 }
 
 // Each is the cost of each of the limits.
@@ -58,6 +60,8 @@ type Answer struct {
 	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
 	ResetAfterUS int64  `json:"reset_after_us"`
 	DelayUS      int64  `json:"delay_us"`
+	Rate         int64  `json:"rate,omitempty"` // in force, in 1/1024 units per period, and its version: of an adaptive rate
+	Version      int64  `json:"version,omitempty"`
 	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count; of Settle, 1 if it settled; of choices, the one that paid
 }
 
@@ -72,6 +76,9 @@ func (a Answer) Equal(b Answer) bool {
 func (a Answer) String() string {
 	s := fmt.Sprintf("allowed=%t limit=%d remaining=%d retry=%s reset=%d delay=%d",
 		a.Allowed, a.Limit, a.Remaining, showPtr(a.RetryAfterUS, "never"), a.ResetAfterUS, a.DelayUS)
+	if a.Rate != 0 {
+		s += fmt.Sprintf(" rate=%d version=%d", a.Rate, a.Version)
+	}
 	if a.Granted != nil {
 		s += fmt.Sprintf(" granted=%d", *a.Granted)
 	}

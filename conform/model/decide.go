@@ -26,6 +26,9 @@ func (s *Subject) take(items []item, write bool) Decision {
 		case it.moved != nil && it.cost > 0:
 			s.stored[it.key] = it.moved
 		}
+		if it.reported {
+			s.store(it)
+		}
 	}
 	return conclude(after, items, allowed, delays).paid(made)
 }
@@ -35,6 +38,9 @@ func (s *Subject) store(it item) {
 	if it.view.gone() {
 		delete(s.stored, it.key)
 		return
+	}
+	if g, ok := it.view.(*governor); ok {
+		it.view = g.written()
 	}
 	s.stored[it.key] = it.view
 }

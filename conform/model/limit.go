@@ -36,6 +36,13 @@ type Limit struct {
 	WarmUpUS    int64    `json:"warm_up_us,omitempty"`
 	Weight      int64    `json:"weight,omitempty"`
 
+	// Adaptive rate, with Count, PeriodUS and Burst.
+	MinRate    int64 `json:"min_rate,omitempty"`
+	MaxRate    int64 `json:"max_rate,omitempty"`
+	IntervalUS int64 `json:"interval_us,omitempty"`
+	Failures   int64 `json:"failures,omitempty"`
+	MaxPauseUS int64 `json:"max_pause_us,omitempty"`
+
 	// Penalty, with Limit and WindowUS.
 	BlockUS    int64 `json:"block_us,omitempty"`
 	MaxBlockUS int64 `json:"max_block_us,omitempty"`

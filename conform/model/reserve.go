@@ -107,6 +107,9 @@ func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Dec
 		case it.moved != nil:
 			s.stored[it.key] = it.moved
 		}
+		if it.reported {
+			s.store(it)
+		}
 		if !allowed && waits[i] == 0 {
 			delays[i] = 0
 		}
@@ -227,6 +230,9 @@ func (it *item) spare(atUS int64) int64 {
 	}
 	if it.limit.Algorithm == Penalty {
 		return 0
+	}
+	if g, ok := it.view.(*governor); ok {
+		return bounded(floorDiv(sub(add(g.full(), g.full()), g.d), g.p))
 	}
 	b, ok := it.view.(*bucket)
 	switch {

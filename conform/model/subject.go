@@ -11,6 +11,9 @@ type Subject struct {
 	stored map[key]view
 	leases map[key]leases
 	made   int // number of reservations
+
+	// Outcomes are reported with the next operation, to the limits whose rate adapts.
+	Outcomes *Outcomes
 }
 
 // New returns a subject without any state.
@@ -55,6 +58,8 @@ type item struct {
 	view  view
 	moved view // what a denied request stores, or nil
 	aside bool // another choice is taken
+	// reported: the view has counted outcomes or changed its rate, so a denial stores it too.
+	reported bool
 }
 
 // Apply applies one operation at a store time. Several limits are one all-or-nothing request. n must not be negative
@@ -101,8 +106,16 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 		} else {
 			it.view = absent(l, now)
 		}
+		if g, ok := it.view.(*governor); ok {
+			it.reported = g.stepped && it.cost > 0
+			if s.Outcomes != nil {
+				g.observe(s.Outcomes)
+				it.reported = true
+			}
+		}
 		items[i] = it
 	}
+	s.Outcomes = nil
 	return items
 }
 

@@ -98,7 +98,8 @@ func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got m
 
 // tryReset: then the state is at full capacity, and one µs earlier it is not.
 func tryReset(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
-	if len(limits) > 1 || len(limits[0].Windows) > 1 || got.ResetAfterUS == 0 {
+	// An adaptive rate keeps its rate.
+	if len(limits) > 1 || len(limits[0].Windows) > 1 || got.ResetAfterUS == 0 || limits[0].Algorithm == model.AdaptiveRate {
 		return ""
 	}
 	at := step.AtUS + got.ResetAfterUS

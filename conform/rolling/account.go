@@ -173,11 +173,14 @@ func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	longest := n.Period + behind
 	switch {
 	case n.Algorithm.Refills():
-		price := int64(1)
+		price, count := int64(1), n.Count
+		if n.Algorithm.Adapts() {
+			count = n.Min
+		}
 		if n.WarmUp > 0 {
 			price = 3 // of a cold unit
 		}
-		longest = (price*(a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
+		longest = (price*(a.spent+cost)*n.Period+count-1)/count + behind + 1
 		if a.refilled(1) > 1 { // several units arrive at once
 			longest += n.Period
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate/conform/differential"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/storetest"
@@ -65,6 +66,9 @@ func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *
 			a.version = r.IntN(len(a.limits))
 			ops[i] = engine.Single(engine.OpAllow, fmt.Sprint(i), a.limits[a.version], a.cost(r))
 			ops[i].Space = space
+			if a.limits[0].Algorithm().Adapts() && r.IntN(2) == 0 {
+				ops[i].Charges[0].Report = &algo.Report{Good: 10, Bad: r.Int64N(3)}
+			}
 			results[i] = engine.Result{}
 		}
 		store.Do(context.Background(), ops, results)
@@ -135,6 +139,14 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 		rate, name := rule.Per(1+r.Int64N(12), time.Second), strconv.FormatUint(r.Uint64(), 36)
 		return ofOne(r, func() engine.Limit {
 			return rule.FairShare(rate, rule.Burst(10+least+r.Int64N(20)), rule.Weight(1+r.IntN(100)), rule.Named(name))
+		})
+	},
+	"adaptive-rate": func(r *rand.Rand, least int64) []engine.Limit {
+		period := time.Duration(1+r.IntN(7)) * time.Second
+		return ofOne(r, func() engine.Limit {
+			count := 1 + r.Int64N(12)
+			return rule.AdaptiveRate(rule.Per(count, period), 1+r.Int64N(count), count+r.Int64N(9), rule.Burst(least+r.Int64N(20)),
+				engine.Setting{Field: "interval", Span: 300 * time.Millisecond})
 		})
 	},
 	"fixed-window": func(r *rand.Rand, least int64) []engine.Limit {

@@ -115,6 +115,8 @@ func memory(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
 		return refill(l, l.Burst) + *l.MaxWaitUS
+	case l.IntervalUS > 0: // another version may be as slow as one unit per period
+		return l.Burst*l.PeriodUS + 600*l.IntervalUS + l.MaxPauseUS
 	case l.WarmUpUS > 0:
 		return 3*refill(l, l.Burst) + 2*l.WarmUpUS
 	case l.Burst > 0:
@@ -140,6 +142,8 @@ func lasts(l model.Limit, opts Options) int64 {
 		us += 101 * year
 	case l.NextPays:
 		us += 2 * memory(l)
+	case l.IntervalUS > 0: // a settlement may charge as much again
+		us += memory(l)
 	}
 	return us
 }

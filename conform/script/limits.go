@@ -162,7 +162,7 @@ func randomLimit(r *rand.Rand, algorithm string, opts Options) model.Limit {
 // accepted is slightly stricter than the model, so that the limit is valid under either definition of 100 years, and
 // under both bounds of a queue.
 func accepted(l model.Limit) bool {
-	return l.Check() == nil && (l.Burst == 0 || memory(l) <= 100*year)
+	return l.Check() == nil && (l.Burst == 0 || l.IntervalUS > 0 && l.Burst*l.PeriodUS <= 50*year || l.IntervalUS == 0 && memory(l) <= 100*year)
 }
 
 func draw(r *rand.Rand, algorithm string, opts Options) model.Limit {

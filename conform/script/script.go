@@ -95,6 +95,7 @@ func (g *generator) step() {
 	if g.opts.First {
 		g.first(&s)
 	}
+	g.outcomes(&s)
 	g.answer(&s)
 	g.now, g.last = s.AtUS, s
 	g.made.Steps = append(g.made.Steps, s)
@@ -109,6 +110,7 @@ func (g *generator) answer(s *model.Step) {
 		}
 	}
 	limits := g.made.LimitSets[s.Set]
+	g.subject.Outcomes = s.Report
 	switch s.Op {
 	case model.Reserve:
 		answer, reservation := g.subject.Reserve(limits, s.Each(limits), s.AheadUS, s.TermUS, s.AtUS)

@@ -57,6 +57,8 @@ func bounds() []bound {
 		{rule.WarmUp(perSecond, time.Second, rule.Burst(8)), time.Second, 8 + 7},
 		{rule.FairShare(perSecond, rule.Burst(10)), time.Second, 10 + 7},
 		{rule.FairShare(perSecond, rule.Burst(30), rule.Weight(9)), time.Second, 30 + 7},
+		{rule.AdaptiveRate(perSecond, 1, 7, rule.Burst(3)), time.Second, 3 + 7},
+		{rule.AdaptiveRate(perSecond, 2, 20, rule.Burst(3)), time.Second, 3 + 20},
 		{rule.FixedWindow(perSecond), time.Second, 14},
 		{rule.FixedWindow(perSecond, rule.Align("clock")), time.Second, 14},
 		{rule.SlidingWindow(perSecond), time.Second, 13},

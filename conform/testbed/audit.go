@@ -83,6 +83,9 @@ func (a *audited) Do(ctx context.Context, ops []engine.Op, results []engine.Resu
 func readsOnly(op *engine.Op) bool {
 	units := int64(0)
 	for i := range op.Charges {
+		if op.Charges[i].Report != nil {
+			return false
+		}
 		units += op.Charges[i].Cost
 	}
 	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0

@@ -21,6 +21,8 @@ type algorithm struct {
 	// penalize can be tried.
 	penalize func(s *State, l *Limit, t Instant, cost, wait int64)
 	unshare  func(s *State)
+	// observe counts outcomes of earlier requests, which a caller reports with a request.
+	observe func(s *State, l *Limit, t Instant, r *Report)
 	// delay returns how long an admitted caller must wait.
 	delay func(s *State, l *Limit, cost int64) int64
 	// lends reports whether a reservation may be charged before its units have refilled.
@@ -109,6 +111,8 @@ type properties struct {
 	divides bool
 	// punishes: there are no units; a limit counts the denials of other limits, and its own denials are not counted.
 	punishes bool
+	// adapts: the rate follows reports of outcomes, so a denied request that has a report writes too.
+	adapts bool
 	// countsHits: there is one count, which can go beyond the limit, as Envoy counts hits.
 	countsHits bool
 }

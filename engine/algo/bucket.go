@@ -105,13 +105,18 @@ func (b *Bucket) settle(l *Limit, t Instant) {
 		return
 	}
 	b.convertIfSlower(l)
-	elapsed := max(0, t.Now-b.At)
+	b.refill(t.Now)
+}
+
+// refill refills the bucket up to an instant at the rate that it has.
+func (b *Bucket) refill(now int64) {
+	elapsed := max(0, now-b.At)
 	if elapsed >= b.Missing.ceilOver(b.Count) {
 		b.Missing = uint128{}
 	} else {
 		b.Missing = b.Missing.minus(product(elapsed, b.Count))
 	}
-	b.At = t.Now
+	b.At = now
 }
 
 func (b *Bucket) convertIfSlower(l *Limit) {
@@ -145,10 +150,13 @@ func (l *Limit) depthUnits() int64 {
 // next_pays it is only the burst.
 func (l *Limit) LongestRefill() int64 {
 	b := fresh(l, 0)
+	if l.Algorithm.Adapts() {
+		b.Count = l.Min
+	}
 	if l.NextPays {
 		return b.full(l).ceilOver(l.Count)
 	}
-	return b.deepest(l).ceilOver(l.Count)
+	return b.deepest(l).ceilOver(b.Count)
 }
 
 // mostDepth bounds depthUnits for a pacer with a long wait at a fast rate, so that sums of several depths do not

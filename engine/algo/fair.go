@@ -97,8 +97,8 @@ func (f *fair) pull(l *Limit, t Instant)                        { f.bucket.pull(
 
 func (f *fair) settle(l *Limit, t Instant) {
 	f.bucket.settle(l, t)
-	if f.parts == nil {
-		f.parts = &parts{}
+	if f.extra == nil {
+		f.extra = &extra{}
 	}
 	f.measure()
 }
@@ -158,7 +158,7 @@ func (f *fair) room(l *Limit, _ Instant) int64 {
 }
 
 func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
-	m, p := cost*grains, f.parts
+	m, p := cost*grains, &f.parts
 	if p.level == 0 {
 		p.total, p.of = 0, p.of[:0]
 	}
@@ -186,7 +186,7 @@ func (p *parts) shift() {
 
 // add adds parts to the request's key and moves it to the front of the list.
 func (f *fair) add(more int64) {
-	p, i := f.parts, f.find()
+	p, i := &f.parts, f.find()
 	one := part{key: p.whose, parts: more}
 	switch {
 	case i >= 0:
@@ -207,7 +207,7 @@ func (f *fair) give(l *Limit, t Instant, n, taken int64) {
 
 // returned gives units back and reduces the parts of the request's key accordingly.
 func (f *fair) returned(give func()) {
-	p := f.parts
+	p := &f.parts
 	before := p.level
 	give()
 	f.measure()
@@ -232,7 +232,7 @@ func (f *fair) ttl(l *Limit, t Instant) int64 { return f.bucket.ttl(l, t) }
 
 func (f *fair) append(to []byte) []byte {
 	to = f.bucket.append(to)
-	if f.parts == nil {
+	if f.extra == nil {
 		return integers(to, 0, 0)
 	}
 	to = integers(to, f.parts.total, int64(len(f.parts.of)))
@@ -244,7 +244,7 @@ func (f *fair) append(to []byte) []byte {
 
 func (f *fair) decode(d *decoder) {
 	f.bucket.decode(d)
-	p, sum := &parts{total: d.natural()}, int64(0)
+	p, sum := parts{total: d.natural()}, int64(0)
 	for range d.count(2) {
 		one := part{key: uint64(d.integer()), parts: d.positive()}
 		sum += one.parts
@@ -252,6 +252,6 @@ func (f *fair) decode(d *decoder) {
 		p.of = append(p.of, one)
 	}
 	if d.failed = d.failed || len(p.of) > MaxShares || p.total >= mostParts; p.total > 0 {
-		f.parts = p
+		f.extra = &extra{parts: p}
 	}
 }

@@ -69,6 +69,10 @@ type Limit struct {
 	Weight int64
 	// Block, MaxBlock and Forget are a penalty's first and longest block, and how long it remembers a block, in µs.
 	Block, MaxBlock, Forget int64
+	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the least
+	// time between two steps of its rate, and MaxPause the longest pause that a report can make, in µs. Failures is
+	// the percentage of failed requests beyond which the rate falls.
+	Min, Max, StepTime, MaxPause, Failures int64
 	// WarmUp is how long a cold warm-up limit takes to become warm, in µs, if it is used at its full rate.
 	WarmUp int64
 	// Segment is the length in µs of a sliding window's segments.
@@ -88,8 +92,8 @@ type Limit struct {
 // algorithms without such numbers.
 type Grid struct {
 	// Count and Period are the rate of a pacer, a warm-up or a fair-share limit, divided by their greatest common divisor.
-	// Period alone is the length in µs of a fixed window or of a sliding window's
-	// segments.
+	// Period alone is the length in µs of a fixed window, of a sliding window's segments, or of the period of an
+	// adaptive rate.
 	Count  int64
 	Period int64
 	// WarmUp is a warm-up's time in µs.

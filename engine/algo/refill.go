@@ -18,7 +18,7 @@ func (l *Limit) Refilled(us int64) int64 {
 	case traits[l.Algorithm].oneByOne:
 		return product(us, l.Count).ceilOver(l.Period)
 	default:
-		return (us/l.Period + 1) * l.Count // at most 10 000 periods
+		return (us/l.Period + 1) * max(l.Count, l.Max) // at most 10 000 periods
 	}
 }
 

@@ -20,7 +20,13 @@ type State struct {
 	warmth    warming
 	permits   permits
 	struck    struck
-	parts     *parts // of a fair-share limit, which has a bucket too
+	*extra
+}
+
+// extra is the state of limits that have a bucket and more. One pointer serves both, so that other states stay small.
+type extra struct {
+	parts   parts   // of a fair-share limit
+	adapted adapted // of an adaptive rate
 }
 
 // Absent reports whether there is nothing to store.

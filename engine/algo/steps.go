@@ -21,6 +21,9 @@ type Step struct {
 	Holder string
 	// Whose is the key that asks, of a limit that divides its units among keys: see [Algorithm.Divides].
 	Whose uint64
+	// Report is outcomes of earlier requests, for a limit whose rate adapts, or nil. It counts even if the request is
+	// denied, or has no cost.
+	Report *Report
 	// Held is for Settle: the reservation's part for this limit.
 	Held *Held
 
@@ -39,6 +42,14 @@ type Step struct {
 
 // Allow charges every step or none, and reports whether the request passes.
 func Allow(steps []Step, t Instant) bool {
+	for i := range steps {
+		steps[i].settle(t)
+	}
+	return allow(steps, t)
+}
+
+// allow is Allow of settled steps.
+func allow(steps []Step, t Instant) bool {
 	allowed := probe(steps, t)
 	for i := range steps {
 		s := &steps[i]
@@ -57,6 +68,9 @@ func Allow(steps []Step, t Instant) bool {
 
 // Peek answers like Allow, reports the state before the charge, and writes nothing.
 func Peek(steps []Step, t Instant) bool {
+	for i := range steps {
+		steps[i].settle(t)
+	}
 	allowed := probe(steps, t)
 	if !allowed {
 		punish(steps, t, (*Step).countCopy)
@@ -88,7 +102,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 			steps[i].Cost = max(1, granted)
 		}
 	}
-	Allow(steps, t)
+	allow(steps, t)
 	return granted
 }
 
@@ -116,12 +130,11 @@ func Give(steps []Step, t Instant) {
 	}
 }
 
-// probe settles every step and finds each one's wait.
+// probe finds the wait of each settled step.
 func probe(steps []Step, t Instant) (allowed bool) {
 	allowed, choices := true, uint8(0)
 	for i := range steps {
 		s := &steps[i]
-		s.settle(t)
 		s.wait(t)
 		if s.Cost > 0 && s.Outcome.Wait == 0 {
 			s.Outcome.Delay = s.delay()
@@ -153,8 +166,15 @@ func (s *Step) settle(t Instant) {
 	s.behind = behind
 	s.State.algorithm = s.Limit.Algorithm
 	s.arithmetic.settle(s.Limit, s.instant(t))
-	if p := s.State.parts; p != nil {
-		p.whose = s.Whose
+	if s.State.extra != nil {
+		s.State.parts.whose = s.Whose
+		if s.State.adapted.stepped && s.Cost > 0 { // the answer's wait is at the new rate, so a denial stores it
+			s.Write, s.moved = true, nil
+		}
+	}
+	if s.Report != nil {
+		s.Limit.Algorithm.entry().observe(&s.State, s.Limit, s.instant(t), s.Report)
+		s.Write, s.moved = true, nil
 	}
 }
 
@@ -296,6 +316,9 @@ type Outcome struct {
 	After int64
 	// Window is the index of the binding window.
 	Window int
+	// Rate is the rate in force of a limit whose rate adapts, in 1/1024 units per period, and Version how often it has
+	// changed since the state began. They are 0 for other limits.
+	Rate, Version int64
 	// Aside is set for a step of another choice: see [Pass].
 	Aside bool
 }

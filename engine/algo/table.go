@@ -20,6 +20,7 @@ const (
 	Unlimited
 	FairShare
 	Penalty
+	AdaptiveRate
 	algorithmCount
 )
 
@@ -38,6 +39,7 @@ var algorithms = [algorithmCount]algorithm{
 	Unlimited:     unlimited,
 	FairShare:     fairShare,
 	Penalty:       penalty,
+	AdaptiveRate:  adaptiveRate,
 }
 
 // traits are the properties for every possible Algorithm number. Decisions read them several times, so the table
@@ -105,6 +107,9 @@ func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 
 // CountsHits reports whether [Count] supports limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
+
+// Adapts reports whether a limit's rate follows reports of outcomes: see [Step].Report.
+func (a Algorithm) Adapts() bool { return traits[a].adapts }
 
 // InWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
 // [State.Words].

@@ -29,6 +29,12 @@ func Penalty(denials engine.Rate, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.Penalty, []engine.Rate{denials}, settings...)
 }
 
+// AdaptiveRate returns a token bucket whose rate moves between min and max units per period.
+func AdaptiveRate(rate engine.Rate, least, most int64, settings ...engine.Setting) engine.Limit {
+	both := []engine.Setting{{Field: "min", Units: least}, {Field: "max", Units: most}}
+	return engine.Build(algo.AdaptiveRate, []engine.Rate{rate}, append(both, settings...)...)
+}
+
 // FixedWindow returns a fixed window.
 func FixedWindow(rate engine.Rate, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.FixedWindow, []engine.Rate{rate}, settings...)

@@ -88,6 +88,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 -- with its times moved to now. shifted is that state, or true if the algorithm's
 -- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
+-- count_denied is 1 if a denial counts, and 2 if shifted has a report, which is stored whether the request passes or not.
 -- The longest wait of a denied request, or NEVER if the denial is not counted.
 local longest_wait
 local ttl_before, ttl_text -- the TTL of the last key that was written, and its text in ms

@@ -181,7 +181,7 @@ for j = 1, count do
     end
     if write then
       shifted = nil
-    elseif shifted and cost > 0 then
+    elseif shifted and (cost > 0 or count_denied == 2) then
       write = true
     end
     --@report
@@ -190,7 +190,9 @@ for j = 1, count do
     end
     failed = failed or err
     wrote = wrote or write and not err
-    s[11] = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
+    value = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
+    --@in_force
+    s[11] = value
     if opened and kind == RESERVE then
       local taken = now + after
       opened.held[i] = pack(HELD, cost, taken, taken + delay, now + reset, 0)

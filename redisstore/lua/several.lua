@@ -83,7 +83,7 @@ for j = 1, count do
     if kind == PEEK then write = false end
     if write then
       shifted = nil
-    elseif shifted and cost > 0 and kind < PEEK then
+    elseif shifted and (cost > 0 or count_denied == 2) and kind < PEEK then
       write = true
     end
     --@report
@@ -92,7 +92,9 @@ for j = 1, count do
     end
     failed = failed or err
     wrote = wrote or write and not err
-    s[8] = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
+    value = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
+    --@in_force
+    s[8] = value
   end
 
   if failed == 'RECOMPUTE' then

@@ -77,11 +77,13 @@ for j = 1, count do
     end
     if write then
       absent, shifted = false, nil
-    elseif shifted and cost > 0 and kind < PEEK then
+    elseif shifted and (cost > 0 or count_denied == 2) and kind < PEEK then
       write = true
     end
     --@report
-    out[j + 1] = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
+    value = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
+    --@in_force
+    out[j + 1] = value
   end
   unchanged = not write and arg
   if write then unsaved = unsaved or j end

@@ -39,6 +39,11 @@ type Limit struct {
 	Block       int64 `json:"block_us"`
 	MaxBlock    int64 `json:"max_block_us"`
 	Forget      int64 `json:"forget_us"`
+	Min         int64 `json:"min_rate"`
+	Max         int64 `json:"max_rate"`
+	Interval    int64 `json:"interval_us"`
+	Failures    int64 `json:"failures"`
+	MaxPause    int64 `json:"max_pause_us"`
 }
 
 // Window is one of a limit's windows.
@@ -94,6 +99,11 @@ func (l *Limit) settings() (all []engine.Setting) {
 	set(l.Block != 0, engine.Setting{Field: "block", Span: micros(l.Block)})
 	set(l.MaxBlock != 0, engine.Setting{Field: "max_block", Span: micros(l.MaxBlock)})
 	set(l.Forget != 0, engine.Setting{Field: "forget", Span: micros(l.Forget)})
+	set(l.Min != 0, engine.Setting{Field: "min", Units: l.Min})
+	set(l.Max != 0, engine.Setting{Field: "max", Units: l.Max})
+	set(l.Interval != 0, engine.Setting{Field: "interval", Span: micros(l.Interval)})
+	set(l.Min != 0, engine.Setting{Field: "failures", Units: l.Failures})
+	set(l.Min != 0, engine.Setting{Field: "max_pause", Span: micros(l.MaxPause)})
 	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
 	set(l.WarmUp != 0, engine.Setting{Field: "warm_up", Span: micros(l.WarmUp)})
 	if l.MaxQueue != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // File is a file of cases. Each case starts with a key without a state.
@@ -42,8 +43,17 @@ type Step struct {
 	Term  int64  `json:"term_us"`
 	Stage string `json:"stage"`
 	Want  Answer `json:"want"`
+	// Report has outcomes of earlier requests, for the limits of the set whose rate adapts.
+	Report *Report `json:"report"`
 
 	reservation *engine.Reservation
+}
+
+// Report is outcomes of earlier requests.
+type Report struct {
+	Good  int64 `json:"good"`
+	Bad   int64 `json:"bad"`
+	Pause int64 `json:"pause_us"`
 }
 
 // Answer is the answer to a step. Spans are in µs.
@@ -55,6 +65,8 @@ type Answer struct {
 	Reset     int64  `json:"reset_after_us"`
 	Delay     int64  `json:"delay_us"`
 	Granted   int64  `json:"granted,omitempty"`
+	Rate      int64  `json:"rate,omitempty"` // in force, in 1/1024 units per period
+	Version   int64  `json:"version,omitempty"`
 }
 
 // String formats the answer on one line.
@@ -63,8 +75,8 @@ func (a Answer) String() string {
 	if a.Retry != nil {
 		retry = fmt.Sprint(*a.Retry)
 	}
-	return fmt.Sprintf("allowed=%t limit=%d remaining=%d retry_after_us=%s reset_after_us=%d delay_us=%d granted=%d",
-		a.Allowed, a.Limit, a.Remaining, retry, a.Reset, a.Delay, a.Granted)
+	return fmt.Sprintf("allowed=%t limit=%d remaining=%d retry_after_us=%s reset_after_us=%d delay_us=%d granted=%d rate=%d version=%d",
+		a.Allowed, a.Limit, a.Remaining, retry, a.Reset, a.Delay, a.Granted, a.Rate, a.Version)
 }
 
 // Difference is a step whose answer differs from the exact one.
@@ -202,6 +214,9 @@ func (c *Case) op(i int, sets [][]engine.Limit) (engine.Op, error) {
 	}
 	for j, limit := range sets[s.Set] {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost(j), Choice: c.Sets[s.Set][j].Choice})
+		if s.Report != nil && limit.Algorithm().Adapts() {
+			op.Charges[j].Report = &algo.Report{Good: s.Report.Good, Bad: s.Report.Bad, Pause: s.Report.Pause}
+		}
 	}
 	return op, nil
 }
@@ -245,7 +260,7 @@ func (s *Step) answer(r *engine.Result) Answer {
 	d := &r.Outcome
 	a := Answer{
 		Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
-		Reset: d.ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(),
+		Reset: d.ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(), Rate: d.InForce, Version: d.Version,
 	}
 	if d.RetryAfter != headgate.Never {
 		retry := d.RetryAfter.Microseconds()

@@ -1,0 +1,203 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+)
+
+// AdaptiveRate is the name of the algorithm.
+const AdaptiveRate = "adaptive-rate"
+
+var _ = register(algorithm{
+	names:  []string{AdaptiveRate},
+	check:  Limit.checkAdaptive,
+	absent: func(l Limit, now int64) view { return newGovernor(l, now) },
+	grid:   func(l Limit) string { return fmt.Sprint(l.PeriodUS) },
+})
+
+// Outcomes are outcomes of earlier requests that a step reports.
+type Outcomes struct {
+	Good    int64 `json:"good"`
+	Bad     int64 `json:"bad"`
+	PauseUS int64 `json:"pause_us"`
+}
+
+// governor is the state of an adaptive rate (section 3c): a bucket whose rate moves, and what was reported. Its amounts
+// and rates are in 1/1024 of a bucket's.
+type governor struct {
+	*bucket
+
+	opened, good, bad, used int64
+	version, raised         int64
+	paused                  int64 // nothing passes before
+	over                    int64 // when the state that was written is none any more
+	stepped                 bool  // this decision changes the rate
+}
+
+var parts = num(1024)
+
+func newGovernor(l Limit, now int64) *governor {
+	b := &bucket{limit: l, d: num(0), ts: now, l: mul(num(l.Count), parts), p: mul(num(l.PeriodUS), parts)}
+	return &governor{bucket: b, opened: now}
+}
+
+func (g *governor) at(l Limit, now int64) view {
+	if now >= g.over {
+		return newGovernor(l, now)
+	}
+	v := g.corrected(l, now)
+	b := *v.bucket
+	v.bucket, b.limit, b.behind = &b, l, max(0, b.ts-now)
+	if elapsed := now - b.ts; elapsed > 0 {
+		b.d, b.ts = larger(num(0), sub(b.d, mul(num(elapsed), b.l))), now
+	}
+	if v.paused = min(v.paused, b.ts+l.MaxPauseUS); v.paused <= b.ts {
+		v.paused = 0
+	}
+	v.stepped = false
+	v.move(b.l)
+	if b.ts-v.opened >= l.IntervalUS && v.good+v.bad >= 10 {
+		v.move(v.next())
+		v.opened, v.good, v.bad, v.used = b.ts, 0, 0, 0
+	}
+	return v
+}
+
+// corrected is a copy whose instants are not far ahead of the clock (rule 8).
+func (g *governor) corrected(l Limit, now int64) *governor {
+	v := *g
+	if g.far(l, now) {
+		b := *g.bucket
+		b.ts, v.bucket = now, &b
+		v.opened, v.raised, v.paused = min(v.opened, now), min(v.raised, now), min(v.paused, now+l.MaxPauseUS)
+	}
+	return &v
+}
+
+func (g *governor) far(l Limit, now int64) bool {
+	full := mul(num(l.Burst), g.p)
+	return now < g.over && g.ts-now > l.IntervalUS && num(g.ts-now).Cmp(ceilDiv(larger(full, g.d), g.l)) > 0
+}
+
+func (g *governor) moved(l Limit, now int64) (view, bool) {
+	v := g.corrected(l, now)
+	b := *v.bucket
+	b.limit, v.bucket = l, &b
+	v.over = v.end()
+	return v, g.far(l, now)
+}
+
+// next is the rate after a step.
+func (g *governor) next() *big.Int {
+	limit := g.limit
+	if g.bad*100 > limit.Failures*(g.good+g.bad) {
+		return sub(g.l, ceilDiv(g.l, num(8)))
+	}
+	elapsed := min(g.ts-g.opened, 64*limit.IntervalUS)
+	if less(mul(num(4*g.used), g.p), mul(num(3*elapsed), g.l)) {
+		return g.l
+	}
+	return add(g.l, floorDiv(g.l, num(64)))
+}
+
+// move changes the rate within the numbers of the call.
+func (g *governor) move(rate *big.Int) {
+	rate = larger(mul(num(g.limit.MinRate), parts), smaller(mul(num(g.limit.MaxRate), parts), rate))
+	if rate.Cmp(g.l) == 0 {
+		return
+	}
+	g.stepped = true
+	if g.version++; less(g.l, rate) {
+		g.raised = g.ts
+	}
+	g.l = rate
+}
+
+func (g *governor) observe(o *Outcomes) {
+	g.good, g.bad = min(g.good+o.Good, 1<<40), min(g.bad+o.Bad, 1<<40)
+	if us := min(o.PauseUS, g.limit.MaxPauseUS); us > 0 {
+		g.paused = max(g.paused, g.ts+us)
+	}
+}
+
+// written returns the state with its end, as it is stored.
+func (g *governor) written() view {
+	v := *g
+	v.over = v.end()
+	return &v
+}
+
+func (g *governor) end() int64 {
+	return max(g.ts+ceilDiv(g.d, g.l).Int64(), g.paused, g.ts+600*g.limit.IntervalUS)
+}
+
+func (g *governor) gone() bool {
+	return g.d.Sign() == 0 && g.good+g.bad+g.used+g.version+g.paused == 0
+}
+
+func (g *governor) pause() int64 { return max(0, g.paused-g.ts) }
+
+func (g *governor) rows(c int64) []row {
+	r := g.bucket.rows(c)[0]
+	r.rate, r.version = g.l.Int64(), g.version
+	if pause := g.pause(); pause > 0 {
+		r.remaining, r.reset = 0, max(r.reset, pause+g.behind)
+		if c > 0 {
+			r.wait = max(r.wait, pause+g.behind)
+		}
+	}
+	return []row{r}
+}
+
+func (g *governor) admits(c int64) bool { return g.pause() == 0 && g.bucket.admits(c) }
+
+func (g *governor) most() int64 {
+	if g.pause() > 0 {
+		return 0
+	}
+	return g.bucket.most()
+}
+
+func (g *governor) spend(c int64) {
+	g.d, g.used = add(g.d, g.tokens(c)), min(g.used+c, MaxUnits)
+}
+
+func (g *governor) give(n int64) {
+	g.bucket.give(n)
+	g.used = max(0, g.used-n)
+}
+
+// giveBack gives nothing back of a charge before the last raise: more of it may have refilled than the reservation knows.
+func (g *governor) giveBack(n int64, h held) {
+	g.used = max(0, g.used-n)
+	left := h.ends - g.ts
+	if left <= 0 || h.taken < g.raised {
+		return
+	}
+	back := smaller(g.tokens(n), mul(num(min(left, h.ends-h.taken)), g.l))
+	if later := sub(ceilDiv(g.d, g.l), num(left)); later.Sign() > 0 {
+		charged := add(mul(later, g.l), sub(g.l, num(1)))
+		waiting := smaller(larger(num(0), sub(g.d, g.full())), charged)
+		back = smaller(back, larger(num(0), sub(g.tokens(n), waiting)))
+	}
+	g.d = larger(num(0), sub(g.d, back))
+}
+
+func (l Limit) checkAdaptive() error {
+	const fastest, hour = 100_000_000, 3_600_000_000
+	err := errors.Join(
+		within("count", l.Count, 1, fastest),
+		within("min_rate", l.MinRate, 1, l.Count),
+		within("max_rate", l.MaxRate, l.Count, fastest),
+		within("period_us", l.PeriodUS, MinPeriodUS, hour),
+		within("interval_us", l.IntervalUS, 100_000, 60_000_000),
+		within("failures", l.Failures, 0, 99),
+		within("max_pause_us", l.MaxPauseUS, 0, hour),
+		l.noCountDenied(),
+	)
+	if err != nil {
+		return err
+	}
+	return within("burst", l.Burst, 1, MaxPeriodUS/l.PeriodUS) // at one unit per period
+}

@@ -1,0 +1,217 @@
+package algo
+
+// adaptiveRate is a token bucket whose rate moves between a minimum and a maximum, by the outcomes that callers report.
+var adaptiveRate = algorithm{
+	name:   "adaptive-rate",
+	fields: []string{"min", "max", "burst", "interval", "failures", "max_pause", "name"},
+	properties: properties{
+		refills: true,
+		// The time between two units changes, so it is not oneByOne.
+		burstIsCount: true, // as for a token bucket
+		adapts:       true,
+		// Denials are not repeated, because a raised rate admits earlier. Units are not prefetched, because they would
+		// outlive a lowered rate.
+	},
+	on: func(s *State) arithmetic { return (*adaptive)(s) },
+	// A process does not know the rate in force: a share has a part of the rate at the start.
+	shares: bucketShares,
+	// Under two periods the rates would not be in one unit.
+	grid:  func(l *Limit) Grid { return Grid{Period: l.Period} },
+	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
+	cover: func(l *Limit) (Limit, bool) {
+		c := Limit{Algorithm: TokenBucket, Burst: l.Burst}
+		c.Count, c.Period, _ = Reduce(l.Max, l.Period)
+		return c, true
+	},
+	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held) { (*adaptive)(s).giveHeld(l, t, n, h) },
+	observe:  func(s *State, l *Limit, t Instant, r *Report) { (*adaptive)(s).observe(l, t, r) },
+}
+
+// adaptive is the state of an adaptive rate: a bucket, whose Count is the rate in force, and what was reported. The rate
+// is in 1/1024 units, so that small rates move too.
+type adaptive State
+
+// Report is outcomes of earlier requests, for an adaptive rate. Denials by the limit itself are no outcomes.
+type Report struct {
+	// Good and Bad are the numbers of requests that succeeded and that failed: 0 to [MaxReported].
+	Good, Bad int64
+	// Pause is how long nothing should pass, in µs: the Retry-After of an upstream.
+	Pause int64
+}
+
+// MaxReported is the largest number of outcomes in a report.
+const MaxReported = 1 << 20
+
+// adapted is the part of an adaptive rate's state in addition to its bucket. A decision copies it before a change, so
+// copies of a state can share it.
+type adapted struct {
+	// Good, Bad and Used are the reported outcomes and the charged units since Opened.
+	Opened, Good, Bad, Used int64
+	// Version is how often the rate has changed, and Raised when it last became faster.
+	Version, Raised int64
+	// Paused is when units pass again.
+	Paused int64
+	// Over is when the state equals no state.
+	Over int64
+
+	// stepped is of one decision: the rate has changed.
+	stepped bool
+}
+
+const (
+	// rateScale is how many parts of the rate in force are one unit per period.
+	rateScale = 1024
+	// A step needs leastReports reports.
+	leastReports = 10
+	// A raise is 1/64 of the rate, and needs three quarters of it to be used. A decrease is 1/8.
+	raiseBy, lowerBy = 64, 8
+	// After keptSteps intervals without a charge or a report the state is dropped, if the bucket is full.
+	keptSteps = 600
+	// Use is compared with the capacity of at most usedSteps intervals.
+	usedSteps = 64
+	// mostReported bounds the sums of reports.
+	mostReported = 1 << 40
+)
+
+// copied makes the state its own before a change.
+func (a *adaptive) copied() *adapted {
+	own := *a.extra
+	a.extra, own.adapted.stepped = &own, false
+	return &own.adapted
+}
+
+func (a *adaptive) behind(l *Limit, t Instant) (us int64, far bool) {
+	b := &a.bucket
+	us = b.At - t.Now
+	if us <= 0 || a.extra == nil {
+		return 0, false
+	}
+	return us, us > max(b.full(l).ceilOver(b.Count), b.Missing.ceilOver(b.Count), l.StepTime)
+}
+
+func (a *adaptive) pull(l *Limit, t Instant) {
+	v := a.copied()
+	v.Opened, v.Raised, v.Paused = min(v.Opened, t.Now), min(v.Raised, t.Now), min(v.Paused, t.Now+l.MaxPause)
+	a.bucket.At = t.Now
+}
+
+// settle refills the bucket at the rate that was in force, brings the rate between the call's minimum and maximum, and
+// takes the step of an interval that is over. There is one step for any number of intervals.
+func (a *adaptive) settle(l *Limit, t Instant) {
+	if a.extra == nil || t.Now >= a.adapted.Over {
+		a.bucket = Bucket{Count: l.Count * rateScale, Period: l.Period * rateScale, At: t.Now}
+		a.extra = &extra{adapted: adapted{Opened: t.Now}}
+		return
+	}
+	v := a.copied()
+	a.bucket.refill(t.Now)
+	if v.Paused = min(v.Paused, t.Now+l.MaxPause); v.Paused <= t.Now {
+		v.Paused = 0
+	}
+	a.set(a.bucket.Count, l, t.Now)
+	if t.Now-v.Opened >= l.StepTime && v.Good+v.Bad >= leastReports {
+		a.set(a.next(l, t.Now), l, t.Now)
+		v.Opened, v.Good, v.Bad, v.Used = t.Now, 0, 0, 0
+	}
+}
+
+// next returns the rate after a step.
+func (a *adaptive) next(l *Limit, now int64) int64 {
+	v, rate := &a.adapted, a.bucket.Count
+	if v.Bad*100 > l.Failures*(v.Good+v.Bad) {
+		return rate - (rate+lowerBy-1)/lowerBy
+	}
+	elapsed := min(now-v.Opened, usedSteps*l.StepTime)
+	if product(4*v.Used, a.bucket.Period).less(product(3*rate, elapsed)) {
+		return rate
+	}
+	return rate + rate/raiseBy
+}
+
+// set changes the rate within the limit's minimum and maximum.
+func (a *adaptive) set(rate int64, l *Limit, now int64) {
+	rate = max(l.Min*rateScale, min(l.Max*rateScale, rate))
+	if rate == a.bucket.Count {
+		return
+	}
+	a.adapted.Version++
+	a.adapted.stepped = true
+	if rate > a.bucket.Count {
+		a.adapted.Raised = now
+	}
+	a.bucket.Count = rate
+}
+
+// observe counts a report.
+func (a *adaptive) observe(l *Limit, t Instant, r *Report) {
+	v := &a.adapted
+	v.Good, v.Bad = min(v.Good+r.Good, mostReported), min(v.Bad+r.Bad, mostReported)
+	if pause := min(r.Pause, l.MaxPause); pause > 0 {
+		v.Paused = max(v.Paused, t.Now+pause)
+	}
+}
+
+func (a *adaptive) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
+	wait, window = a.bucket.wait(l, t, cost)
+	return max(wait, a.adapted.Paused-t.Now), window
+}
+
+func (a *adaptive) room(l *Limit, t Instant) int64 {
+	if a.adapted.Paused > t.Now {
+		return 0
+	}
+	return a.bucket.room(l, t)
+}
+
+func (a *adaptive) charge(_ *Limit, _ Instant, cost, _ int64) (after int64) {
+	a.bucket.Missing = a.bucket.Missing.plus(product(cost, a.bucket.Period))
+	a.adapted.Used = min(a.adapted.Used+cost, MaxUnits)
+	return 0
+}
+
+func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
+	a.bucket.give(l, t, n, taken)
+	a.adapted.Used = max(0, a.adapted.Used-n)
+}
+
+// giveHeld gives nothing back if the rate was raised after the charge: more of it may have refilled than the times of
+// the reservation tell.
+func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held) {
+	a.adapted.Used = max(0, a.adapted.Used-n)
+	if h.Taken < a.adapted.Raised {
+		return
+	}
+	inForce := *l
+	inForce.Count, inForce.Period = a.bucket.Count, a.bucket.Period
+	a.bucket.giveHeld(&inForce, t.Now, n, h)
+}
+
+func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
+	o.Limit, o.Remaining = l.Burst, a.room(l, t)
+	o.Reset = max(a.bucket.ttl(l, t), a.adapted.Paused-t.Now)
+	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
+}
+
+// ttl sets the end of the state that is written. A state in which nothing is missing, and nothing counts, equals none.
+func (a *adaptive) ttl(l *Limit, t Instant) int64 {
+	v := &a.adapted
+	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {
+		return 0
+	}
+	ttl := max(a.bucket.ttl(l, t), v.Paused-t.Now, keptSteps*l.StepTime)
+	v.Over = t.Now + ttl
+	return ttl
+}
+
+func (a *adaptive) append(to []byte) []byte {
+	v := &a.adapted
+	return integers(a.bucket.append(to), v.Opened, v.Good, v.Bad, v.Used, v.Version, v.Raised, v.Paused, v.Over)
+}
+
+func (a *adaptive) decode(d *decoder) {
+	a.bucket.decode(d)
+	a.extra = &extra{adapted: adapted{
+		Opened: d.integer(), Good: d.natural(), Bad: d.natural(), Used: d.natural(),
+		Version: d.natural(), Raised: d.integer(), Paused: d.integer(), Over: d.integer(),
+	}}
+}
