@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -12,6 +13,23 @@ type Access struct {
 	Version     string `json:"version"`
 	// Program is true if the answer comes from a Go program with its own limits, not from a server.
 	Program bool `json:"program,omitempty"`
+}
+
+// Server is the server that answers. Other servers on the store have counts of their own.
+type Server struct {
+	// Name is its host and process id, such as web-3/4711.
+	Name string `json:"name"`
+	// Of is the number of servers that share the store: 1 for the memory store, 0 if unknown.
+	Of int `json:"of"`
+}
+
+// String returns the name and its place among the servers, such as "server web-3/4711, 1 of 2".
+func (s *Server) String() string {
+	of := "?"
+	if s.Of > 0 {
+		of = strconv.Itoa(s.Of)
+	}
+	return "server " + s.Name + ", 1 of " + of
 }
 
 // Action is an action of an operator.
@@ -62,6 +80,8 @@ type PastSeconds struct {
 type Snapshot struct {
 	Second
 
+	// Server is nil for a Go program without a server.
+	Server      *Server            `json:"server,omitempty"`
 	Modes       map[string]float64 `json:"modes"`
 	Store       Store              `json:"store"`
 	TopRequests TopKeys            `json:"top_requests"`

@@ -21,6 +21,7 @@ import (
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -121,13 +122,14 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := func() *adminapi.Server { return admin.Describe("web-3/4711", store) }
 	w.feed = admin.NewFeed(admin.FeedConfig{
-		Metrics: counted, Top: top.Tracker, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
+		Server: server, Metrics: counted, Top: top.Tracker, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
 		Generation: w.service.Generation, Policies: func() int { return len(config.Policies.Names()) }, Changes: func() int { return 0 },
 	})
 	t.Cleanup(w.feed.Close)
 	w.handler = admin.New(admin.Config{
-		Feed: w.feed, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
+		Feed: w.feed, Server: server, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
 		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top.Tracker,
 		Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
 			operate.Do(ctx, limiter, ops, results)

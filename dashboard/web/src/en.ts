@@ -9,6 +9,7 @@ export const en = {
   key: "Key",
   processes: "Processes",
   changes: "Changes",
+  serverIs: "Server {name}, 1 of {of}",
   live: "Live",
   connecting: "Connecting",
   lost: "Connection lost, trying again",

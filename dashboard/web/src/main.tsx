@@ -110,6 +110,7 @@ function App() {
           </nav>
         )}
         <div class="tools">
+          {access && <Answering />}
           {access && <State />}
           {access && <span class="tag">{t(access.administers ? "administers" : "readOnly")}</span>}
           {access && token() !== "" && (
@@ -149,6 +150,12 @@ function State() {
       {t(word)}
     </span>
   );
+}
+
+/** Answering names the server whose numbers are shown, until one page shows all servers. */
+function Answering() {
+  const server = useLive().last?.server;
+  return server ? <bdi class="server">{t("serverIs", { name: server.name, of: server.of || "?" })}</bdi> : null;
 }
 
 function Page({ at, access }: { at: Route; access: Access }) {

@@ -212,6 +212,14 @@ export interface Access {
   program?: boolean;
 }
 
+/** Server is the server that answers. Other servers on the store have counts of their own. */
+export interface Server {
+  /** Name is its host and process id, such as web-3/4711. */
+  name: string;
+  /** Of is the number of servers that share the store: 1 for the memory store, 0 if unknown. */
+  of: number;
+}
+
 /** Action is an action of an operator. */
 export interface Action extends KeyFields {
   at: string;
@@ -256,6 +264,8 @@ export interface PastSeconds {
 
 /** Snapshot is the latest second, and the state of the server. */
 export interface Snapshot extends Second {
+  /** Server is nil for a Go program without a server. */
+  server?: Server;
   modes: Record<string, number>;
   store: Store;
   top_requests: TopKeys;
@@ -438,6 +448,8 @@ export interface TopKeys {
   /** Sampled is true if only a share of the events was counted. */
   sampled: boolean;
   keys: TopKey[];
+  /** Server is omitted in a snapshot, which has it itself, and for a Go program without a server. */
+  server?: Server;
 }
 
 /** LimitedKey is a key that was denied in the last minute, with its standing. */
@@ -452,6 +464,7 @@ export interface LimitedKeys {
   span_seconds: number;
   sampled: boolean;
   keys: LimitedKey[];
+  server: Server | null;
 }
 
 /** Outcome is the answer to a request. */

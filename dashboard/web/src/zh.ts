@@ -10,6 +10,7 @@ export const zh: Record<keyof typeof en, string> = {
   key: "键",
   processes: "进程",
   changes: "变更",
+  serverIs: "服务器 {name}，共 {of} 台中的 1 台",
   live: "实时",
   connecting: "正在连接",
   lost: "连接已断开，正在重试",
