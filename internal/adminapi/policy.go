@@ -88,9 +88,18 @@ type Change struct {
 	Version int64 `json:"version"`
 }
 
+// ActiveChange is a change on top of the file, with its effect.
+type ActiveChange struct {
+	Change
+
+	// Before describes the policy or the key as the file has it, and After as it is now, such as "100/s burst 200".
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
 // Changes are all changes on top of the file.
 type Changes struct {
-	Changes []Change `json:"changes"`
+	Changes []ActiveChange `json:"changes"`
 }
 
 // ChangeName identifies the change that an operator ends.

@@ -41,6 +41,9 @@ type Action struct {
 
 	Author string `json:"author,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200".
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 	// Fields and Expires belong to a change, Units to a give.
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`

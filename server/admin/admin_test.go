@@ -365,7 +365,18 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	if o := v.Overrides[0]; o.Key != "vip-*" || o.Limit != "deny" || o.File != "1/1h burst 10" || o.Change.Author != "bob" {
 		t.Errorf("%+v", v.Overrides)
 	}
+	active := answer[adminapi.Changes](t, w.call("GET", "/admin/v1/changes", "")).Changes
+	if len(active) != 2 || active[0].Before != "1/1h burst 3" || active[0].After != "1/1h burst 7" || active[1].Before != "1/1h burst 10" || active[1].After != "deny" {
+		t.Errorf("%+v", active)
+	}
 	answer[policies.Change](t, w.call("POST", "/admin/v1/changes/clear", `{"policy":"api","author":"ann"}`))
+	var done []string
+	for _, a := range answer[adminapi.History](t, w.call("GET", "/admin/v1/history", "")).Actions {
+		done = append(done, a.Action+": "+a.Before+" → "+a.After)
+	}
+	if want := []string{"clear: 1/1h burst 7 → 1/1h burst 3", "change: 1/1h burst 10 → deny", "change: 1/1h burst 3 → 1/1h burst 7"}; !slices.Equal(done, want) {
+		t.Errorf("%q", done)
+	}
 	if v := show(); v.InForce.Limits[0] != "1/1h burst 3" || v.Change != nil {
 		t.Errorf("%+v", v)
 	}

@@ -109,10 +109,13 @@ func (a *api) showPolicy(r *http.Request, _ *adminapi.None) (adminapi.PolicyView
 }
 
 func (a *api) listChanges(*http.Request, *adminapi.None) (adminapi.Changes, error) {
-	_, _, changes := a.Policies.InForce()
-	answer := adminapi.Changes{Changes: []adminapi.Change{}}
+	file, current, changes := a.Policies.InForce()
+	answer := adminapi.Changes{Changes: []adminapi.ActiveChange{}}
 	for i := range changes {
-		answer.Changes = append(answer.Changes, changes[i].Change)
+		c := &changes[i].Change
+		answer.Changes = append(answer.Changes, adminapi.ActiveChange{
+			Change: *c, Before: policies.Describe(file, c.Policy, c.Key), After: policies.Describe(current, c.Policy, c.Key),
+		})
 	}
 	return answer, nil
 }
@@ -161,7 +164,7 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	if err == nil {
 		a.history.add(adminapi.Action{
 			Action: "change", Policy: made.Policy, KeyFields: adminapi.NewKey(made.Key), Author: made.Author, Reason: made.Reason,
-			Fields: made.Fields, Expires: made.Expires,
+			Fields: made.Fields, Expires: made.Expires, Before: made.Before, After: made.After,
 		})
 	}
 	return made.Change, fits(err)
@@ -228,7 +231,7 @@ func (a *api) clear(r *http.Request, body *adminapi.ChangeName) (adminapi.Change
 	}
 	cleared, err := a.clearOverride(r.Context(), body.Policy, key, body.Author, body.Reason)
 	if err == nil {
-		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewKey(cleared.Key), Author: body.Author, Reason: body.Reason})
+		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewKey(cleared.Key), Author: body.Author, Reason: body.Reason, Before: cleared.Before, After: cleared.After})
 	}
 	return cleared.Change, err
 }

@@ -116,9 +116,16 @@ export interface Change {
   version: number;
 }
 
+/** ActiveChange is a change on top of the file, with its effect. */
+export interface ActiveChange extends Change {
+  /** Before describes the policy or the key as the file has it, and After as it is now, such as "100/s burst 200". */
+  before: string;
+  after: string;
+}
+
 /** Changes are all changes on top of the file. */
 export interface Changes {
-  changes: Change[];
+  changes: ActiveChange[];
 }
 
 /** ChangeName identifies the change that an operator ends. */
@@ -227,6 +234,9 @@ export interface Action extends KeyFields {
   policy?: string;
   author?: string;
   reason?: string;
+  /** Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200". */
+  before?: string;
+  after?: string;
   /** Fields and Expires belong to a change, Units to a give. */
   fields?: unknown;
   expires?: string;

@@ -1,66 +1,8 @@
-// The page in a real browser: run by the Go test conform/browser, which starts the servers and
-// answers the lines that begin with ">". Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE, BELOW,
-// LIBRARY, MANY, ADMIN, READ, and SCREENSHOTS if pictures are wanted.
+// The page in a real browser: run by the Go test conform/browser. Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE,
+// BELOW, LIBRARY, MANY, ADMIN, READ, and SCREENSHOTS if pictures are wanted.
 import assert from "node:assert/strict";
-import { createInterface } from "node:readline";
-import { chromium } from "playwright-core";
 import { contrasts } from "./contrast.mjs";
-
-const env = process.env;
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-
-/** ask lets the Go test do something, and returns its answer. */
-async function ask(what) {
-  console.log(">" + what);
-  const { value } = await lines.next();
-  assert.ok(value !== undefined && !value.startsWith("error"), what + ": " + value);
-  return value;
-}
-
-const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const browser = await chromium.launchPersistentContext(env.PROFILE, {
-  executablePath: env.CHROMIUM,
-  args: flags,
-  viewport: { width: 1360, height: 900 },
-  locale: "en-GB",
-});
-browser.setDefaultTimeout(10_000);
-
-const faults = [];
-
-/** open opens a tab. Whatever a script or the content policy reports in it is a fault. */
-async function open(address) {
-  const tab = await browser.newPage();
-  tab.on("pageerror", (e) => faults.push(e.message));
-  tab.on("dialog", (d) => (faults.push("dialog: " + d.message()), d.dismiss()));
-  tab.on("console", (m) => {
-    const network = m.text().startsWith("Failed to load resource") || m.text().includes("ERR_");
-    if (m.type() === "error" && !network) faults.push(m.text());
-  });
-  if (address) await tab.goto(address);
-  return tab;
-}
-
-async function step(name, run) {
-  const began = performance.now();
-  await run();
-  assert.deepEqual(faults, [], name);
-  console.log("#" + name + ": " + Math.round(performance.now() - began) + " ms");
-}
-
-async function picture(tab, name) {
-  if (env.SCREENSHOTS) await tab.screenshot({ path: env.SCREENSHOTS + "/" + name + ".png" });
-}
-
-async function signIn(tab, token) {
-  await tab.getByLabel("Token").fill(token);
-  await tab.keyboard.press("Enter");
-  await tab.getByRole("heading", { name: "Overview" }).waitFor();
-}
-
-const row = (tab, table, text) => tab.getByRole("region", { name: table }).getByRole("row").filter({ hasText: text }).first();
-const status = (tab, text) => tab.getByRole("status").filter({ hasText: text }).first();
-const here = env.GUARDED + "/";
+import { ask, browser, env, faults, here, open, picture, row, signIn, status, step } from "./harness.mjs";
 
 await step("no token, a wrong one, and one that may only read", async () => {
   const tab = await open(here);

@@ -97,7 +97,7 @@ func newOverride() *cobra.Command {
 				return request(c, a, adminapi.ListChanges, nil, func(w io.Writer, answer *adminapi.Changes) {
 					for i := range answer.Changes {
 						one := &answer.Changes[i]
-						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), changeText(one))
+						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), one.Before+" → "+one.After+", "+changeText(&one.Change))
 					}
 				})
 			},
