@@ -49,7 +49,7 @@ type PolicyView struct {
 	// ShadowLimits are the indexes of the active limits that are shadows of other policies.
 	ShadowLimits []int `json:"shadow_limits,omitempty"`
 	// Change is the change on top of the file, or nil.
-	Change *Change `json:"change"`
+	Change *ActiveChange `json:"change"`
 	// Overrides are the active overrides, at most 1000. OverrideCount is their total number.
 	Overrides     []Override `json:"overrides,omitempty"`
 	OverrideCount int        `json:"override_count"`
@@ -59,9 +59,9 @@ type PolicyView struct {
 type Override struct {
 	Key string `json:"key"`
 	// Limit is the active limit, and File the limit in the file, or "" if only a change defines it.
-	Limit  string  `json:"limit"`
-	File   string  `json:"file,omitempty"`
-	Change *Change `json:"change"`
+	Limit  string        `json:"limit"`
+	File   string        `json:"file,omitempty"`
+	Change *ActiveChange `json:"change"`
 }
 
 // Policies is a page of the active policies; Total is the number of matches.

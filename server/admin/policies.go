@@ -1,11 +1,13 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +39,15 @@ func (a *api) inForce() inForce {
 	return f
 }
 
+// active returns the active change with a name, or nil.
+func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
+	c := f.changes[changeName{policy, key}]
+	if c == nil {
+		return nil
+	}
+	return &adminapi.ActiveChange{Change: *c, Before: policies.Describe(f.file, policy, key), After: policies.Describe(f.current, policy, key)}
+}
+
 // view returns one policy, or false if there is none with this name.
 func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bool) {
 	p, ok := f.current.Policies.Get(name)
@@ -44,7 +55,7 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 		return v, false
 	}
 	summary := p.Summary()
-	v = adminapi.PolicyView{Name: name, InForce: summary, ShadowLimits: shadowLimits(p), Change: f.changes[changeName{name, ""}], OverrideCount: len(summary.Overrides)}
+	v = adminapi.PolicyView{Name: name, InForce: summary, ShadowLimits: shadowLimits(p), Change: f.active(name, ""), OverrideCount: len(summary.Overrides)}
 	ofFile := map[string]string{}
 	if inFile, ok := f.file.Policies.Get(name); ok {
 		file := inFile.Summary()
@@ -55,7 +66,7 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 		v.File = &file
 	}
 	for _, o := range summary.Overrides[:min(len(summary.Overrides), overrides)] {
-		v.Overrides = append(v.Overrides, adminapi.Override{Key: o.Key, Limit: o.Limit, File: ofFile[o.Key], Change: f.changes[changeName{name, o.Key}]})
+		v.Overrides = append(v.Overrides, adminapi.Override{Key: o.Key, Limit: o.Limit, File: ofFile[o.Key], Change: f.active(name, o.Key)})
 	}
 	v.InForce.Overrides = nil
 	return v, true
@@ -109,14 +120,13 @@ func (a *api) showPolicy(r *http.Request, _ *adminapi.None) (adminapi.PolicyView
 }
 
 func (a *api) listChanges(*http.Request, *adminapi.None) (adminapi.Changes, error) {
-	file, current, changes := a.Policies.InForce()
-	answer := adminapi.Changes{Changes: []adminapi.ActiveChange{}}
-	for i := range changes {
-		c := &changes[i].Change
-		answer.Changes = append(answer.Changes, adminapi.ActiveChange{
-			Change: *c, Before: policies.Describe(file, c.Policy, c.Key), After: policies.Describe(current, c.Policy, c.Key),
-		})
+	f, answer := a.inForce(), adminapi.Changes{Changes: []adminapi.ActiveChange{}}
+	for name := range f.changes {
+		answer.Changes = append(answer.Changes, *f.active(name.policy, name.key))
 	}
+	slices.SortFunc(answer.Changes, func(x, y adminapi.ActiveChange) int {
+		return cmp.Or(cmp.Compare(x.Policy, y.Policy), cmp.Compare(x.Key, y.Key))
+	})
 	return answer, nil
 }
 

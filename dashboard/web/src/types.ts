@@ -78,7 +78,7 @@ export interface PolicyView {
   /** ShadowLimits are the indexes of the active limits that are shadows of other policies. */
   shadow_limits?: number[];
   /** Change is the change on top of the file, or nil. */
-  change: Change | null;
+  change: ActiveChange | null;
   /** Overrides are the active overrides, at most 1000. OverrideCount is their total number. */
   overrides?: Override[];
   override_count: number;
@@ -90,7 +90,7 @@ export interface Override {
   /** Limit is the active limit, and File the limit in the file, or "" if only a change defines it. */
   limit: string;
   file?: string;
-  change: Change | null;
+  change: ActiveChange | null;
 }
 
 /** Policies is a page of the active policies; Total is the number of matches. */
@@ -409,7 +409,7 @@ export interface Standing {
   rule?: string;
   /** From is the origin of the rule: file or change. Change is that change. */
   from: string;
-  change?: Change;
+  change?: ActiveChange;
   shadow: boolean;
   /** Decides is true for the limit that determines the answer. */
   decides: boolean;

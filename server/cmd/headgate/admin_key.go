@@ -145,7 +145,7 @@ func standingText(s *adminapi.Standing) string {
 		words = append(words, "override "+printable(s.Rule))
 	}
 	if s.Change != nil {
-		words = append(words, "change "+changeText(s.Change))
+		words = append(words, "change "+changeText(&s.Change.Change))
 	}
 	return s.Policy + ": " + s.Limit + ": " + strings.Join(words, ", ")
 }

@@ -110,13 +110,13 @@ func newOverride() *cobra.Command {
 func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 	fmt.Fprintf(w, "%s: %s\n", v.Name, describe(&v.InForce, v.ShadowLimits...))
 	if v.Change != nil {
-		fmt.Fprintf(w, "  file: %s\n  change: %s\n", describe(v.File), changeText(v.Change))
+		fmt.Fprintf(w, "  file: %s\n  change: %s\n", describe(v.File), changeText(&v.Change.Change))
 	}
 	for _, o := range v.Overrides {
 		end := ""
 		fmt.Fprintf(w, "  key %s: %s", printable(o.Key), o.Limit)
 		if o.Change != nil {
-			fmt.Fprintf(w, " (change: %s", changeText(o.Change))
+			fmt.Fprintf(w, " (change: %s", changeText(&o.Change.Change))
 			if o.File != "" {
 				fmt.Fprintf(w, "; file: %s", o.File)
 			}
