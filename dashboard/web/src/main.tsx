@@ -9,7 +9,7 @@ import { modeOf, Overview } from "./overview";
 import { Policies } from "./policies";
 import { PolicyPage } from "./policy";
 import { Changes, Processes } from "./server";
-import { Announcer, ErrorNote, Field, words } from "./ui";
+import { Announcer, ErrorNote, Field, toHeading, words } from "./ui";
 import "./style.css";
 import type { Access, KeyFields } from "./types";
 
@@ -90,7 +90,7 @@ function App() {
   const refused = error instanceof Problem && error.status === 401;
   return (
     <>
-      <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), document.querySelector<HTMLElement>("h1")?.focus())}>
+      <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), toHeading())}>
         {t("skip")}
       </a>
       <header>
@@ -164,7 +164,7 @@ function Page({ at, access }: { at: Route; access: Access }) {
   useEffect(() => {
     document.title = t(at.page) + (at.name ? " " + at.name : "") + " – Headgate";
     if (first.current) first.current = false;
-    else document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+    else toHeading();
     scrollTo(0, 0);
   }, [where]);
   const administers = access.administers;

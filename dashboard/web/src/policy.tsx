@@ -1,5 +1,5 @@
 // One policy: its limits, its overrides, the change on top, and a candidate that is tried.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { answering, get, Problem, post } from "./api";
 import { Signed, useSigned } from "./actions";
 import { Candidate } from "./candidate";
@@ -121,17 +121,19 @@ function Overrides({ view, administers, clear }: { view: PolicyView; administers
 /** Clear ends a change: the file holds again. */
 export function Clear({ change, close, done }: { change: ActiveChange; close: () => void; done: () => void }) {
   const signed = useSigned();
+  const last = useRef(false);
   const submit = (e: Event) => {
     e.preventDefault();
     void signed.send(async () => {
       await post("changes/clear", { policy: change.policy, key: change.key, author: signed.by, reason: signed.reason });
       say(t("cleared"));
+      last.current = true;
       done();
       close();
     });
   };
   return (
-    <Dialog title={t("clearChange")} close={close}>
+    <Dialog title={t("clearChange")} close={close} last={last}>
       <form onSubmit={submit}>
         <p>
           {t("policy")} <b>{change.policy}</b>

@@ -129,19 +129,27 @@ export const BeforeAfter = ({ before, after }: { before: string; after: string }
   </>
 );
 
+/** toHeading puts the focus where a page begins: screen readers go on there. */
+export const toHeading = () => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+
 interface DialogProps {
   title: string;
   close: () => void;
+  /** last is set when the button that opened the dialog goes with it. */
+  last?: { current: boolean };
   children: ComponentChildren;
 }
 
-/** Dialog is modal: the browser keeps the focus in it, and Escape closes it. */
-export function Dialog({ title, close, children }: DialogProps) {
+/** Dialog is modal: the browser keeps the focus in it, Escape closes it, and the focus goes back to its button. */
+export function Dialog({ title, close, last, children }: DialogProps) {
   const host = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    host.current!.showModal();
-    return () => (before?.isConnected ? before : document.querySelector<HTMLElement>("h1"))?.focus();
+    const dialog = host.current!;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      if (last?.current || document.activeElement === document.body) toHeading();
+    };
   }, []);
   return (
     <dialog ref={host} onClose={close} aria-labelledby="dialog-title">

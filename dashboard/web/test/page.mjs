@@ -180,6 +180,7 @@ await step("one key: its state, its timeline, give back and reset", async () => 
   await status(tab, "spender begins anew").waitFor();
   await row(tab, "day", "fixed-window").getByText("3 of 3").waitFor();
   await tab.goto(here + "#/key");
+  await tab.getByText("Enter a key to see").waitFor(); // the field of this page, and not of the one before
   await tab.getByLabel("Key", { exact: true }).fill("nobody");
   await tab.keyboard.press("Enter");
   await tab.getByText("No policy has counted this key").first().waitFor();

@@ -80,8 +80,8 @@ function cuts(width) {
     const { left, right } = e.getBoundingClientRect();
     const name = e.tagName + "." + e.className + " " + e.textContent.slice(0, 40);
     if (left < -0.5 || right > width + 0.5) bad.push(name + " from " + left + " to " + right);
-    const clips = style.overflowX !== "visible" || style.textOverflow === "ellipsis";
-    if (clips && e.tagName !== "INPUT" && e.scrollWidth > e.clientWidth + 1) bad.push(name + " hides a part");
+    const boxed = e.clientWidth > 0 && !["INPUT", "CANVAS"].includes(e.tagName);
+    if (boxed && e.scrollWidth > e.clientWidth + 1) bad.push(name + " hides a part");
     if (e.matches(".key") && e.textContent.includes("…") && !e.closest("a")) bad.push(name + " leads nowhere");
   }
   if (document.scrollingElement.scrollWidth > width) bad.push("the page scrolls sideways");
