@@ -189,11 +189,12 @@ await step("one key: its state, its timeline, give back and reset", async () => 
 await step("changes and who made them; one is cleared", async () => {
   await tab.goto(here + "#/changes");
   await row(tab, "In force on top of the file", "noisy").filter({ hasText: "ann" }).waitFor();
+  for (const table of ["In force on top of the file", "Last actions"]) await row(tab, table, "100/s burst 200 → 10/s").waitFor();
   for (const action of ["give", "reset", "change"]) await row(tab, "Last actions", action).first().waitFor();
   await tab.getByRole("button", { name: "Clear the change of noisy…" }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Clear the change" }).click();
   await tab.getByText("No change is in force").first().waitFor();
-  await row(tab, "Last actions", "clear").waitFor();
+  await row(tab, "Last actions", "clear").filter({ hasText: "10/s → 100/s burst 200" }).waitFor();
 });
 
 // Known bug 76.
@@ -277,6 +278,43 @@ await step("a new version is checked, tried as a shadow, and put in force; anoth
   await tab.getByText("As the policies file has it").first().waitFor();
   await tab.goto(here + "#/policies/none");
   await tab.getByRole("alert").filter({ hasText: 'no policy "none"' }).waitFor();
+});
+
+await step("a policy's page has its traffic, its denials and its keys, and the axes of its limit have units", async () => {
+  await ask("noise plan wave");
+  await tab.goto(here + "#/policies/plan");
+  const figure = (name) => tab.locator("dl.figures div").filter({ hasText: name }).first().locator("dd");
+  await tab.waitForFunction(() => /[1-9].*%/.test(document.querySelector(".figures .denied dd")?.textContent ?? ""));
+  assert.match(await figure("Decisions a second").textContent(), /[1-9]/);
+  await tab.getByRole("img", { name: /Decisions a second by outcome: refused [1-9].*allowed [1-9]/ }).waitFor();
+  for (const table of ["Keys with the most requests", "Keys with the most refusals"]) {
+    await row(tab, table, "wave").waitFor();
+    assert.equal(await row(tab, table, "steady").count(), 0); // a key of other policies
+  }
+  for (const text of ["units passed", "time since the first request"]) await tab.locator(".drawing text", { hasText: text }).first().waitFor();
+  await ask("noise");
+});
+
+await step("the overview has the policies above the keys, and names the server", async () => {
+  await tab.goto(here);
+  await tab.getByText(/^Server \S+\/\d+, 1 of 2$/).waitFor();
+  await row(tab, "Busiest policies now", "api").waitFor();
+  const titles = await tab.locator("main h2").allTextContents();
+  const at = (title) => titles.findIndex((text) => text.startsWith(title));
+  assert.ok(at("Busiest policies now") >= 0 && at("Busiest policies now") < at("Keys with the most requests"), titles.join());
+});
+
+await step("a colour has one meaning", async () => {
+  await ask("long");
+  await tab.goto(here + "#/key?policy=login&key=" + encodeURIComponent("k".repeat(1000) + "a"));
+  for (const outcome of ["allowed", "denied"]) await tab.locator("td span." + outcome).first().waitFor();
+  const colours = await tab.evaluate(() => {
+    const of = (selector, property) => getComputedStyle(document.querySelector(selector))[property];
+    return ["allowed", "denied"].map((o) => [of("td span." + o, "color"), of(".strip ." + o, "backgroundColor")]);
+  });
+  assert.equal(colours[0][0], colours[0][1]);
+  assert.equal(colours[1][0], colours[1][1]);
+  assert.notEqual(colours[0][0], colours[1][0]);
 });
 
 await step("processes", async () => {
