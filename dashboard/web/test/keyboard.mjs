@@ -32,6 +32,7 @@ export async function incident(tab) {
   const heading = (name) => tab.waitForFunction((name) => document.activeElement.tagName === "H1" && document.activeElement.textContent.trim() === name, name);
   await tab.goto(here + "#/policies");
   await ask("noise plan wave");
+  await heading("Policies");
   await press(tab, /^Overview$/);
   await heading("Overview");
   await row(tab, "Keys with the most refusals", "wave").waitFor();
