@@ -49,7 +49,7 @@ function stream() {
   window.ready = () => send !== undefined;
 }
 
-/** hour lets the overview take an hour of seconds, and draws each sixth. */
+/** hour lets the overview take an hour of seconds, and draws each twentieth. */
 export async function hour() {
   const [tab, devtools] = await watched(stream);
   await tab.waitForFunction(() => window.ready());
@@ -58,7 +58,7 @@ export async function hour() {
       async ([from, to]) => {
         for (let n = from; n < to; n++) {
           window.second(n);
-          if (n % 6 === 0) await new Promise((drawn) => setTimeout(drawn));
+          if (n % 20 === 0) await new Promise((drawn) => setTimeout(drawn));
         }
       },
       [from, to],
