@@ -18,7 +18,7 @@ func (p *Program) routes() {
 			return adminapi.Access{Program: true}, nil
 		}),
 		adminapi.ListChanges.By(func(*http.Request, *adminapi.None) (adminapi.Changes, error) {
-			return adminapi.Changes{Changes: []adminapi.Change{}}, nil
+			return adminapi.Changes{Changes: []adminapi.ActiveChange{}}, nil
 		}),
 		adminapi.ListHistory.By(func(*http.Request, *adminapi.None) (adminapi.History, error) {
 			return adminapi.History{Actions: []adminapi.Action{}}, nil

@@ -49,6 +49,7 @@ policies:
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: UTC}
   strict: {algorithm: token-bucket, rate: 10/s, failure: deny}
   both: {all: [api, search]}
+  a-policy-with-the-longest-name-that-a-policies-file-can-have-064: 50/s
   lanes: {algorithm: fixed-window, limit: 100, window: 1h, classes: [{name: live}, {name: batch, leaves: 40%}]}
   plan: {all: [{algorithm: token-bucket, rate: 40/s}, {algorithm: fixed-window, limit: 100000, window: 1d}]}
 overrides:

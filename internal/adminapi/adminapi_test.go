@@ -102,3 +102,14 @@ func TestStandingOfADeniedKey(t *testing.T) {
 		}
 	}
 }
+
+func TestServerSaysItsPlaceAmongTheServers(t *testing.T) {
+	for want, s := range map[string]adminapi.Server{
+		"server web-3/4711, 1 of 2": {Name: "web-3/4711", Of: 2},
+		"server web-3/4711, 1 of ?": {Name: "web-3/4711"},
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
+	}
+}

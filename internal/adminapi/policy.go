@@ -49,7 +49,7 @@ type PolicyView struct {
 	// ShadowLimits are the indexes of the active limits that are shadows of other policies.
 	ShadowLimits []int `json:"shadow_limits,omitempty"`
 	// Change is the change on top of the file, or nil.
-	Change *Change `json:"change"`
+	Change *ActiveChange `json:"change"`
 	// Overrides are the active overrides, at most 1000. OverrideCount is their total number.
 	Overrides     []Override `json:"overrides,omitempty"`
 	OverrideCount int        `json:"override_count"`
@@ -59,9 +59,9 @@ type PolicyView struct {
 type Override struct {
 	Key string `json:"key"`
 	// Limit is the active limit, and File the limit in the file, or "" if only a change defines it.
-	Limit  string  `json:"limit"`
-	File   string  `json:"file,omitempty"`
-	Change *Change `json:"change"`
+	Limit  string        `json:"limit"`
+	File   string        `json:"file,omitempty"`
+	Change *ActiveChange `json:"change"`
 }
 
 // Policies is a page of the active policies; Total is the number of matches.
@@ -88,9 +88,18 @@ type Change struct {
 	Version int64 `json:"version"`
 }
 
+// ActiveChange is a change on top of the file, with its effect.
+type ActiveChange struct {
+	Change
+
+	// Before describes the policy or the key as the file has it, and After as it is now, such as "100/s burst 200".
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
 // Changes are all changes on top of the file.
 type Changes struct {
-	Changes []Change `json:"changes"`
+	Changes []ActiveChange `json:"changes"`
 }
 
 // ChangeName identifies the change that an operator ends.

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -14,6 +15,23 @@ type Access struct {
 	Program bool `json:"program,omitempty"`
 }
 
+// Server is the server that answers. Other servers on the store have counts of their own.
+type Server struct {
+	// Name is its host and process id, such as web-3/4711.
+	Name string `json:"name"`
+	// Of is the number of servers that share the store: 1 for the memory store, 0 if unknown.
+	Of int `json:"of"`
+}
+
+// String returns the name and its place among the servers, such as "server web-3/4711, 1 of 2".
+func (s *Server) String() string {
+	of := "?"
+	if s.Of > 0 {
+		of = strconv.Itoa(s.Of)
+	}
+	return "server " + s.Name + ", 1 of " + of
+}
+
 // Action is an action of an operator.
 type Action struct {
 	At     time.Time `json:"at"`
@@ -23,6 +41,9 @@ type Action struct {
 
 	Author string `json:"author,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200".
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 	// Fields and Expires belong to a change, Units to a give.
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
@@ -62,6 +83,8 @@ type PastSeconds struct {
 type Snapshot struct {
 	Second
 
+	// Server is nil for a Go program without a server.
+	Server      *Server            `json:"server,omitempty"`
 	Modes       map[string]float64 `json:"modes"`
 	Store       Store              `json:"store"`
 	TopRequests TopKeys            `json:"top_requests"`

@@ -103,9 +103,9 @@ type Standing struct {
 	// Rule names the override that set this limit. It is omitted if none did.
 	Rule string `json:"rule,omitempty"`
 	// From is the origin of the rule: file or change. Change is that change.
-	From   string  `json:"from"`
-	Change *Change `json:"change,omitempty"`
-	Shadow bool    `json:"shadow"`
+	From   string        `json:"from"`
+	Change *ActiveChange `json:"change,omitempty"`
+	Shadow bool          `json:"shadow"`
 	// Decides is true for the limit that determines the answer.
 	Decides bool `json:"decides"`
 	Allowed bool `json:"allowed"`

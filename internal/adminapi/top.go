@@ -26,6 +26,8 @@ type TopKeys struct {
 	// Sampled is true if only a share of the events was counted.
 	Sampled bool     `json:"sampled"`
 	Keys    []TopKey `json:"keys"`
+	// Server is omitted in a snapshot, which has it itself, and for a Go program without a server.
+	Server *Server `json:"server,omitempty"`
 }
 
 // LimitedKey is a key that was denied in the last minute, with its standing.
@@ -40,6 +42,7 @@ type LimitedKeys struct {
 	Span    float64      `json:"span_seconds"`
 	Sampled bool         `json:"sampled"`
 	Keys    []LimitedKey `json:"keys"`
+	Server  *Server      `json:"server"`
 }
 
 // Outcome is the answer to a request.

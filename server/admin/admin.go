@@ -55,6 +55,8 @@ type Config struct {
 	Top      *topkeys.Tracker
 	// Feed has the events of each second.
 	Feed *feed.Feed
+	// Server describes this server.
+	Server func() *adminapi.Server
 	// Page answers requests for the operators' page, or is nil.
 	Page http.Handler
 	// Version is the server's version.

@@ -21,6 +21,7 @@ import (
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -121,13 +122,14 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := func() *adminapi.Server { return admin.Describe("web-3/4711", store) }
 	w.feed = admin.NewFeed(admin.FeedConfig{
-		Metrics: counted, Top: top.Tracker, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
+		Server: server, Metrics: counted, Top: top.Tracker, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
 		Generation: w.service.Generation, Policies: func() int { return len(config.Policies.Names()) }, Changes: func() int { return 0 },
 	})
 	t.Cleanup(w.feed.Close)
 	w.handler = admin.New(admin.Config{
-		Feed: w.feed, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
+		Feed: w.feed, Server: server, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
 		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top.Tracker,
 		Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
 			operate.Do(ctx, limiter, ops, results)
@@ -363,7 +365,18 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	if o := v.Overrides[0]; o.Key != "vip-*" || o.Limit != "deny" || o.File != "1/1h burst 10" || o.Change.Author != "bob" {
 		t.Errorf("%+v", v.Overrides)
 	}
+	active := answer[adminapi.Changes](t, w.call("GET", "/admin/v1/changes", "")).Changes
+	if len(active) != 2 || active[0].Before != "1/1h burst 3" || active[0].After != "1/1h burst 7" || active[1].Before != "1/1h burst 10" || active[1].After != "deny" {
+		t.Errorf("%+v", active)
+	}
 	answer[policies.Change](t, w.call("POST", "/admin/v1/changes/clear", `{"policy":"api","author":"ann"}`))
+	var done []string
+	for _, a := range answer[adminapi.History](t, w.call("GET", "/admin/v1/history", "")).Actions {
+		done = append(done, a.Action+": "+a.Before+" → "+a.After)
+	}
+	if want := []string{"clear: 1/1h burst 7 → 1/1h burst 3", "change: 1/1h burst 10 → deny", "change: 1/1h burst 3 → 1/1h burst 7"}; !slices.Equal(done, want) {
+		t.Errorf("%q", done)
+	}
 	if v := show(); v.InForce.Limits[0] != "1/1h burst 3" || v.Change != nil {
 		t.Errorf("%+v", v)
 	}

@@ -150,7 +150,7 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 		l.Unit = "ignored denials"
 	}
 	l.Rule, _ = c.Rule(key.key, key.names()...)
-	if l.Change = f.changes[changeName{c.Target, l.Rule}]; l.Change != nil {
+	if l.Change = f.active(c.Target, l.Rule); l.Change != nil {
 		l.From = "change"
 	}
 	return l

@@ -37,7 +37,9 @@ func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, e
 	if err != nil {
 		return answer, err
 	}
-	return report.JSON(by), nil
+	answer = report.JSON(by)
+	answer.Server = a.Server()
+	return answer, nil
 }
 
 // counts returns the keys with the highest counts. An inactive policy is an error, unless it has counts from before
@@ -70,7 +72,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 		return answer, err
 	}
 	f := a.inForce()
-	answer = adminapi.LimitedKeys{Span: report.Span.Seconds(), Sampled: report.Sampled, Keys: []adminapi.LimitedKey{}}
+	answer = adminapi.LimitedKeys{Span: report.Span.Seconds(), Sampled: report.Sampled, Keys: []adminapi.LimitedKey{}, Server: a.Server()}
 	for i := range report.Top {
 		c := &report.Top[i]
 		one := adminapi.LimitedKey{Refusals: c.JSON(report.Span)}

@@ -1,11 +1,13 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +39,15 @@ func (a *api) inForce() inForce {
 	return f
 }
 
+// active returns the active change with a name, or nil.
+func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
+	c := f.changes[changeName{policy, key}]
+	if c == nil {
+		return nil
+	}
+	return &adminapi.ActiveChange{Change: *c, Before: policies.Describe(f.file, policy, key), After: policies.Describe(f.current, policy, key)}
+}
+
 // view returns one policy, or false if there is none with this name.
 func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bool) {
 	p, ok := f.current.Policies.Get(name)
@@ -44,7 +55,7 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 		return v, false
 	}
 	summary := p.Summary()
-	v = adminapi.PolicyView{Name: name, InForce: summary, ShadowLimits: shadowLimits(p), Change: f.changes[changeName{name, ""}], OverrideCount: len(summary.Overrides)}
+	v = adminapi.PolicyView{Name: name, InForce: summary, ShadowLimits: shadowLimits(p), Change: f.active(name, ""), OverrideCount: len(summary.Overrides)}
 	ofFile := map[string]string{}
 	if inFile, ok := f.file.Policies.Get(name); ok {
 		file := inFile.Summary()
@@ -55,7 +66,7 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 		v.File = &file
 	}
 	for _, o := range summary.Overrides[:min(len(summary.Overrides), overrides)] {
-		v.Overrides = append(v.Overrides, adminapi.Override{Key: o.Key, Limit: o.Limit, File: ofFile[o.Key], Change: f.changes[changeName{name, o.Key}]})
+		v.Overrides = append(v.Overrides, adminapi.Override{Key: o.Key, Limit: o.Limit, File: ofFile[o.Key], Change: f.active(name, o.Key)})
 	}
 	v.InForce.Overrides = nil
 	return v, true
@@ -109,11 +120,13 @@ func (a *api) showPolicy(r *http.Request, _ *adminapi.None) (adminapi.PolicyView
 }
 
 func (a *api) listChanges(*http.Request, *adminapi.None) (adminapi.Changes, error) {
-	_, _, changes := a.Policies.InForce()
-	answer := adminapi.Changes{Changes: []adminapi.Change{}}
-	for i := range changes {
-		answer.Changes = append(answer.Changes, changes[i].Change)
+	f, answer := a.inForce(), adminapi.Changes{Changes: []adminapi.ActiveChange{}}
+	for name := range f.changes {
+		answer.Changes = append(answer.Changes, *f.active(name.policy, name.key))
 	}
+	slices.SortFunc(answer.Changes, func(x, y adminapi.ActiveChange) int {
+		return cmp.Or(cmp.Compare(x.Policy, y.Policy), cmp.Compare(x.Key, y.Key))
+	})
 	return answer, nil
 }
 
@@ -161,7 +174,7 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	if err == nil {
 		a.history.add(adminapi.Action{
 			Action: "change", Policy: made.Policy, KeyFields: adminapi.NewKey(made.Key), Author: made.Author, Reason: made.Reason,
-			Fields: made.Fields, Expires: made.Expires,
+			Fields: made.Fields, Expires: made.Expires, Before: made.Before, After: made.After,
 		})
 	}
 	return made.Change, fits(err)
@@ -228,7 +241,7 @@ func (a *api) clear(r *http.Request, body *adminapi.ChangeName) (adminapi.Change
 	}
 	cleared, err := a.clearOverride(r.Context(), body.Policy, key, body.Author, body.Reason)
 	if err == nil {
-		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewKey(cleared.Key), Author: body.Author, Reason: body.Reason})
+		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewKey(cleared.Key), Author: body.Author, Reason: body.Reason, Before: cleared.Before, After: cleared.After})
 	}
 	return cleared.Change, err
 }

@@ -39,6 +39,8 @@ type FeedConfig struct {
 	// Store is the store with its layers, and Address its URL without user and password.
 	Store   engine.Store
 	Address string
+	// Server describes this server.
+	Server func() *adminapi.Server
 	// Outage returns the state of the store.
 	Outage func() metrics.Outage
 	// Generation, Policies and Changes are as in [metrics.Server].
@@ -92,7 +94,7 @@ func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	c := &f.config
 	outage := c.Outage()
 	answer := &adminapi.Snapshot{
-		Second: *s, Modes: s.Modes, Generation: c.Generation(), PolicyCount: c.Policies(), ChangeCount: c.Changes(),
+		Second: *s, Server: c.Server(), Modes: s.Modes, Generation: c.Generation(), PolicyCount: c.Policies(), ChangeCount: c.Changes(),
 		TopRequests: topNow(c.Top, topkeys.Requests, now), TopRefusals: topNow(c.Top, topkeys.Refusals, now),
 		Store:     adminapi.Store{Address: c.Address, Away: outage.Away, AwayFor: outage.For.Milliseconds(), Outages: outage.Outages, Unknown: outage.Unknown},
 		Processes: adminapi.Processes{Members: []string{}},
@@ -118,6 +120,25 @@ func layer(s *adminapi.Snapshot, store engine.Store) {
 		s.Processes.Count, s.Store.Losses, s.Processes.Own = stats.Processes, stats.Losses, own
 		s.Processes.Members = append(s.Processes.Members, members[:min(len(members), maxMembers)]...)
 	}
+}
+
+// Describe returns a server with a name, and the number of servers that share its store.
+func Describe(name string, store engine.Store) *adminapi.Server {
+	s := adminapi.Server{Name: name}
+	for layer := range engine.Layers(store) {
+		switch layer := layer.(type) {
+		case *memstore.Store:
+			s.Of = 1
+		case *fallback.Store:
+			if _, members := layer.Members(); len(members) > 0 {
+				s.Of = len(members)
+				return &s
+			}
+			s.Of = layer.Stats().Processes
+			return &s
+		}
+	}
+	return &s
 }
 
 // topNow returns the keys with the highest counts of the last 10 to 20 s.

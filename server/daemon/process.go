@@ -21,10 +21,17 @@ func (c *Config) nameProcess() {
 // processName is the name that other servers list for this one: the host, the process id, the version, and the start
 // time in s since 1970.
 func processName(version string) string {
+	return fmt.Sprintf("%s/%s/%d", serverName(), part(version, 60), time.Now().Unix())
+}
+
+// serverName is the name of this server in answers to operators: the host and the process id.
+func serverName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	cut := func(s string, most int) string { return strings.ReplaceAll(s, "/", "-")[:min(len(s), most)] }
-	return fmt.Sprintf("%s/%d/%s/%d", cut(host, 100), os.Getpid(), cut(version, 60), time.Now().Unix())
+	return fmt.Sprintf("%s/%d", part(host, 100), os.Getpid())
 }
+
+// part makes a text one part of a name.
+func part(s string, most int) string { return strings.ReplaceAll(s, "/", "-")[:min(len(s), most)] }

@@ -28,6 +28,9 @@ type Change struct {
 
 	// For is how long the change lasts, instead of Expires, by the same clock.
 	For time.Duration `json:"-"`
+	// Before and After describe the target before and after the change was made or cleared. See [Describe].
+	Before string `json:"-"`
+	After  string `json:"-"`
 }
 
 // The errors of changes.
@@ -72,13 +75,16 @@ func (c *Change) onFile() policy.Change {
 	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
 }
 
-// audit logs a change with its author, and the change that it replaced, or nil.
+// describe describes the target of a change now.
+func (m *Manager) describe(c *Change) string { return Describe(m.current, c.Policy, c.Key) }
+
+// audit logs a change with its author, its target before and after, and the change that it replaced, or nil.
 func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {
 		attributes = append(attributes, "key", m.config.ShowKey(c.Key))
 	}
-	attributes = append(attributes, "author", by, "reason", reason)
+	attributes = append(attributes, "author", by, "reason", reason, "before", c.Before, "after", c.After)
 	if before != nil {
 		attributes = append(attributes, "old", string(before.Fields), "old_version", before.Version)
 	}

@@ -9,6 +9,7 @@
 //	reload.go      reloads the changed file
 //	pause.go       pauses while it is read
 //	change.go      a change, its bounds, and the log line that audits it
+//	describe.go    a policy, or the limits of a key, in one line
 //	follow.go      background work: files, other servers, expiry
 //	store.go       the interface for storing changes, and a store in memory
 //	statefile.go   a store in a file

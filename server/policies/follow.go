@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/headgate/headgate/policy"
 )
 
 // storeTimeout bounds one check for other servers' changes.
@@ -77,17 +79,17 @@ func (m *Manager) look(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err := m.load(ctx)
-	now := m.config.Now()
+	now, before := m.config.Now(), m.current
 	if m.pending || slices.ContainsFunc(m.active, func(c Change) bool { return c.expired(now) }) {
 		m.apply(ctx, m.base)
 	}
-	m.clearExpired(ctx, now)
+	m.clearExpired(ctx, now, before)
 	return err
 }
 
 // clearExpired ends the changes that have expired, including while no server ran. If clearing fails, it is retried.
-// Only one of several servers clears a change.
-func (m *Manager) clearExpired(ctx context.Context, now time.Time) {
+// Only one of several servers clears a change. before is the configuration until now.
+func (m *Manager) clearExpired(ctx context.Context, now time.Time, before *policy.Config) {
 	left := make([]Change, 0, len(m.changes))
 	for _, c := range m.changes {
 		if !c.expired(now) {
@@ -96,6 +98,7 @@ func (m *Manager) clearExpired(ctx context.Context, now time.Time) {
 		}
 		switch err := m.config.Changes.Delete(ctx, c); {
 		case err == nil, errors.Is(err, errUnannounced):
+			c.Before, c.After = Describe(before, c.Policy, c.Key), m.describe(&c)
 			m.audit(actionExpire, &c, &c, c.Author, c.Reason)
 		case !errors.Is(err, ErrConflict): // the store is away
 			left = append(left, c)

@@ -131,10 +131,11 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.load(ctx); err != nil {
+	if err := m.follow(ctx); err != nil {
 		return Change{}, err
 	}
 	before := m.find(c.name())
+	c.Before = m.describe(&c)
 	if err := m.try(&c); err != nil {
 		return Change{}, err
 	}
@@ -150,8 +151,10 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 		m.config.Logger.Warn("policies", "error", err)
 	}
 	c.Version = version
+	err = m.reload(ctx)
+	c.After = m.describe(&c)
 	m.audit(actionChange, &c, before, c.Author, c.Reason)
-	return c, m.reload(ctx)
+	return c, err
 }
 
 // Clear ends the change of a policy, or of a key of it, and returns it. The error is [ErrNoChange] if there is none.
@@ -162,7 +165,7 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.load(ctx); err != nil {
+	if err := m.follow(ctx); err != nil {
 		return Change{}, err
 	}
 	before := m.find(name{policyName, key})
@@ -170,6 +173,7 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 		return Change{}, ErrNoChange
 	}
 	cleared := *before
+	cleared.Before = m.describe(&cleared)
 	others, onFile := m.others(cleared.name())
 	_, left := m.base.With(onFile)
 	if err := m.unfit(others, left); err != nil {
@@ -178,8 +182,10 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 	if err := m.config.Changes.Delete(ctx, cleared); err != nil && !errors.Is(err, errUnannounced) {
 		return Change{}, err
 	}
+	err := m.reload(ctx)
+	cleared.After = m.describe(&cleared)
 	m.audit(actionClear, &cleared, &cleared, author, reason)
-	return cleared, m.reload(ctx)
+	return cleared, err
 }
 
 // find returns the stored change with a name.
@@ -206,6 +212,15 @@ func (m *Manager) load(ctx context.Context) error {
 		m.changes, m.pending = changes, true
 	}
 	m.unread = m.unread && err != nil
+	return err
+}
+
+// follow reads and activates other servers' changes.
+func (m *Manager) follow(ctx context.Context) error {
+	err := m.load(ctx)
+	if err == nil && m.pending {
+		m.apply(ctx, m.base)
+	}
 	return err
 }
 

@@ -133,10 +133,10 @@ func TestChangeAndClear(t *testing.T) {
 		t.Errorf("cleared twice: %v", err)
 	}
 	for _, line := range []string{
-		`msg=audit action=change policy=api author=ann reason="incident 7" new="{\"rate\":\"50/s\"}" version=`,
-		`msg=audit action=change policy=api key=partner-7 author=bob reason="" new="{\"set\":{\"rate\":\"1000/s\"}}" version=`,
-		`msg=audit action=change policy=api author=ann reason="incident 7" old="{\"rate\":\"50/s\"}" old_version=`,
-		`msg=audit action=clear policy=api author=eve reason=over old="{\"rate\":\"70/s\"}" old_version=`,
+		`msg=audit action=change policy=api author=ann reason="incident 7" before="100/s burst 200" after="50/s burst 200" new="{\"rate\":\"50/s\"}" version=`,
+		`msg=audit action=change policy=api key=partner-7 author=bob reason="" before="50/s burst 200" after="1000/s burst 200" new="{\"set\":{\"rate\":\"1000/s\"}}" version=`,
+		`msg=audit action=change policy=api author=ann reason="incident 7" before="50/s burst 200" after="70/s burst 200" old="{\"rate\":\"50/s\"}" old_version=`,
+		`msg=audit action=clear policy=api author=eve reason=over before="70/s burst 200" after="100/s burst 200" old="{\"rate\":\"70/s\"}" old_version=`,
 	} {
 		if strings.Count(s.logged(), line) != 1 {
 			t.Errorf("the log has not one line %s:\n%s", line, s.logged())

@@ -3,11 +3,12 @@
 import { useState } from "preact/hooks";
 import { get, post } from "./api";
 import { Signed, useSigned } from "./actions";
-import { count as short, percent, time, whole } from "./format";
+import { percent, time, whole } from "./format";
 import { t } from "./i18n";
 import { asFields, type Limit, parse } from "./limits";
-import { ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
-import type { Change, PolicyView, TopKeys, Trial } from "./types";
+import { KeysOf } from "./traffic";
+import { BeforeAfter, ErrorNote, Field, say, useLoad } from "./ui";
+import type { Change, PolicyView, Trial } from "./types";
 
 const limitFields = ["algorithm", "rate", "burst", "debt", "next_pays", "max_wait", "max_queue", "warm_up", "weight", "limit", "window", "windows", "segment", "segments", "variant", "align", "lease", "count_denied", "name", "deny", "unlimited", "all"];
 
@@ -105,33 +106,10 @@ function Tried({ view }: { view: PolicyView }) {
         {s && s.unknown > 0 && " " + t("notCompared", { n: whole(s.unknown) })}
       </p>
       <div class="columns">
-        <Changed policy={view.name} by="newly-denied" title={t("keysDenied")} count={c} />
-        <Changed policy={view.name} by="newly-allowed" title={t("keysPass")} count={d} />
+        {c > 0 && <KeysOf policy={view.name} by="newly-denied" title={t("keysDenied")} />}
+        {d > 0 && <KeysOf policy={view.name} by="newly-allowed" title={t("keysPass")} />}
       </div>
     </>
-  );
-}
-
-/** Changed lists the keys whose answers would change. */
-function Changed({ policy, by, title, count }: { policy: string; by: string; title: string; count: number }) {
-  const top = useLoad<TopKeys>((signal) => get("keys/top?" + new URLSearchParams({ by, policy, n: "5" }), signal), [policy, by], 2000);
-  const keys = top.value?.keys ?? [];
-  if (count === 0 || keys.length === 0) return null;
-  return (
-    <section>
-      <h3>{title}</h3>
-      <Table caption={title} columns={["key", "#perSecond", "#counted"]}>
-        {keys.map((k) => (
-          <tr key={k.key ?? k.key_base64}>
-            <td>
-              <Key of={k} policy={policy} />
-            </td>
-            <td class="num">{short(k.per_second)}</td>
-            <td class="num">{short(k.count)}</td>
-          </tr>
-        ))}
-      </Table>
-    </section>
   );
 }
 
@@ -183,7 +161,7 @@ function Propose({ view, reload }: { view: PolicyView; reload: () => void }) {
             <p>{t("noDifference")}</p>
           ) : (
             <p class="trial">
-              <code>{trial.before}</code> → <code>{trial.after}</code>
+              <BeforeAfter {...trial} />
             </p>
           ))}
       </div>

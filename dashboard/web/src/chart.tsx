@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { clock } from "./format";
 import { language } from "./i18n";
 import { SECONDS } from "./live";
 
@@ -46,7 +47,7 @@ function powers(min: number, max: number): number[] {
 
 function options(p: Props, width: number): uPlot.Options {
   const axis = { stroke: color("--dim"), grid: { stroke: color("--rule"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
-  const clock = new Intl.DateTimeFormat(language() === "zh" ? "zh-CN" : "en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const zoned = clock();
   return {
     width,
     height: HEIGHT,
@@ -55,7 +56,7 @@ function options(p: Props, width: number): uPlot.Options {
     padding: [8, 8, 0, 0],
     scales: { x: { time: true }, y: p.log ? { distr: 3, range: (_, min, max) => decades(min, max) } : { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
-      { ...axis, size: 24, space: 90, values: (_, at) => at.map((v) => clock.format(v * 1000)) },
+      { ...axis, size: 24, space: 120, values: (_, at) => at.map((v) => zoned.format(v * 1000)) },
       { ...axis, size: 52, space: 32, values: (_, at) => at.map(p.format), splits: p.log ? (_, __, min, max) => powers(min, max) : undefined },
     ],
     series: [
@@ -90,7 +91,7 @@ export function Chart(p: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
-  const shape = scheme + language() + p.lines.map((l) => l.label).join("\n");
+  const shape = scheme + language() + p.lines.map((l) => l.label + l.color).join("\n");
   const data = () => [p.times, ...p.lines.map((l) => l.values)] as uPlot.AlignedData;
   useEffect(() => {
     const place = host.current!;

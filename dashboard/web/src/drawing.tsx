@@ -3,10 +3,10 @@ import { t } from "./i18n";
 import { type Limit, parse, seconds } from "./limits";
 
 const W = 320;
-const H = 132;
+const H = 150;
 const LEFT = 44;
-const BOTTOM = 22;
-const TOP = 10;
+const BOTTOM = 38;
+const TOP = 18;
 
 type Point = [number, number];
 
@@ -105,11 +105,20 @@ export function Drawing({ limit, candidate }: { limit: string; candidate?: strin
         <text x={LEFT - 5} y={H - BOTTOM} text-anchor="end">
           0
         </text>
-        <text x={x(shape.end / 2)} y={H - 6} text-anchor="middle">
+        <text x={4} y={11}>
+          {t("axisUnits")}
+        </text>
+        <text x={LEFT} y={H - 22} text-anchor="middle">
+          0
+        </text>
+        <text x={x(shape.end / 2)} y={H - 22} text-anchor="middle">
           {spanText(shape.end / 2)}
         </text>
-        <text x={W - 8} y={H - 6} text-anchor="end">
+        <text x={W - 8} y={H - 22} text-anchor="end">
           {spanText(shape.end)}
+        </text>
+        <text x={x(shape.end / 2)} y={H - 6} text-anchor="middle">
+          {t("axisTime")}
         </text>
       </svg>
       <figcaption>

@@ -36,10 +36,15 @@ export function span(ms: number): string {
   return whole + " " + units[first][0] + (rest > 0 ? " " + rest + " " + units[first + 1][0] : "");
 }
 
-export function time(at: string): string {
+/** clock writes the time of a day with its time zone. */
+export const clock = (more: Intl.DateTimeFormatOptions = {}) =>
+  new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short", ...more });
+
+/** time writes an instant, without the date if that is today. */
+export function time(at: string, more: Intl.DateTimeFormatOptions = {}): string {
   const date = new Date(at);
   const today = date.toDateString() === new Date().toDateString();
-  return new Intl.DateTimeFormat(locale(), { dateStyle: today ? undefined : "short", timeStyle: "medium" }).format(date);
+  return clock(today ? more : { day: "2-digit", month: "short", year: "numeric", ...more }).format(date);
 }
 
 /** keyText returns a key as text. What is not printable, or would change the direction of

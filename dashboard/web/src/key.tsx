@@ -6,7 +6,7 @@ import { keyText, span, time, whole } from "./format";
 import { t } from "./i18n";
 import { Clear } from "./policy";
 import { Empty, ErrorNote, Field, Key, keyLink, PolicyLink, Table, useLoad } from "./ui";
-import type { Decided, Explanation, Explanations, KeyFields, Open as OpenReservation, Standing, Timeline as Decisions } from "./types";
+import type { ActiveChange, Decided, Explanation, Explanations, KeyFields, Open as OpenReservation, Standing, Timeline as Decisions } from "./types";
 
 interface Props {
   of: KeyFields | null;
@@ -18,7 +18,7 @@ export function KeyPage({ of, policy, administers }: Props) {
   return (
     <>
       <h1 tabIndex={-1}>
-        {t("key")} {of && <Key of={of} whole />}
+        {t("key")} {of && <Key of={of} />}
       </h1>
       <Find of={of} policy={policy} />
       {of ? <Explained key={policy + "\0" + keyText(of)} of={of} policy={policy} administers={administers} /> : <Empty>{t("keyHint")}</Empty>}
@@ -42,13 +42,14 @@ function Find({ of, policy }: { of: KeyFields | null; policy: string }) {
   );
 }
 
-type Open = { action: "limit" | "give" | "reset" | "clear"; target: Target };
+type Open = { action: "limit" | "give" | "reset"; target: Target };
 
 function Explained({ of, policy, administers }: { of: KeyFields; policy: string; administers: boolean }) {
   const body = { ...of, ...(policy === "" || policy.startsWith("(") ? {} : { policy }) };
   const explained = useLoad<Explanations>((signal) => post("keys/explain", body, signal), [policy, of.key, of.key_base64], 1000);
   const timeline = useLoad<Decisions>((signal) => post("keys/timeline", { ...of, policy: policy || undefined }, signal), [policy, of.key, of.key_base64], 1000);
   const [open, setOpen] = useState<Open | null>(null);
+  const [clearing, clear] = useState<ActiveChange | null>(null);
   const close = () => setOpen(null);
   const p = open && { target: open.target, close, done: explained.reload };
   const all = explained.value?.explanations;
@@ -57,14 +58,14 @@ function Explained({ of, policy, administers }: { of: KeyFields; policy: string;
       {explained.error !== null && <ErrorNote error={explained.error} />}
       {all?.length === 0 && <Empty>{t("keyUnknown")}</Empty>}
       {all?.map((e) => (
-        <Standings key={e.policy + (e.counted_as ?? "")} e={e} administers={administers} open={(action) => setOpen({ action, target: { policy: e.policy, ...of } })} clear={(policy, rule) => setOpen({ action: "clear", target: { policy, key: rule } })} />
+        <Standings key={e.policy + (e.counted_as ?? "")} e={e} administers={administers} open={(action) => setOpen({ action, target: { policy: e.policy, ...of } })} clear={clear} />
       ))}
       {explained.value?.open && <OpenReservations open={explained.value.open} />}
       <Timeline decisions={timeline.value?.decisions} error={timeline.error} />
       {p && open.action === "limit" && <LimitKey {...p} />}
       {p && open.action === "give" && <GiveBack {...p} />}
       {p && open.action === "reset" && <Reset {...p} />}
-      {p && open.action === "clear" && <Clear policy={p.target.policy} of={p.target.key} close={close} done={explained.reload} />}
+      {clearing && <Clear change={clearing} close={() => clear(null)} done={explained.reload} />}
     </>
   );
 }
@@ -79,7 +80,7 @@ function OpenReservations({ open }: { open: OpenReservation[] }) {
             <tr key={o.id + i}>
               <td>{c.policy ? <PolicyLink name={c.policy} /> : <code>{c.limit}</code>}</td>
               <td>
-                <Key of={c} />
+                <Key of={c} policy={c.policy ?? ""} />
               </td>
               <td class="num">{whole(c.units)}</td>
               <td class="num">{whole(c.reported ?? 0)}</td>
@@ -105,14 +106,14 @@ interface StandingsProps {
   administers: boolean;
   open: (action: Open["action"]) => void;
   /** clear ends the change of a key or pattern. */
-  clear: (policy: string, rule: string) => void;
+  clear: (change: ActiveChange) => void;
 }
 
 function Standings({ e, administers, open, clear }: StandingsProps) {
   return (
     <section class="panel">
       <h2>
-        <PolicyLink name={e.policy} /> <small class={e.allowed ? "state ok" : "state no"}>{answer(e)}</small>
+        <PolicyLink name={e.policy} /> <small class={e.limits.some((l) => l.error) ? "failed" : e.allowed ? "allowed" : "denied"}>{answer(e)}</small>
       </h2>
       {e.counted_as && <p class="dim">{t("countedAs", { hash: e.counted_as })}</p>}
       {e.old_secret && <p class="note">{t("oldSecret")}</p>}
@@ -125,7 +126,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             </td>
             <td class="num">{l.classes ? <Classes of={l} /> : l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })} {l.unit}</td>
             <td>
-              {l.error ? <span class="bad">{l.error}</span> : <Level l={l} />}
+              {l.error ? <span class="failed">{l.error}</span> : <Level l={l} />}
               {l.pool && <small class="dim">{t("poolIs", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.own), keys: whole(l.pool.heavy_keys) })}</small>}
             </td>
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>
@@ -151,7 +152,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             (l, i) =>
               l.rule &&
               l.change && (
-                <button key={i} type="button" onClick={() => clear(l.policy, l.rule!)}>
+                <button key={i} type="button" onClick={() => clear(l.change!)}>
                   {t("clearNamed", { key: l.rule })}
                 </button>
               ),
@@ -167,7 +168,7 @@ function Classes({ of: l }: { of: Standing }) {
   return (
     <ul class="classes">
       {l.classes!.map((c) => (
-        <li key={c.class} class={c.allowed ? undefined : "bad"}>
+        <li key={c.class} class={c.allowed ? "allowed" : "denied"}>
           {c.class}: {l.error ? "–" : c.capacity === undefined ? t(c.allowed ? "all" : "nothing") : t("of", { n: whole(c.remaining!), all: whole(c.capacity) })} {l.unit}
         </li>
       ))}
@@ -201,7 +202,7 @@ function groups(decisions: Decided[]): Group[] {
 }
 
 /** millis writes a time with its milliseconds. */
-const millis = (at: string) => time(at) + "." + (at.match(/\.(\d{1,3})/)?.[1] ?? "").padEnd(3, "0");
+const millis = (at: string) => time(at, { fractionalSecondDigits: 3 });
 
 function Timeline({ decisions, error }: { decisions?: Decided[]; error: unknown }) {
   const sampled = decisions?.some((d) => d.counts > 1);
@@ -217,7 +218,7 @@ function Timeline({ decisions, error }: { decisions?: Decided[]; error: unknown 
         <>
           <ol class="strip" aria-hidden="true">
             {[...decisions].reverse().slice(-96).map((d, i) => (
-              <li key={i} class={d.outcome} title={time(d.at) + " " + outcome(d)} />
+              <li key={i} class={d.outcome} title={millis(d.at) + " " + outcome(d)} />
             ))}
           </ol>
           <Table caption={t("timeline")} columns={["when", "outcome", "#times", "policy", "#cost", "#remaining", "retryIn", "by"]}>
@@ -228,7 +229,7 @@ function Timeline({ decisions, error }: { decisions?: Decided[]; error: unknown 
                   {millis(d.at)}
                 </td>
                 <td>
-                  <span class={"outcome " + d.outcome}>{outcome(d)}</span> {d.mode && d.mode !== "exact" && <span class="tag">{d.mode}</span>}
+                  <span class={d.outcome}>{outcome(d)}</span> {d.mode && d.mode !== "exact" && <span class={"tag " + d.mode}>{d.mode}</span>}
                 </td>
                 <td class="num">{sampled ? "≈ " + whole(times) : whole(times)}</td>
                 <td>

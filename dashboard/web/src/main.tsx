@@ -9,7 +9,7 @@ import { modeOf, Overview } from "./overview";
 import { Policies } from "./policies";
 import { PolicyPage } from "./policy";
 import { Changes, Processes } from "./server";
-import { Announcer, ErrorNote, Field, words } from "./ui";
+import { Announcer, ErrorNote, Field, toHeading, words } from "./ui";
 import "./style.css";
 import type { Access, KeyFields } from "./types";
 
@@ -90,7 +90,7 @@ function App() {
   const refused = error instanceof Problem && error.status === 401;
   return (
     <>
-      <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), document.querySelector<HTMLElement>("h1")?.focus())}>
+      <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), toHeading())}>
         {t("skip")}
       </a>
       <header>
@@ -110,6 +110,7 @@ function App() {
           </nav>
         )}
         <div class="tools">
+          {access && <Answering />}
           {access && <State />}
           {access && <span class="tag">{t(access.administers ? "administers" : "readOnly")}</span>}
           {access && token() !== "" && (
@@ -151,13 +152,19 @@ function State() {
   );
 }
 
+/** Answering names the server whose numbers are shown, until one page shows all servers. */
+function Answering() {
+  const server = useLive().last?.server;
+  return server ? <bdi class="server">{t("serverIs", { name: server.name, of: server.of || "?" })}</bdi> : null;
+}
+
 function Page({ at, access }: { at: Route; access: Access }) {
   const first = useRef(true);
   const where = at.page + at.name + at.query;
   useEffect(() => {
     document.title = t(at.page) + (at.name ? " " + at.name : "") + " – Headgate";
     if (first.current) first.current = false;
-    else document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+    else toHeading();
     scrollTo(0, 0);
   }, [where]);
   const administers = access.administers;

@@ -4,7 +4,7 @@ import { answering, get } from "./api";
 import { whole } from "./format";
 import { t } from "./i18n";
 import { Empty, ErrorNote, Field, PolicyLink, Table, useLoad } from "./ui";
-import type { PolicyView } from "./types";
+import type { PolicyView, Summary } from "./types";
 
 const PAGE = 50;
 
@@ -47,7 +47,7 @@ export function Policies() {
                   <td>
                     <code>{p.in_force.limits.join(" + ") || t("none")}</code>
                   </td>
-                  <td>{settings(p).join(", ")}</td>
+                  <td>{settings(p.in_force).join(", ")}</td>
                   <td class="num">{whole(p.override_count)}</td>
                   <td>{p.change ? <span class="tag">{t("changedBy", { author: p.change.author })}</span> : t(answering.program ? "program" : "file")}</td>
                 </tr>
@@ -62,7 +62,7 @@ export function Policies() {
 }
 
 /** settings are those that differ from the defaults. */
-export function settings({ in_force: p }: PolicyView): string[] {
+export function settings(p: Summary): string[] {
   const all = [];
   if (p.shadow) all.push(t("isShadow"));
   if (p.candidate) all.push(t("hasCandidate"));

@@ -1,14 +1,15 @@
 // One policy: its limits, its overrides, the change on top, and a candidate that is tried.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { answering, get, Problem, post } from "./api";
 import { Signed, useSigned } from "./actions";
 import { Candidate } from "./candidate";
 import { Drawing } from "./drawing";
-import { cut, keyText, time, whole } from "./format";
+import { keyText, time, whole } from "./format";
 import { t } from "./i18n";
 import { settings } from "./policies";
-import { Dialog, Empty, ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
-import type { Override, PolicyView } from "./types";
+import { Traffic } from "./traffic";
+import { BeforeAfter, Dialog, Empty, ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
+import type { ActiveChange, Override, PolicyView } from "./types";
 
 interface PageProps {
   name: string;
@@ -17,30 +18,30 @@ interface PageProps {
 
 export function PolicyPage({ name, administers }: PageProps) {
   const policy = useLoad<PolicyView>((signal) => get("policies/" + encodeURIComponent(name), signal), [name], 3000);
-  const [clearing, clear] = useState<{ key?: string } | null>(null);
+  const [clearing, clear] = useState<ActiveChange | null>(null);
   const view = policy.value;
   const gone = policy.error instanceof Problem && policy.error.status === 404;
   return (
     <>
       <h1 tabIndex={-1}>
-        {t("policy")} <bdi>{cut(name, 64)}</bdi>
+        {t("policy")} <bdi>{name}</bdi>
       </h1>
       {policy.error !== null && <ErrorNote error={policy.error} again={gone ? undefined : policy.reload} />}
       {view && !gone && (
         <>
-          <Limits view={view} administers={administers} clear={() => clear({})} />
+          <Limits view={view} administers={administers} clear={clear} />
+          <Traffic policy={name} administers={administers} />
           <Candidate view={view} administers={administers} reload={policy.reload} />
           <Overrides view={view} administers={administers} clear={clear} />
         </>
       )}
-      {clearing && <Clear policy={name} of={clearing.key} close={() => clear(null)} done={policy.reload} />}
+      {clearing && <Clear change={clearing} close={() => clear(null)} done={policy.reload} />}
     </>
   );
 }
 
-function Limits({ view, administers, clear }: { view: PolicyView; administers: boolean; clear: () => void }) {
-  const { in_force: now, file, change } = view;
-  const differs = file && file.limits.join() !== now.limits.join();
+function Limits({ view, administers, clear }: { view: PolicyView; administers: boolean; clear: (change: ActiveChange) => void }) {
+  const { in_force: now, change } = view;
   return (
     <section class="panel">
       <h2>{t("inForce")}</h2>
@@ -55,19 +56,13 @@ function Limits({ view, administers, clear }: { view: PolicyView; administers: b
           </div>
         ))}
       </div>
-      <p>{settings(view).join(", ") || t("defaults")}</p>
+      <p>{settings(now).join(", ") || t("defaults")}</p>
       {change ? (
         <p class="note">
-          {t("changeOnTop", { author: change.author, at: time(change.at) })} <code>{JSON.stringify(change.fields)}</code>
-          {change.reason && <> · {change.reason}</>} · {change.expires ? t("endsAt", { at: time(change.expires) }) : t("untilCleared")}
-          {differs && (
-            <>
-              {" · "}
-              {t("fileHas")} <code>{file.limits.join(" + ")}</code>
-            </>
-          )}{" "}
+          {t("changeOnTop", { author: change.author, at: time(change.at) })} <BeforeAfter {...change} />
+          {change.reason && <> · {change.reason}</>} · {change.expires ? t("endsAt", { at: time(change.expires) }) : t("untilCleared")}{" "}
           {administers && (
-            <button type="button" onClick={clear}>
+            <button type="button" onClick={() => clear(change)}>
               {t("clearChange")}
             </button>
           )}
@@ -81,7 +76,7 @@ function Limits({ view, administers, clear }: { view: PolicyView; administers: b
 
 const PAGE = 50;
 
-function Overrides({ view, administers, clear }: { view: PolicyView; administers: boolean; clear: (of: { key: string }) => void }) {
+function Overrides({ view, administers, clear }: { view: PolicyView; administers: boolean; clear: (change: ActiveChange) => void }) {
   const [part, setPart] = useState("");
   const all = (view.overrides ?? []).filter((o) => o.key.toLowerCase().includes(part.toLowerCase()));
   const source = (o: Override) =>
@@ -102,13 +97,13 @@ function Overrides({ view, administers, clear }: { view: PolicyView; administers
             <tr key={o.key}>
               <td>{o.key.includes("*") ? <Key of={{ key: o.key }} /> : <Key of={{ key: o.key }} policy={view.name} />}</td>
               <td>
-                <code>{o.limit}</code>
+                {o.change ? <BeforeAfter {...o.change} /> : <code>{o.limit}</code>}
               </td>
               <td>{source(o)}</td>
               {administers && (
                 <td class="act">
                   {o.change && (
-                    <button type="button" aria-label={t("clearNamed", { key: o.key })} onClick={() => clear({ key: o.key })}>
+                    <button type="button" aria-label={t("clearNamed", { key: o.key })} onClick={() => clear(o.change!)}>
                       {t("clear")}
                     </button>
                   )}
@@ -124,31 +119,35 @@ function Overrides({ view, administers, clear }: { view: PolicyView; administers
 }
 
 /** Clear ends a change: the file holds again. */
-export function Clear(p: { policy: string; of?: string; close: () => void; done: () => void }) {
+export function Clear({ change, close, done }: { change: ActiveChange; close: () => void; done: () => void }) {
   const signed = useSigned();
+  const last = useRef(false);
   const submit = (e: Event) => {
     e.preventDefault();
     void signed.send(async () => {
-      await post("changes/clear", { policy: p.policy, key: p.of, author: signed.by, reason: signed.reason });
+      await post("changes/clear", { policy: change.policy, key: change.key, author: signed.by, reason: signed.reason });
       say(t("cleared"));
-      p.done();
-      p.close();
+      last.current = true;
+      done();
+      close();
     });
   };
   return (
-    <Dialog title={t("clearChange")} close={p.close}>
+    <Dialog title={t("clearChange")} close={close} last={last}>
       <form onSubmit={submit}>
         <p>
-          {t("policy")} <b>{p.policy}</b>
-          {p.of !== undefined && (
+          {t("policy")} <b>{change.policy}</b>
+          {change.key && (
             <>
-              , {t("key")} <bdi class="key">{keyText({ key: p.of })}</bdi>
+              , {t("key")} <bdi class="key">{keyText({ key: change.key })}</bdi>
             </>
           )}
         </p>
-        <p>{t("clearMeans")}</p>
+        <p>
+          {t("clearMeans")} <BeforeAfter before={change.after} after={change.before} />
+        </p>
         {signed.error !== null && <ErrorNote error={signed.error} />}
-        <Signed {...signed} submit={t("clearChange")} close={p.close} />
+        <Signed {...signed} submit={t("clearChange")} close={close} />
       </form>
     </Dialog>
   );

@@ -5,8 +5,8 @@ import { time, whole } from "./format";
 import { t, type Word } from "./i18n";
 import { useLive } from "./live";
 import { Clear } from "./policy";
-import { Empty, ErrorNote, Key, PolicyLink, Table, useLoad } from "./ui";
-import type { Change, Changes, History, KeyFields } from "./types";
+import { BeforeAfter, Empty, ErrorNote, Key, PolicyLink, Table, useLoad } from "./ui";
+import type { ActiveChange, Changes, History, KeyFields } from "./types";
 
 /** member reads the name that a process has in its group: host, process, version, start. */
 function member(name: string) {
@@ -86,12 +86,16 @@ function Heading({ word, loading }: { word: Word; loading?: boolean }) {
   );
 }
 
-const changeKey = (c: KeyFields) => (c.key || c.key_base64 ? <Key of={c} /> : <span class="dim">{t("wholePolicy")}</span>);
+/** ofChange shows the key of a change: a link, unless it is a pattern. */
+function ofChange(c: KeyFields & { policy?: string }) {
+  if (!c.key && !c.key_base64) return <span class="dim">{t("wholePolicy")}</span>;
+  return <Key of={c} policy={c.key?.includes("*") ? undefined : c.policy} />;
+}
 
 export function Changes({ administers }: { administers: boolean }) {
   const changes = useLoad<Changes>((signal) => get("changes", signal), [], 2000);
   const history = useLoad<History>((signal) => get("history", signal), [], 2000);
-  const [clearing, clear] = useState<Change | null>(null);
+  const [clearing, clear] = useState<ActiveChange | null>(null);
   const all = changes.value?.changes;
   return (
     <>
@@ -103,15 +107,15 @@ export function Changes({ administers }: { administers: boolean }) {
         {changes.error !== null && <ErrorNote error={changes.error} again={changes.reload} />}
         {all?.length === 0 && <Empty>{t("noChanges")}</Empty>}
         {all && all.length > 0 && (
-          <Table caption={t("changesInForce")} columns={["policy", "key", "fields", "changer", "reason", "since", "ends", ...(administers ? ["" as const] : [])]}>
+          <Table caption={t("changesInForce")} columns={["policy", "key", "beforeAfter", "changer", "reason", "since", "ends", ...(administers ? ["" as const] : [])]}>
             {all.slice(0, 200).map((c) => (
               <tr key={c.policy + "\0" + (c.key ?? "")}>
                 <td>
                   <PolicyLink name={c.policy} />
                 </td>
-                <td>{changeKey(c)}</td>
+                <td>{ofChange(c)}</td>
                 <td>
-                  <code>{JSON.stringify(c.fields)}</code>
+                  <BeforeAfter {...c} />
                 </td>
                 <td>
                   <bdi>{c.author}</bdi>
@@ -140,7 +144,7 @@ export function Changes({ administers }: { administers: boolean }) {
         {history.error !== null && <ErrorNote error={history.error} again={history.reload} />}
         {history.value?.actions.length === 0 && <Empty>{t("noHistory")}</Empty>}
         {history.value && history.value.actions.length > 0 && (
-          <Table caption={t("history")} columns={["when", "changer", "action", "policy", "key", "fields", "reason"]}>
+          <Table caption={t("history")} columns={["when", "changer", "action", "policy", "key", "beforeAfter", "reason"]}>
             {history.value.actions.slice(0, 200).map((a, i) => (
               <tr key={i}>
                 <td>{time(a.at)}</td>
@@ -149,9 +153,9 @@ export function Changes({ administers }: { administers: boolean }) {
                 </td>
                 <td>{a.action}</td>
                 <td>{a.policy && <PolicyLink name={a.policy} />}</td>
-                <td>{a.policy && changeKey(a)}</td>
+                <td>{a.policy && ofChange(a)}</td>
                 <td>
-                  {a.fields !== undefined && <code>{JSON.stringify(a.fields)}</code>}
+                  {a.before && a.after && <BeforeAfter before={a.before} after={a.after} />}
                   {a.units !== undefined && t("nUnits", { n: a.units })}
                 </td>
                 <td>
@@ -162,7 +166,7 @@ export function Changes({ administers }: { administers: boolean }) {
           </Table>
         )}
       </section>
-      {clearing && <Clear policy={clearing.policy} of={clearing.key} close={() => clear(null)} done={() => (changes.reload(), history.reload())} />}
+      {clearing && <Clear change={clearing} close={() => clear(null)} done={() => (changes.reload(), history.reload())} />}
     </>
   );
 }

@@ -78,7 +78,7 @@ export interface PolicyView {
   /** ShadowLimits are the indexes of the active limits that are shadows of other policies. */
   shadow_limits?: number[];
   /** Change is the change on top of the file, or nil. */
-  change: Change | null;
+  change: ActiveChange | null;
   /** Overrides are the active overrides, at most 1000. OverrideCount is their total number. */
   overrides?: Override[];
   override_count: number;
@@ -90,7 +90,7 @@ export interface Override {
   /** Limit is the active limit, and File the limit in the file, or "" if only a change defines it. */
   limit: string;
   file?: string;
-  change: Change | null;
+  change: ActiveChange | null;
 }
 
 /** Policies is a page of the active policies; Total is the number of matches. */
@@ -116,9 +116,16 @@ export interface Change {
   version: number;
 }
 
+/** ActiveChange is a change on top of the file, with its effect. */
+export interface ActiveChange extends Change {
+  /** Before describes the policy or the key as the file has it, and After as it is now, such as "100/s burst 200". */
+  before: string;
+  after: string;
+}
+
 /** Changes are all changes on top of the file. */
 export interface Changes {
-  changes: Change[];
+  changes: ActiveChange[];
 }
 
 /** ChangeName identifies the change that an operator ends. */
@@ -212,6 +219,14 @@ export interface Access {
   program?: boolean;
 }
 
+/** Server is the server that answers. Other servers on the store have counts of their own. */
+export interface Server {
+  /** Name is its host and process id, such as web-3/4711. */
+  name: string;
+  /** Of is the number of servers that share the store: 1 for the memory store, 0 if unknown. */
+  of: number;
+}
+
 /** Action is an action of an operator. */
 export interface Action extends KeyFields {
   at: string;
@@ -219,6 +234,9 @@ export interface Action extends KeyFields {
   policy?: string;
   author?: string;
   reason?: string;
+  /** Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200". */
+  before?: string;
+  after?: string;
   /** Fields and Expires belong to a change, Units to a give. */
   fields?: unknown;
   expires?: string;
@@ -256,6 +274,8 @@ export interface PastSeconds {
 
 /** Snapshot is the latest second, and the state of the server. */
 export interface Snapshot extends Second {
+  /** Server is nil for a Go program without a server. */
+  server?: Server;
   modes: Record<string, number>;
   store: Store;
   top_requests: TopKeys;
@@ -389,7 +409,7 @@ export interface Standing {
   rule?: string;
   /** From is the origin of the rule: file or change. Change is that change. */
   from: string;
-  change?: Change;
+  change?: ActiveChange;
   shadow: boolean;
   /** Decides is true for the limit that determines the answer. */
   decides: boolean;
@@ -438,6 +458,8 @@ export interface TopKeys {
   /** Sampled is true if only a share of the events was counted. */
   sampled: boolean;
   keys: TopKey[];
+  /** Server is omitted in a snapshot, which has it itself, and for a Go program without a server. */
+  server?: Server;
 }
 
 /** LimitedKey is a key that was denied in the last minute, with its standing. */
@@ -452,6 +474,7 @@ export interface LimitedKeys {
   span_seconds: number;
   sampled: boolean;
   keys: LimitedKey[];
+  server: Server | null;
 }
 
 /** Outcome is the answer to a request. */

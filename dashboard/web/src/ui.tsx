@@ -1,5 +1,5 @@
 // Parts that every page uses.
-import type { ComponentChildren } from "preact";
+import { cloneElement, type ComponentChildren, toChildArray, type VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "./api";
 import { cut, keyText } from "./format";
@@ -66,66 +66,90 @@ export function keyLink(policy: string, k: KeyFields): string {
   return "#/key?" + query;
 }
 
-/** Key shows a key as text: whatever it has in it, it is never markup. Of a long key it shows the beginning and the hash. */
-export function Key({ of, policy, whole }: { of: KeyFields & { key_hash?: string }; policy?: string; whole?: boolean }) {
+/** Key shows a key as text: whatever it has in it, it is never markup. A link to a long key shows its beginning and the hash. */
+export function Key({ of, policy }: { of: KeyFields & { key_hash?: string }; policy?: string }) {
   const text = keyText(of);
-  const short = cut(text, of.key_hash ? 34 : undefined) + (of.key_hash ? " " + of.key_hash : "");
-  const shown = <bdi class="key">{whole ? text : short}</bdi>;
-  if (policy === undefined) return <span title={text}>{shown}</span>;
+  if (policy === undefined) return <bdi class="key">{text}</bdi>;
   return (
     <a href={keyLink(policy, of)} title={text}>
-      {shown}
+      <bdi class="key">{cut(text, of.key_hash ? 34 : undefined) + (of.key_hash ? " " + of.key_hash : "")}</bdi>
     </a>
   );
 }
 
 export const PolicyLink = ({ name }: { name: string }) =>
-  name.startsWith("(") ? <span class="dim">{name}</span> : <a href={"#/policies/" + encodeURIComponent(name)}>{cut(name)}</a>;
+  name.startsWith("(") ? <span class="dim">{name}</span> : <a href={"#/policies/" + encodeURIComponent(name)}>{name}</a>;
 
 interface TableProps {
   caption: string;
   /** columns are the headers; numeric ones begin with #. */
   columns: (Word | `#${Word}` | "")[];
+  /** moves is for rows that change places: they keep still while the keyboard is in them, or it would lose its place. */
+  moves?: boolean;
   children: ComponentChildren;
 }
 
-export function Table({ caption, columns, children }: TableProps) {
+/** Table shows rows of cells. On a narrow screen each row is a list, and each cell has its column's name. */
+export function Table({ caption, columns, moves, children }: TableProps) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const rows = useRef(children);
+  const still = moves && body.current?.querySelector(":focus-visible");
+  if (!still) rows.current = children;
+  const names = columns.map((c) => c && t(c.replace("#", "") as Word));
+  const cell = (of: ComponentChildren, i: number) => cloneElement(of as VNode<{ "data-name"?: string }>, { "data-name": names[i] || undefined });
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
       <table>
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map((c, i) => {
-              const numeric = c.startsWith("#");
-              const word = c.replace("#", "") as Word | "";
-              return (
-                <th key={i} scope="col" class={numeric ? "num" : undefined}>
-                  {word === "" ? <span class="hidden">{t("actions")}</span> : t(word)}
-                </th>
-              );
-            })}
+            {columns.map((c, i) => (
+              <th key={i} scope="col" class={c.startsWith("#") ? "num" : undefined}>
+                {names[i] || <span class="hidden">{t("actions")}</span>}
+              </th>
+            ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody ref={body}>
+          {toChildArray(rows.current).map((row) => {
+            const { props } = row as VNode<{ children: ComponentChildren }>;
+            return cloneElement(row as VNode, {}, toChildArray(props.children).map(cell));
+          })}
+        </tbody>
       </table>
+      {still && <p class="dim">{t("still")}</p>}
     </div>
   );
 }
 
+/** BeforeAfter shows a change as text. */
+export const BeforeAfter = ({ before, after }: { before: string; after: string }) => (
+  <>
+    <code>{before}</code> → <code>{after}</code>
+  </>
+);
+
+/** toHeading puts the focus where a page begins: screen readers go on there. */
+export const toHeading = () => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+
 interface DialogProps {
   title: string;
   close: () => void;
+  /** last is set when the button that opened the dialog goes with it. */
+  last?: { current: boolean };
   children: ComponentChildren;
 }
 
-/** Dialog is modal: the browser keeps the focus in it, and Escape closes it. */
-export function Dialog({ title, close, children }: DialogProps) {
+/** Dialog is modal: the browser keeps the focus in it, Escape closes it, and the focus goes back to its button. */
+export function Dialog({ title, close, last, children }: DialogProps) {
   const host = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    host.current!.showModal();
-    return () => before?.focus();
+    const dialog = host.current!;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      if (last?.current || document.activeElement === document.body) toHeading();
+    };
   }, []);
   return (
     <dialog ref={host} onClose={close} aria-labelledby="dialog-title">

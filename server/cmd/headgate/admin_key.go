@@ -145,7 +145,7 @@ func standingText(s *adminapi.Standing) string {
 		words = append(words, "override "+printable(s.Rule))
 	}
 	if s.Change != nil {
-		words = append(words, "change "+changeText(s.Change))
+		words = append(words, "change "+changeText(&s.Change.Change))
 	}
 	return s.Policy + ": " + s.Limit + ": " + strings.Join(words, ", ")
 }
@@ -207,6 +207,7 @@ func newLimited() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			query := url.Values{"n": {strconv.Itoa(n)}, "policy": {policy}}
 			return request(c, a, adminapi.ListLimited.With(query), nil, func(w io.Writer, answer *adminapi.LimitedKeys) {
+				fmt.Fprintf(w, "refusals in %.0f s%s\n", answer.Span, onServer(answer.Server))
 				if len(answer.Keys) == 0 {
 					fmt.Fprintln(w, "no request was refused in the last minute")
 				}

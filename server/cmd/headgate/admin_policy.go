@@ -97,7 +97,7 @@ func newOverride() *cobra.Command {
 				return request(c, a, adminapi.ListChanges, nil, func(w io.Writer, answer *adminapi.Changes) {
 					for i := range answer.Changes {
 						one := &answer.Changes[i]
-						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), changeText(one))
+						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), one.Before+" → "+one.After+", "+changeText(&one.Change))
 					}
 				})
 			},
@@ -110,13 +110,13 @@ func newOverride() *cobra.Command {
 func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 	fmt.Fprintf(w, "%s: %s\n", v.Name, describe(&v.InForce, v.ShadowLimits...))
 	if v.Change != nil {
-		fmt.Fprintf(w, "  file: %s\n  change: %s\n", describe(v.File), changeText(v.Change))
+		fmt.Fprintf(w, "  file: %s\n  change: %s\n", describe(v.File), changeText(&v.Change.Change))
 	}
 	for _, o := range v.Overrides {
 		end := ""
 		fmt.Fprintf(w, "  key %s: %s", printable(o.Key), o.Limit)
 		if o.Change != nil {
-			fmt.Fprintf(w, " (change: %s", changeText(o.Change))
+			fmt.Fprintf(w, " (change: %s", changeText(&o.Change.Change))
 			if o.File != "" {
 				fmt.Fprintf(w, "; file: %s", o.File)
 			}

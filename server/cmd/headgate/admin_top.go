@@ -105,7 +105,7 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	if answer.Sampled {
 		sampled = ", sampled"
 	}
-	fmt.Fprintf(w, "%s in %.0f s%s\n", answer.By, answer.Span, sampled)
+	fmt.Fprintf(w, "%s in %.0f s%s%s\n", answer.By, answer.Span, sampled, onServer(answer.Server))
 	if len(answer.Keys) == 0 {
 		fmt.Fprintln(w, "none")
 		return nil
@@ -121,6 +121,14 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 		fmt.Fprintf(table, "%.1f\t%d\t%d\t%d\t%s\t%s\n", k.Rate, k.Count, k.Least, k.Most, k.Policy, shownKey(k))
 	}
 	return table.Flush()
+}
+
+// onServer names the server whose counts an answer has; "" if an older server does not tell.
+func onServer(s *adminapi.Server) string {
+	if s == nil {
+		return ""
+	}
+	return ", " + s.String()
 }
 
 // maxShownKey is the longest part of a key that fits on a line.

@@ -1,0 +1,33 @@
+package policies
+
+import (
+	"strings"
+
+	"github.com/headgate/headgate/policy"
+)
+
+// Describe describes the target of a change under a configuration in one line: a policy with its settings, or the
+// limits of a key. It is "none" if there is no such policy.
+func Describe(c *policy.Config, target, key string) string {
+	name, _, _ := strings.Cut(target, "/") // the target can be one limit of a policy, such as free/minute
+	p, ok := c.Policies.Get(name)
+	if !ok {
+		return "none"
+	}
+	if key == "" {
+		s := p.Summary()
+		return strings.Join(append([]string{strings.Join(s.Limits, " + ")}, policy.NonDefaults(&s)...), ", ")
+	}
+	var limits []string
+	for _, charge := range p.Charges(nil, key, p.Cost) {
+		if charge.Candidate {
+			continue
+		}
+		text := charge.Limit.String()
+		if own := charge.InClasses(0, key); len(own) == 1 {
+			text += " class " + own[0].Class
+		}
+		limits = append(limits, text)
+	}
+	return strings.Join(limits, " + ")
+}
