@@ -124,6 +124,13 @@ var reservations = []scenario{
 		},
 	},
 	{
+		name: "cancel in a pacer at the slot", why: "at the instant of its slot a caller goes ahead, so its units are used",
+		steps: []step{
+			take(paced, 3, yes(0, 300*ms).after(200*ms)).reserve(time.Hour),
+			settle(1, 0, yes(0, 100*ms)).in(200 * ms),
+		},
+	},
+	{
 		name: "cancel after a part has refilled", why: "what a bucket has refilled is not given back once more: 15 units would pass at once",
 		steps: []step{
 			take(roomy, 6, yes(4, 6*second)).reserve(0),
