@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The record of what settlements gave back to a bucket is stored like a state, under its own key, until it has no
+// The record of the returns to a bucket is stored like a state, under its own key, until it has no
 // effect. So it counts as a key, and expires and can be evicted like one.
 
 // returnedLimit is the limit of such a state. Only its algorithm and its name matter.

@@ -19,7 +19,7 @@ type transaction struct {
 	steps    []algo.Step
 	places   []place
 	settled  place               // of a settle: where its record is
-	returned []place             // and the records of what was given back to its limits
+	returned []place             // and the records of the returns to its limits
 	kept     *engine.Reservation // of a settle: the stored open reservation
 	open     hash                // and its lookup key
 	locked   []int               // shard indices, ascending

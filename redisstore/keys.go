@@ -40,7 +40,7 @@ const permitUnits = "concurrency-units"
 // limit's name.
 const settled = "settled"
 
-// returnsKey follows the algorithm in the key of the record of what settlements gave back to a bucket.
+// returnsKey follows the algorithm in the key of the record of the returns to a bucket.
 const returnsKey = "-returns"
 
 // appendKeys appends the keys of an operation, limit by limit, and calls end after each of them with all text so far.
@@ -79,13 +79,13 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 	}
 }
 
-// keepsReturns reports whether the operation reads the record of what was given back to a limit.
+// keepsReturns reports whether the operation reads the record of the returns to a limit.
 func keepsReturns(op *engine.Op, i int) bool {
 	return op.Kind == engine.OpSettle && op.Charges[i].Limit.Algorithm().KeepsReturns()
 }
 
 // Keys returns the keys of an operation, in order: for a settle, its reservation's; then those of the limits' states,
-// two for a concurrency limit, one for any other, followed in a settle by the record of what was given back. See
+// two for a concurrency limit, one for any other, followed in a settle by the record of its returns. See
 // docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0

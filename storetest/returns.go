@@ -47,7 +47,7 @@ var returns = []scenario{
 		},
 	},
 	{
-		name: "a reservation after others came back", why: "it knows what was missing when it was charged",
+		name: "a reservation after others came back", why: "its end counts from the units that were missing when it was charged",
 		steps: []step{
 			take(forty, 20, yes(20, second)).reserve(0),
 			take(forty, 20, yes(0, 2*second)).reserve(0),
@@ -58,7 +58,7 @@ var returns = []scenario{
 		},
 	},
 	{
-		name: "a reservation in a bucket that became faster", why: "what came back before is counted in the new rate's parts",
+		name: "a reservation in a bucket that became faster", why: "earlier returns are counted in the new rate's parts",
 		steps: []step{
 			take(roomy, 5, yes(5, 5*second)).reserve(0),
 			take(roomy, 5, yes(0, 10*second)).reserve(0),
@@ -113,11 +113,11 @@ var returns = []scenario{
 			settle(2, 0, yes(10, 10*second)),
 		},
 	},
-	{name: "many open reservations", why: "20 units came back, and what refilled in the meantime is not given back", steps: manyReturns()},
+	{name: "many open reservations", why: "20 units came back, and units that refilled in the meantime do not", steps: manyReturns()},
 }
 
 // manyReturns reserves 20 units one by one and then ten together, and cancels all but the ten, the last one first. It
-// takes 30 units, and cancels the ten. A record of what came back does not have so many returns one by one.
+// takes 30 units, and cancels the ten. A record does not have so many returns one by one.
 func manyReturns() (steps []step) {
 	now, missing := time.Duration(0), int64(0)
 	at := func(after time.Duration) want {

@@ -305,7 +305,7 @@ func (b *bucket) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// free returns what can come back although later callers wait.
+// free returns the amount that can come back although later callers wait.
 func (b *bucket) free(later *big.Int) *big.Int {
 	switch {
 	case b.limit.NextPays:

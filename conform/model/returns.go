@@ -33,7 +33,7 @@ func (r returns) live(p *big.Int, now int64) (kept returns) {
 	return kept
 }
 
-// before returns what charges before h have given back since h was charged.
+// before returns the amount that charges before h have given back since h was charged.
 func (r returns) before(h held) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {
@@ -46,7 +46,7 @@ func (r returns) before(h held) *big.Int {
 	return sum
 }
 
-// waited returns what has come back since h was charged, while callers waited that may still wait.
+// waited returns the amount that has come back since h was charged, while callers waited that may still wait.
 func (r returns) waited(h held, now int64) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {

@@ -45,7 +45,7 @@ type view interface {
 	deny(c, wait int64) // counts a denied cost (CountDenied) of a request with this wait
 	give(n int64)
 	place() int64 // the instant at which units charged now count
-	// giveBack returns units of a reservation. r is what was given back to the limit before.
+	// giveBack returns units of a reservation. r has the earlier returns.
 	giveBack(n int64, h held, r returns) returns
 }
 

@@ -100,7 +100,7 @@ type properties struct {
 	// repeatable: once one unit was denied, none passes before the wait is over unless units are given back, so the
 	// denial can be repeated without the store.
 	repeatable bool
-	// keepsReturns: a reservation gives back only units that have not refilled, which depends on what others gave back.
+	// keepsReturns: a reservation gives back only units that have not refilled, which depends on the returns of others.
 	keepsReturns bool
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable bool

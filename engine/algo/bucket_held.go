@@ -21,8 +21,8 @@ func (b *Bucket) spare(l *Limit) int64 {
 }
 
 // giveHeld returns n units of a reservation: at most the part of the charge that is still missing if older charges
-// refill first, and only as much as keeps the bound although later callers have their slots. The record has what other
-// settlements gave back.
+// refill first, and only as much as keeps the bound although later callers have their slots. The record has the returns of
+// other settlements.
 func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	left := h.Ends - now // the time in which the rest of the charge refills, if no earlier charge was given back
 	if left <= 0 {

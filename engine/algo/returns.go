@@ -34,10 +34,10 @@ const (
 // returned is units given back to a charge, or the sum of several returns. It affects the charges that came after the
 // first charge and not after the last return.
 type returned struct {
-	// from is the instant of the first charge, and place its Held.Ends: charges of the same instant are ordered by it.
+	// from is the instant of the first charge, and place its Held.Ends: it orders the charges of one instant.
 	from, place int64
 	until       int64 // the instant of the last return
-	// ends is the instant from which no affected charge has units that have not refilled. No charge before the return,
+	// ends is the instant when all affected charges have refilled. No charge before the return,
 	// at its instant, has a later Held.Ends.
 	ends int64
 	// waits is the instant until which a caller may wait for a slot that it got before the return.
@@ -57,7 +57,7 @@ func (r *returned) covers(h *Held) bool {
 	return r.from <= h.Taken && h.Taken <= r.until && (h.Taken == r.until || r.place == noPlace)
 }
 
-// Ends returns the instant from which the record has no effect.
+// Ends returns the instant when the effect of the record ends.
 func (r Returns) Ends() (at int64) {
 	for i, one := range r.list(1, noPlace) {
 		if i == 0 || at < one.ends {
@@ -179,5 +179,5 @@ func ReturnsIn(s *State) Returns {
 	return Returns(s.permits.list[0].id)
 }
 
-// KeepsReturns reports whether settlements of the algorithm need the record of what was given back.
+// KeepsReturns reports whether settlements of the algorithm need the record of the returns.
 func (a Algorithm) KeepsReturns() bool { return traits[a].keepsReturns }

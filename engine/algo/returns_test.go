@@ -13,7 +13,7 @@ const tokenTime = 2
 
 // No order of takes, reservations, settlements and waits admits more in any span than the burst, the debt and the
 // refill: each admitted unit counts at its caller's slot, without the units that came back. The test tries every
-// order of a few operations, and checks that it finds the excess where the record of what came back is lost.
+// order of a few operations, and checks that it finds the excess if the record of the returns is lost.
 func TestReturnsKeepTheBound(t *testing.T) {
 	bucket := algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
 	debt, pays, pacer, fair, warm := bucket, bucket, bucket, bucket, bucket
@@ -182,7 +182,6 @@ func (b *bench) settle(o *orders, h *reserved, used int64) {
 	b.write(&steps[0])
 	h.settled = true
 	b.admitted[h.at].units -= h.Units - used
-	// What did not come back counts as used.
 	if back := (before - room()) / tokenTime; o.limit.Algorithm != algo.WarmUp {
 		b.back += back
 	}

@@ -158,7 +158,7 @@ if left > 0 and (pacer == 0 or clock < slot) then
 end
 
 --- free
--- A later caller begins at its slot, and needs room for its own units then: lowers back to what can come back although
+-- A later caller begins at its slot, and needs room for its own units then: lowers back to the amount that can come back although
 -- callers may wait.
 local over, over_part = whole + waited - burst, part + waited_part
 if over_part >= period then over, over_part = over + 1, over_part - period end

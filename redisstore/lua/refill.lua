@@ -50,8 +50,8 @@ if kind ~= RESERVE then
 end
 
 --- read_returns
--- Reads the record into all, as of moment. before is what earlier charges have given back since the reservation was charged,
--- and waited what has come back since then, while callers waited that may still wait.
+-- Reads the record into all, as of moment. before is the amount that earlier charges have given back since the reservation was
+-- charged, and waited the amount that has come back since then, while callers waited that may still wait.
 local record = returns.record
 local parts = record ~= '' and unpack('>I7', record, 2)
 for i = 9, #record, 54 do

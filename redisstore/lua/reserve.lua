@@ -15,7 +15,7 @@ local out, recompute_keys = { pack('>i8', now) }, nil
 local accepts -- the longest delay that the caller accepts
 local delays -- all limits can delay their caller
 local slot, held_ends -- what the reservation holds of the limit
-local returns -- of a settlement: the key of the record of what was given back, the record, and the new one (value) with its end
+local returns -- of a settlement: the key of the record of the returns, the record, and the new one (value) with its end
 local dropped -- the most units that a settlement could not charge
 -- Stages of a settlement: 1 is the last, 2 a report, 3 one after the term, 4 takes back a reserve.
 local REPORT, HELD = 2, '>I7i8i8i8I7'
