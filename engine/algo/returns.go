@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Returns is the encoded record of the units that settlements have recently given back to one bucket. It is empty if
-// there are none. A store keeps it apart from the bucket's state, because only settlements need it, and because it
+// Returns is the encoded record of the units that settlements have recently given back to one bucket. It is empty without
+// any. A store keeps it apart from the bucket's state, because only settlements need it, and because it
 // outlives a state that is full again.
 //
 // [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given
