@@ -62,9 +62,9 @@ var returns = []scenario{
 		steps: []step{
 			take(roomy, 5, yes(5, 5*second)).reserve(0),
 			take(roomy, 5, yes(0, 10*second)).reserve(0),
-			settle(1, 0, yes(5, 5*second)),
+			settle(1, 0, yes(5, 5*second)).in(1500 * ms),
 			take(quick, 1, yes(4, 3*second)),
-			settle(2, 0, yes(9, 500*ms)),
+			settle(2, 0, yes(7, 1250*ms)),
 		},
 	},
 	{
@@ -143,5 +143,5 @@ func manyReturns() (steps []step) {
 	return append(steps,
 		settle(1, 0, yes(30, 10*second)).in(ms), // the part that has refilled is its own
 		take(slow40, 30, yes(0, 40*second)),
-		settle(21, 0, yes(10, 30*second)))
+		settle(21, 0, yes(10, 30*second)).in(5*second))
 }
