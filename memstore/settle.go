@@ -40,17 +40,7 @@ func (t *transaction) loadSettled() (absent int64) {
 	if p.scope == nil {
 		return 0
 	}
-	if p.scope.stale.Load() {
-		p.scope = t.store.scopes.of(p.scope.space, p.scope.limit)
-	}
-	h := &t.store.shards[p.shard]
-	p.slot = h.find(&t.store.scopes, p.key, p.scope)
-	if p.slot != nowhere && h.expires(&t.store.scopes, p.slot, t.now) <= t.now.Now {
-		h.remove(&t.store.scopes, p.slot)
-		h.publish()
-		t.store.dropped(1)
-		p.slot = nowhere
-	}
+	t.find(p)
 	if p.slot == nowhere && t.now.Now < t.op.Reservation.Ends {
 		return 1
 	}

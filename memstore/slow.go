@@ -19,6 +19,7 @@ type transaction struct {
 	steps    []algo.Step
 	places   []place
 	settled  place               // of a settle: where its record is
+	returned []place             // and the records of the returns to its limits
 	kept     *engine.Reservation // of a settle: the stored open reservation
 	open     hash                // and its lookup key
 	locked   []int               // shard indices, ascending
@@ -41,7 +42,8 @@ var transactions = sync.Pool{New: func() any { return new(transaction) }}
 func (t *transaction) free() {
 	clear(t.steps)
 	clear(t.places)
-	*t = transaction{steps: t.steps[:0], places: t.places[:0], locked: t.locked[:0]}
+	clear(t.returned)
+	*t = transaction{steps: t.steps[:0], places: t.places[:0], returned: t.returned[:0], locked: t.locked[:0]}
 	transactions.Put(t)
 }
 
@@ -150,6 +152,9 @@ func (t *transaction) locate() {
 	if t.op.Kind == engine.OpSettle && t.op.Reservation.Term == nil {
 		t.locateSettled()
 	}
+	if t.op.Kind == engine.OpSettle && t.op.Stage != engine.Report {
+		t.locateReturned()
+	}
 	slices.Sort(t.locked)
 }
 
@@ -188,7 +193,7 @@ func (t *transaction) load() (absent int64) {
 			absent++
 		}
 	}
-	return absent + t.loadSettled()
+	return absent + t.loadSettled() + t.loadReturned()
 }
 
 // run decides the operation and writes its result.
@@ -246,6 +251,7 @@ func (t *transaction) end(r *engine.Result) {
 			added--
 		}
 	}
+	t.storeReturned(false)
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
 		if step.Write && step.TTL > 0 && p.slot == nowhere && p.scope != nil {
@@ -256,7 +262,7 @@ func (t *transaction) end(r *engine.Result) {
 	}
 	switch {
 	case t.op.Kind == engine.OpSettle:
-		added += t.storeSettled(r)
+		added += t.storeSettled(r) + t.storeReturned(true)
 	case t.op.Term != nil:
 		t.keep(r)
 	}

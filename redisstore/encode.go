@@ -230,6 +230,10 @@ func (s *Store) leadingStrings(op *engine.Op) byte {
 		case f != familyStateless && !s.hashed(a):
 			last, found = keys, found+1
 		}
+		if keepsReturns(op, i) {
+			keys++
+			last, found = keys, found+1
+		}
 	}
 	if found < 2 {
 		return 0

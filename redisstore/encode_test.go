@@ -17,14 +17,14 @@ func TestLeadingStrings(t *testing.T) {
 		reserve, settle byte
 		hashes          hashes
 	}{
-		{"one", []engine.Limit{bucket}, 0, 2, 0},
-		{"two", []engine.Limit{bucket, fixed}, 2, 3, 0},
-		{"a permit last", []engine.Limit{bucket, fixed, permit}, 2, 3, 0},
-		{"a permit first", []engine.Limit{permit, bucket, fixed}, 4, 5, 0},
-		{"a history between", []engine.Limit{bucket, log, fixed}, 0, 2, 0},
-		{"a history last", []engine.Limit{bucket, fixed, log}, 2, 3, 0},
+		{"one", []engine.Limit{bucket}, 0, 3, 0},
+		{"two", []engine.Limit{bucket, fixed}, 2, 4, 0},
+		{"a permit last", []engine.Limit{bucket, fixed, permit}, 2, 4, 0},
+		{"a permit first", []engine.Limit{permit, bucket, fixed}, 4, 6, 0},
+		{"a history between", []engine.Limit{bucket, log, fixed}, 0, 3, 0},
+		{"a history last", []engine.Limit{bucket, fixed, log}, 2, 4, 0},
 		{"a permit alone", []engine.Limit{permit}, 0, 0, 0},
-		{"fields of hashes", []engine.Limit{bucket, fixed}, 0, 0, 4},
+		{"fields of hashes", []engine.Limit{bucket, fixed}, 0, 3, 4},
 	} {
 		s := &Store{prefix: DefaultPrefix, hashes: c.hashes}
 		reserve := engine.Op{Kind: engine.OpReserve, ID: "id"}

@@ -174,7 +174,7 @@ func (p *pipeline) noteFields(op *engine.Op, first int) {
 			p.fields = append(p.fields, fieldAt{key: first, field: subject})
 		}
 		first++
-		if a.Holds() {
+		if a.Holds() || keepsReturns(op, i) {
 			first++
 		}
 	}

@@ -40,6 +40,9 @@ const permitUnits = "concurrency-units"
 // limit's name.
 const settled = "settled"
 
+// returnsKey follows the algorithm in the key of the record of the returns to a bucket.
+const returnsKey = "-returns"
+
 // appendKeys appends the keys of an operation, limit by limit, and calls end after each of them with all text so far.
 // A settle has its reservation's key first. If a reservation has a term, the keys of the open reservations come
 // first.
@@ -69,11 +72,21 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 			b = s.shards.appendSubject(appendHead(b, s.prefix, space, permitUnits, &grid, limit.Name()), subject)
 			end(b, true)
 		}
+		if keepsReturns(op, i) {
+			b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String()+returnsKey, &grid, limit.Name()), subject)
+			end(b, true)
+		}
 	}
 }
 
+// keepsReturns reports whether the operation reads the record of the returns to a limit.
+func keepsReturns(op *engine.Op, i int) bool {
+	return op.Kind == engine.OpSettle && op.Charges[i].Limit.Algorithm().KeepsReturns()
+}
+
 // Keys returns the keys of an operation, in order: for a settle, its reservation's; then those of the limits' states,
-// two for a concurrency limit, one for any other. See docs/design/keys.md.
+// two for a concurrency limit, one for any other, followed in a settle by the record of its returns. See
+// docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {

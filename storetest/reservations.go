@@ -106,12 +106,12 @@ var reservations = []scenario{
 		},
 	},
 	{
-		name: "cancel a large one with a small one behind", why: "what no caller waits behind is given back",
+		name: "cancel a large one with a small one behind", why: "a later caller begins at its slot, and needs room for its own units only",
 		steps: []step{
 			take(roomy, 10, yes(0, 10*second)).reserve(0),
 			take(roomy, 5, yes(0, 15*second).after(5*second)).reserve(time.Hour),
 			take(roomy, 1, yes(0, 16*second).after(6*second)).reserve(time.Hour),
-			settle(2, 0, yes(0, 11*second).after(0)).in(second),
+			settle(2, 0, yes(0, 10*second).after(0)).in(second),
 		},
 	},
 	{
@@ -121,6 +121,13 @@ var reservations = []scenario{
 			take(paced, 1, yes(0, 300*ms).after(200*ms)).reserve(time.Hour),
 			settle(2, 0, yes(0, 150*ms)).in(50 * ms),
 			settle(1, 0, yes(0, 50*ms)).in(100 * ms),
+		},
+	},
+	{
+		name: "cancel in a pacer at the slot", why: "at the instant of its slot a caller goes ahead, so its units are used",
+		steps: []step{
+			take(paced, 3, yes(0, 300*ms).after(200*ms)).reserve(time.Hour),
+			settle(1, 0, yes(0, 100*ms)).in(200 * ms),
 		},
 	},
 	{
@@ -290,11 +297,11 @@ var reservations = []scenario{
 		},
 	},
 	{
-		name: "cancel one that was used while others wait", why: "only units that no caller waits behind come back, whenever the cancelled ones were charged",
+		name: "cancel one that was used while others wait", why: "with 3 s to refill, 2 units at the slot and 9 more would pass at 2 s",
 		steps: []step{
 			take(roomy, 10, yes(0, 10*second)).reserve(0),
 			take(roomy, 2, yes(0, 12*second).after(2*second)).reserve(time.Hour),
-			settle(1, 0, yes(7, 3*second)).in(500 * ms),
+			settle(1, 0, yes(6, 3500*ms)).in(500 * ms),
 		},
 	},
 	{

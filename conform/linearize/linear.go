@@ -45,6 +45,7 @@ type Answered struct {
 // reported. settled has the names of the settled reservations, each after a comma.
 type state struct {
 	stored  [2]algo.State
+	returns [2]algo.Returns
 	at      int64
 	settled string
 }
@@ -71,11 +72,12 @@ func sequential(limit engine.Limit) porcupine.Model {
 				return false, s
 			}
 			steps, want := s.decide(limit, &in, out.At)
-			next := state{stored: s.stored, at: out.At, settled: s.settled}
+			next := state{stored: s.stored, returns: s.returns, at: out.At, settled: s.settled}
 			if want.Settled {
 				next.settled += "," + in.Reservation
 			}
 			for i, at := range in.places() {
+				next.returns[at] = steps[i].Returns
 				if step := &steps[i]; step.Write {
 					if next.stored[at] = step.State; step.TTL == 0 {
 						next.stored[at] = algo.State{}
@@ -101,7 +103,7 @@ func (in *Asked) places() (places []int) {
 func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, Answered) {
 	var steps []algo.Step
 	for _, place := range in.places() {
-		steps = append(steps, algo.Step{Limit: limit.Numbers(), Cost: in.Cost[place], State: s.stored[place], Held: &in.Held[place]})
+		steps = append(steps, algo.Step{Limit: limit.Numbers(), Cost: in.Cost[place], State: s.stored[place], Held: &in.Held[place], Returns: s.returns[place]})
 	}
 	now := algo.Instant{Now: at, Wall: at}
 	want := Answered{Allowed: true, At: at}

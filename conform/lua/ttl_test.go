@@ -93,3 +93,29 @@ func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 		}
 	}
 }
+
+// The record of the returns to a bucket lasts until a bucket without them would be full.
+func TestReturnsLiveLongEnough(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+	do := func(op engine.Op) *engine.Reservation {
+		results := make([]engine.Result, 1)
+		if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+			t.Fatalf("%s: %+v", op.Kind, results[0])
+		}
+		return results[0].Outcome.Reservation(&op, "id")
+	}
+	charge := engine.Single(engine.OpReserve, "k", rule.TokenBucket(rule.PerHour(10)), 5)
+	first := do(charge)
+	do(charge)
+	settle := first.Settle(0)
+	do(settle)
+	keys := store.Keys(&settle)
+	for i, key := range keys[1:] {
+		most := []int64{30 * 60_000, 60 * 60_000}[i]
+		if left, _ := s.MustDo("pttl", key).(int64); left > most || left < most-60_000 {
+			t.Errorf("%s expires in %d ms, want %d", key, left, most)
+		}
+	}
+}

@@ -169,19 +169,11 @@ func (g *governor) give(n int64) {
 }
 
 // giveBack gives nothing back of a charge before the last raise: more of it may have refilled than the reservation knows.
-func (g *governor) giveBack(n int64, h held) {
-	g.used = max(0, g.used-n)
-	left := h.ends - g.ts
-	if left <= 0 || h.taken < g.raised {
-		return
+func (g *governor) giveBack(n int64, h held, r returns) returns {
+	if g.used = max(0, g.used-n); h.taken < g.raised {
+		return r
 	}
-	back := smaller(g.tokens(n), mul(num(min(left, h.ends-h.taken)), g.l))
-	if later := sub(ceilDiv(g.d, g.l), num(left)); later.Sign() > 0 {
-		charged := add(mul(later, g.l), sub(g.l, num(1)))
-		waiting := smaller(larger(num(0), sub(g.d, g.full())), charged)
-		back = smaller(back, larger(num(0), sub(g.tokens(n), waiting)))
-	}
-	g.d = larger(num(0), sub(g.d, back))
+	return g.bucket.giveBack(n, h, r)
 }
 
 func (l Limit) checkAdaptive() error {

@@ -143,7 +143,10 @@ func (p *pool) shrink() {
 
 func (p *pool) give(n int64) { p.back(func() { p.bucket.give(n) }) }
 
-func (p *pool) giveBack(n int64, h held) { p.back(func() { p.bucket.giveBack(n, h) }) }
+func (p *pool) giveBack(n int64, h held, r returns) returns {
+	p.back(func() { r = p.bucket.giveBack(n, h, r) })
+	return r
+}
 
 // back gives units back and reduces the key's parts.
 func (p *pool) back(give func()) {

@@ -143,12 +143,12 @@ func (o *offender) deny(_, wait int64) {
 	o.told = o.now + o.limit.length(o.strikes, o.now)
 }
 
-func (o *offender) admits(int64) bool    { return o.blocked() == 0 }
-func (o *offender) delay(int64) int64    { return 0 }
-func (o *offender) spend(int64)          {}
-func (o *offender) give(int64)           {}
-func (o *offender) place() int64         { return o.now }
-func (o *offender) giveBack(int64, held) {}
+func (o *offender) admits(int64) bool                           { return o.blocked() == 0 }
+func (o *offender) delay(int64) int64                           { return 0 }
+func (o *offender) spend(int64)                                 {}
+func (o *offender) give(int64)                                  {}
+func (o *offender) place() int64                                { return o.now }
+func (o *offender) giveBack(_ int64, _ held, r returns) returns { return r }
 
 func (o *offender) most() int64 {
 	if o.blocked() > 0 {

@@ -69,4 +69,7 @@ func (h *holding) spend(c int64) {
 }
 
 // giveBack releases the permit, whatever was used.
-func (h *holding) giveBack(_ int64, of held) { delete(h.leases, of.id) }
+func (h *holding) giveBack(_ int64, of held, r returns) returns {
+	delete(h.leases, of.id)
+	return r
+}

@@ -213,7 +213,7 @@ func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64)
 			}
 			it.view.spend(more)
 		default:
-			it.view.giveBack(-more, r.held[i])
+			s.back[it.key] = it.view.giveBack(-more, r.held[i], s.back[it.key])
 			it.view = it.view.at(it.limit, atUS)
 		}
 		s.store(it)
@@ -270,32 +270,62 @@ func (s *sliding) place() int64 { return s.now }
 
 func (g *log) place() int64 { return g.now }
 
-// giveBack returns n units of a reservation: the minimum of the three amounts in section 8.
-func (b *bucket) giveBack(n int64, h held) {
+// giveBack returns n units of a reservation: the minimum of the amounts in section 8.
+func (b *bucket) giveBack(n int64, h held, r returns) returns {
 	now := b.ts // the clock, or the state's instant if the clock is behind it
 	if now >= h.ends || b.limit.Algorithm == Pacer && now >= h.slot {
-		return
+		return r
 	}
-	left := h.ends - now
+	r = r.live(b.p, now)
 	l, p := b.limit.rate()
+	if b.limit.Algorithm == AdaptiveRate {
+		l, p = b.l, b.p
+	}
+	same := l.Cmp(b.l) == 0 && p.Cmp(b.p) == 0
 	charged := mul(num(h.ends-h.taken), l) // in 1/p token
 	tokens := floorDiv(charged, p)
 	back := add(mul(tokens, b.p), floorDiv(mul(sub(charged, mul(tokens, p)), b.p), p))
-	back = sub(back, mul(num(max(0, now-h.taken)), b.l))
-	back = smaller(b.tokens(n), larger(num(0), back))
-	behind := larger(num(0), sub(b.d, b.full()))
-	if l.Cmp(b.l) == 0 && p.Cmp(b.p) == 0 {
-		later := new(big.Int)
-		if us := sub(ceilDiv(b.d, b.l), num(left)); us.Sign() > 0 {
-			later = add(mul(us, b.l), sub(b.l, num(1)))
+	back = larger(num(0), sub(back, mul(num(max(0, now-h.taken)), b.l)))
+	back = larger(num(0), sub(back, r.before(h)))
+	back = smaller(smaller(b.tokens(n), b.d), back)
+
+	later := b.d
+	if same {
+		later = sub(add(mul(ceilDiv(b.d, b.l), b.l), r.before(h)), mul(num(h.ends-now), b.l))
+		if later.Sign() > 0 {
+			later = add(later, sub(b.l, num(1)))
 		}
-		behind = smaller(behind, later)
 	}
-	back = smaller(back, larger(num(0), sub(b.tokens(n), behind)))
-	b.d = larger(num(0), sub(b.d, back))
+	one := returned{from: h, until: now, ends: now + ceilDiv(b.d, b.l).Int64()}
+	waited := r.waited(h, now)
+	if over := sub(add(b.d, waited), b.full()); later.Sign() > 0 && over.Sign() > 0 && b.limit.Algorithm != FairShare && b.limit.Algorithm != AdaptiveRate {
+		until := now + ceilDiv(over, b.l).Int64()
+		one.waits = &until
+		back = smaller(back, larger(num(0), sub(larger(num(0), b.free(later)), waited)))
+	}
+	if back.Sign() == 0 {
+		return r
+	}
+	b.d = sub(b.d, back)
+	one.sum = back
+	if ordered := same && b.l.Cmp(b.p) <= 0; !ordered || later.Sign() > 0 {
+		return r.with(one, ordered)
+	}
+	return r
 }
 
-func (f *fixed) giveBack(n int64, h held) {
+// free returns the amount that can come back although later callers wait.
+func (b *bucket) free(later *big.Int) *big.Int {
+	switch {
+	case b.limit.NextPays:
+		return num(0)
+	case b.limit.Debt > 0:
+		return smaller(sub(b.full(), b.l), sub(add(b.full(), b.tokens(b.limit.Debt)), later))
+	}
+	return sub(b.full(), later)
+}
+
+func (f *fixed) giveBack(n int64, h held, r returns) returns {
 	start := f.end - f.limit.WindowUS
 	if f.limit.Calendar != "" {
 		start, _ = f.limit.window(f.end - 1)
@@ -303,18 +333,20 @@ func (f *fixed) giveBack(n int64, h held) {
 	if start <= h.taken && h.taken < f.end {
 		f.give(n)
 	}
+	return r
 }
 
-func (s *sliding) giveBack(n int64, h held) {
+func (s *sliding) giveBack(n int64, h held, r returns) returns {
 	at := segmentAt(s.limit, h.taken)
 	if at >= segmentAt(s.limit, s.now)-s.k {
 		s.counts[at] = max(0, s.counts[at]-n)
 	}
+	return r
 }
 
-func (g *log) giveBack(n int64, h held) {
+func (g *log) giveBack(n int64, h held, r returns) returns {
 	if h.taken <= g.now-g.span {
-		return
+		return r
 	}
 	var kept []entry
 	for _, e := range g.entries {
@@ -327,4 +359,5 @@ func (g *log) giveBack(n int64, h held) {
 		}
 	}
 	g.entries = kept
+	return r
 }

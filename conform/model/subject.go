@@ -9,6 +9,7 @@ import (
 // Subject is the state of all limits of one subject.
 type Subject struct {
 	stored map[key]view
+	back   map[key]returns
 	leases map[key]leases
 	made   int // number of reservations
 
@@ -18,12 +19,12 @@ type Subject struct {
 
 // New returns a subject without any state.
 func New() *Subject {
-	return &Subject{stored: map[key]view{}, leases: map[key]leases{}}
+	return &Subject{stored: map[key]view{}, back: map[key]returns{}, leases: map[key]leases{}}
 }
 
 // Clone returns an independent copy, to try operations. Stored state is never changed in place, only replaced.
 func (s *Subject) Clone() *Subject {
-	return &Subject{stored: maps.Clone(s.stored), leases: maps.Clone(s.leases), made: s.made}
+	return &Subject{stored: maps.Clone(s.stored), back: maps.Clone(s.back), leases: maps.Clone(s.leases), made: s.made}
 }
 
 // key is the name of a limit's counter (rule 13). The grid is the only part of the limit's numbers in it.
@@ -46,8 +47,9 @@ type view interface {
 	spend(c int64)
 	deny(c, wait int64) // counts a denied cost (CountDenied) of a request with this wait
 	give(n int64)
-	place() int64             // the instant at which units charged now count
-	giveBack(n int64, h held) // of a reservation
+	place() int64 // the instant at which units charged now count
+	// giveBack returns units of a reservation. r has the earlier returns.
+	giveBack(n int64, h held, r returns) returns
 }
 
 // item is one limit of a request.

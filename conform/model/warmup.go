@@ -184,19 +184,27 @@ func (w *warmup) place() int64 { return w.now }
 
 // giveBack returns n units of a reservation except those that have refilled, counted backwards from the end of the
 // reservation.
-func (w *warmup) giveBack(n int64, h held) {
+func (w *warmup) giveBack(n int64, h held, r returns) returns {
 	if w.now >= h.ends || w.owed.Sign() == 0 {
-		return
+		return r
 	}
-	rest := smaller(w.owed, mul(num(h.ends-w.now), w.l))
+	r = r.live(w.p, w.now)
+	left := larger(num(0), sub(mul(num(h.ends-w.now), w.l), r.before(h)))
+	rest, after := smaller(w.owed, left), larger(num(0), sub(w.owed, left))
 	later := int64(sort.Search(int(w.units), func(i int) bool {
-		return w.between(w.units-int64(i)-1, w.units).Cmp(sub(w.owed, rest)) > 0
+		return w.between(w.units-int64(i)-1, w.units).Cmp(after) > 0
 	}))
 	v := w.units - later
 	n = min(n, v)
+	owed := w.owed
 	w.give(int64(sort.Search(int(n), func(i int) bool {
 		return w.between(v-int64(i)-1, v).Cmp(rest) > 0
 	})))
+	one := returned{from: h, until: w.now, ends: w.now + ceilDiv(owed, w.l).Int64(), sum: sub(owed, w.owed)}
+	if ordered := w.l.Cmp(w.p) <= 0; one.sum.Sign() > 0 && (!ordered || after.Sign() > 0) {
+		return r.with(one, ordered)
+	}
+	return r
 }
 
 func (l Limit) checkWarmUp() error {

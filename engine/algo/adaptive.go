@@ -9,6 +9,7 @@ var adaptiveRate = algorithm{
 		// The time between two units changes, so it is not oneByOne.
 		burstIsCount: true, // as for a token bucket
 		adapts:       true,
+		keepsReturns: true,
 		// Denials are not repeated, because a raised rate admits earlier. Units are not prefetched, because they would
 		// outlive a lowered rate.
 	},
@@ -23,8 +24,10 @@ var adaptiveRate = algorithm{
 		c.Count, c.Period, _ = Reduce(l.Max, l.Period)
 		return c, true
 	},
-	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held) { (*adaptive)(s).giveHeld(l, t, n, h) },
-	observe:  func(s *State, l *Limit, t Instant, r *Report) { (*adaptive)(s).observe(l, t, r) },
+	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
+		(*adaptive)(s).giveHeld(l, t, n, h, r)
+	},
+	observe: func(s *State, l *Limit, t Instant, r *Report) { (*adaptive)(s).observe(l, t, r) },
 }
 
 // adaptive is the state of an adaptive rate: a bucket, whose Count is the rate in force, and what was reported. The rate
@@ -176,14 +179,14 @@ func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
 
 // giveHeld gives nothing back if the rate was raised after the charge: more of it may have refilled than the times of
 // the reservation tell.
-func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held) {
+func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
 	if h.Taken < a.adapted.Raised {
 		return
 	}
 	inForce := *l
 	inForce.Count, inForce.Period = a.bucket.Count, a.bucket.Period
-	a.bucket.giveHeld(&inForce, t.Now, n, h)
+	a.bucket.giveHeld(&inForce, t.Now, n, h, r)
 }
 
 func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {

@@ -37,7 +37,7 @@ type algorithm struct {
 	hold    func(s *State, l *Limit, t Instant, holder string, units int64)
 	release func(s *State, holder string)
 	// giveHeld returns n units of a reservation: by default a give by handle.
-	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held)
+	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns)
 	// mostCharged returns the most units that a full limit admits at once: by default the capacity.
 	mostCharged func(l *Limit) int64
 	// sharesBound returns by how many units shares among n processes can exceed the limit:
@@ -102,6 +102,8 @@ type properties struct {
 	// repeatable: once one unit was denied, none passes before the wait is over unless units are given back, so the
 	// denial can be repeated without the store.
 	repeatable bool
+	// keepsReturns: a reservation gives back only units that have not refilled, which depends on the returns of others.
+	keepsReturns bool
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable bool
 	// keepsTimes: each unit is stored with its own time. So any span has at most the units of the limit, units can be

@@ -9,6 +9,7 @@ var tokenBucket = algorithm{
 		refills:      true,
 		oneByOne:     true,
 		inWords:      true, // the missing amount, and the instant
+		keepsReturns: true,
 		burstIsCount: true, // as users of token buckets expect
 		delays:       true, // it lends
 		repeatable:   true, // tokens come only with time
@@ -21,8 +22,10 @@ var tokenBucket = algorithm{
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
-	giveHeld:     func(s *State, l *Limit, t Instant, n int64, h *Held) { s.bucket.giveHeld(l, t.Now, n, h) },
-	mostCharged:  (*Limit).depthUnits,
+	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
+		s.bucket.giveHeld(l, t.Now, n, h, r)
+	},
+	mostCharged: (*Limit).depthUnits,
 }
 
 func onBucket(s *State) arithmetic { return &s.bucket }

@@ -21,41 +21,76 @@ func (b *Bucket) spare(l *Limit) int64 {
 }
 
 // giveHeld returns n units of a reservation: at most the part of the charge that is still missing if older charges
-// refill first, and only as much as leaves the slots of later callers unchanged. Units in slots after the reservation
-// are not given back, because their callers already have their slots.
-func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held) {
-	left := h.Ends - now // the time in which the rest of the charge refills
+// refill first, and only as much as keeps the bound although later callers have their slots. The record has the returns of
+// other settlements.
+func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
+	left := h.Ends - now // the time in which the rest of the charge refills, if no earlier charge was given back
 	if left <= 0 {
 		return
 	}
+	all := r.list(b.Period, now)
+	before := earlier(all, h)
 	whole, part := product(h.Ends-h.Taken, l.Count).over(l.Period)
 	if !b.under(l) {
 		part, _ = product(part, b.Period).over(l.Period)
 	}
 	// If another version has made the rate faster, it may have refilled since then.
-	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count))
-	if all := product(n, b.Period); all.less(back) {
-		back = all
+	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count)).minus(before)
+	back = least(back, product(n, b.Period), b.Missing)
+	after := b.chargedAfter(l, left, before)
+	one := returned{until: now, ends: now + b.Missing.ceilOver(b.Count), waits: noPlace}
+	if waiting := b.Missing.plus(waited(all, now, h)).minus(b.full(l)); traits[l.Algorithm].delays && !after.isZero() && !waiting.isZero() {
+		one.waits = now + waiting.ceilOver(b.Count)
+		back = least(back, b.free(l, after).minus(waited(all, now, h)))
 	}
-	if rest := product(n, b.Period).minus(b.behindReservation(l, left)); rest.less(back) {
-		back = rest
+	if back.isZero() {
+		return
+	}
+	if ordered := b.ordered(l); !ordered || !after.isZero() {
+		one.amount = back
+		*r = returnsOf(added(all, one, h, ordered), b.Period)
 	}
 	b.Missing = b.Missing.minus(back)
 }
 
-// behindReservation returns the amount waiting in slots after a reservation whose charge refills within left µs. It
-// counts in whole µs, rounded up.
-func (b *Bucket) behindReservation(l *Limit, left int64) uint128 {
-	waiting := b.Missing.minus(b.full(l))
+func least(a uint128, others ...uint128) uint128 {
+	for _, b := range others {
+		if b.less(a) {
+			a = b
+		}
+	}
+	return a
+}
+
+// ordered reports whether each charge moves the instant of a full bucket: at most one unit refills in a µs, and the
+// rate has not changed.
+func (b *Bucket) ordered(l *Limit) bool { return b.under(l) && b.Count <= b.Period }
+
+// chargedAfter returns the missing amount that was charged after a reservation whose charge refills within left µs,
+// less the amount before. It counts in whole µs, rounded up.
+func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	if !b.under(l) {
-		return waiting // the rate has changed, so all of it may be later
+		return b.Missing // the rate has changed, so all of it may be later
 	}
-	later := b.Missing.ceilOver(b.Count) - left
-	if later <= 0 {
+	later := product(b.Missing.ceilOver(b.Count), b.Count).plus(before).minus(product(left, b.Count))
+	if later.isZero() {
+		return later
+	}
+	return later.plus(uint128{lo: uint64(b.Count - 1)})
+}
+
+// free returns the amount that can come back although callers wait that were charged the given amount. A caller begins
+// when only its own units and a full bucket of earlier ones are missing, less its own, and they must be missing then. With
+// debt it begins up to 1 µs after the bucket is out of debt. With next_pays it begins before its own units count, and
+// no request may overtake it.
+func (b *Bucket) free(l *Limit, waiting uint128) uint128 {
+	full := b.full(l)
+	switch {
+	case l.NextPays:
 		return uint128{}
+	case l.HasDebt():
+		return least(full.minus(uint128{lo: uint64(b.Count)}), b.deepest(l).minus(waiting))
+	default:
+		return full.minus(waiting)
 	}
-	if charged := product(later, b.Count).plus(uint128{lo: uint64(b.Count - 1)}); charged.less(waiting) {
-		return charged
-	}
-	return waiting
 }

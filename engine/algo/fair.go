@@ -11,6 +11,7 @@ var fairShare = algorithm{
 		oneByOne:     true,
 		burstIsCount: true, // as for a token bucket
 		divides:      true,
+		keepsReturns: true,
 		// Denials are not repeated, because a key passes earlier if others give units back. Units are not
 		// prefetched, because other keys may need them.
 	},
@@ -25,8 +26,8 @@ var fairShare = algorithm{
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
 	mostCharged: func(l *Limit) int64 { return l.Burst },
-	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held) {
-		(*fair)(s).returned(func() { s.bucket.giveHeld(l, t.Now, n, h) })
+	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
+		(*fair)(s).returned(func() { s.bucket.giveHeld(l, t.Now, n, h, r) })
 	},
 }
 

@@ -7,10 +7,11 @@ var pacer = algorithm{
 	name:   "pacer",
 	fields: []string{"burst", "max_wait", "max_queue", "next_pays", "name"},
 	properties: properties{
-		refills:  true,
-		oneByOne: true,
-		inWords:  true, // same as a bucket
-		delays:   true, // its callers wait anyway
+		refills:      true,
+		oneByOne:     true,
+		inWords:      true, // same as a bucket
+		keepsReturns: true,
+		delays:       true, // its callers wait anyway
 		// Its denials are not repeated, because the queue moves on. Its units are not
 		// prefetched, because they have an order.
 	},
@@ -50,9 +51,9 @@ func (b *Bucket) longestQueue(l *Limit) uint128 {
 }
 
 // giveSlot gives back only before the reservation's own slot, because after it the caller has gone.
-func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held) {
+func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	if t.Now < h.Slot {
-		s.bucket.giveHeld(l, t.Now, n, h)
+		s.bucket.giveHeld(l, t.Now, n, h, r)
 	}
 }
 

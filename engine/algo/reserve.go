@@ -160,7 +160,7 @@ func (s *Step) giveHeld(t Instant, n int64) {
 		return
 	}
 	if giveHeld := e.giveHeld; giveHeld != nil {
-		giveHeld(&s.State, s.Limit, s.instant(t), n, s.Held)
+		giveHeld(&s.State, s.Limit, s.instant(t), n, s.Held, &s.Returns)
 		return
 	}
 	s.arithmetic.give(s.Limit, s.instant(t), n, s.Held.Taken)

@@ -26,6 +26,9 @@ type Step struct {
 	Report *Report
 	// Held is for Settle: the reservation's part for this limit.
 	Held *Held
+	// Returns is for Settle: the record of the units that were given back to the bucket, before and after it. See
+	// [Algorithm.KeepsReturns].
+	Returns Returns
 
 	Outcome Outcome
 	Write   bool

@@ -33,6 +33,7 @@ var names = map[string]string{
 	"redisstore/scripts.go":       "a fragment for each",
 	"layer/fallback/processes.go": "a limit of its own",
 	"memstore/settle.go":          "a limit of its own",
+	"memstore/returned.go":        "a limit of its own",
 	"server/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
 }
 

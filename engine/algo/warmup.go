@@ -5,8 +5,9 @@ var warmUp = algorithm{
 	name:   "warm-up",
 	fields: []string{"warm_up", "burst", "next_pays", "name"},
 	properties: properties{
-		refills:  true,
-		oneByOne: true, // slower while it is cold, but never faster
+		refills:      true,
+		oneByOne:     true, // slower while it is cold, but never faster
+		keepsReturns: true,
 		// It does not lend, because the price of units depends on when they are charged. For the same reason its
 		// denials are not repeated and its units are not prefetched: each request must be decided at its own time.
 	},
@@ -26,7 +27,7 @@ var warmUp = algorithm{
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
-	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held) { s.warmth.giveHeld(l, t, n, h) },
+	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) { s.warmth.giveHeld(l, t, n, h, r) },
 }
 
 // warming is the warmth of a state, or nil.
@@ -204,17 +205,24 @@ func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
 
 // giveHeld returns up to n units of a reservation: those that are not followed by later charges in the bucket, and
 // whose price is not paid yet.
-func (w *Warmth) giveHeld(l *Limit, t Instant, n int64, h *Held) {
+func (w *Warmth) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	left := h.Ends - t.Now
 	if left <= 0 || w.Missing.isZero() {
 		return
 	}
-	rest, one := product(left, l.Count), uint128{lo: 1}
+	all := r.list(w.Period, t.Now)
+	rest, one := product(left, l.Count).minus(earlier(all, h)), uint128{lo: 1}
+	after := w.Missing.minus(rest)
 	if w.Missing.less(rest) {
 		rest = w.Missing
 	}
-	v := w.Units - l.below(w.Missing.minus(rest).plus(one), w.Units, w.Units)
+	v := w.Units - l.below(after.plus(one), w.Units, w.Units)
+	missing, ends := w.Missing, t.Now+w.fill()
 	w.give(l, t, l.below(rest.plus(one), v, min(n, v)), 0)
+	back := missing.minus(w.Missing)
+	if ordered := w.Count <= w.Period; !back.isZero() && (!ordered || !after.isZero()) {
+		*r = returnsOf(added(all, returned{until: t.Now, ends: ends, waits: noPlace, amount: back}, h, ordered), w.Period)
+	}
 }
 
 func (w *Warmth) report(l *Limit, t Instant, o *Outcome) {

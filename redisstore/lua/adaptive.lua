@@ -126,7 +126,7 @@ numbers.used = math.max(0, numbers.used - units)
 
 --- give_held
 numbers.used = math.max(0, numbers.used - units)
-local left, same_rate, own_rate, own_period = held_ends - clock, true, rate, period
+local moment, left, same_rate, own_rate, own_period = clock, held_ends - clock, true, rate, period
 if left > 0 and taken >= numbers.raised then
   --@give_back
 end

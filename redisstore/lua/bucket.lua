@@ -152,9 +152,34 @@ end
 if wait == 0 and delay > accepts then wait = delay - accepts + behind end
 
 --- give_held
-local left, same_rate = held_ends - clock, rate == own_rate and period == own_period
+local moment, left, same_rate = clock, held_ends - clock, rate == own_rate and period == own_period
 if left > 0 and (pacer == 0 or clock < slot) then
   --@give_back
+end
+
+--- free
+-- A later caller begins at its slot, and needs room for its own units then: lowers back to the amount that can come back although
+-- callers may wait.
+local over, over_part = whole + waited - burst, part + waited_part
+if over_part >= period then over, over_part = over + 1, over_part - period end
+if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) then
+  waits = moment + span(rate, period, over, over_part)
+  local free, free_part = burst - after, -after_part
+  if debt == 2 then
+    free, free_part = 0, 0
+  elseif debt == 1 then
+    -- It begins up to 1 µs after the bucket is out of debt.
+    free, free_part = depth - after, -after_part
+    local rest = rate % period
+    local full, full_part = burst - (rate - rest) / period, -rest
+    if full < free or full == free and full_part < free_part then free, free_part = full, full_part end
+  end
+  if free_part < 0 then free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  free, free_part = free - waited, free_part - waited_part
+  if free_part < 0 then free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
 end
 
 --- limit_passed

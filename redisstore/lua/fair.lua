@@ -152,7 +152,7 @@ if whole < 0 then whole, part = 0, 0 end
 --@returned
 
 --- give_held
-local left, same_rate, own_rate, own_period = held_ends - clock, true, rate, period
+local moment, left, same_rate, own_rate, own_period = clock, held_ends - clock, true, rate, period
 if left > 0 then
   local level
   --@level

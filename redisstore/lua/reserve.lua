@@ -9,15 +9,16 @@
 -- also has, by counter, how many units those with a ceiling can still charge.
 --
 -- One MGET reads the first keys of an operation, where they are strings: the argument's second byte is
--- their number.
+-- their number. 128 is added to a kept reservation's number of limits if it has ceilings.
 local RESERVE = 10
 local out, recompute_keys = { pack('>i8', now) }, nil
 local accepts -- the longest delay that the caller accepts
 local delays -- all limits can delay their caller
 local slot, held_ends -- what the reservation holds of the limit
+local returns -- of a settlement: the key of the record of the returns, the record, and the new one (value) with its end
 local dropped -- the most units that a settlement could not charge
 -- Stages of a settlement: 1 is the last, 2 a report, 3 one after the term, 4 takes back a reserve.
-local REPORT, HELD, CEILINGS = 2, '>I7i8i8i8I7', 128
+local REPORT, HELD = 2, '>I7i8i8i8I7'
 
 for j = 1, count do
   arg = ARGV[j]
@@ -50,13 +51,13 @@ for j = 1, count do
       allowed = 0
     elseif type(state) == 'table' then
       failed = state.err
-    elseif byte(state) ~= FORMAT or byte(state, 17) % CEILINGS ~= limits or #state < 17 + 38 * limits then
+    elseif byte(state) ~= FORMAT or byte(state, 17) % 128 ~= limits or #state < 17 + 38 * limits then
       failed = state_error(state)
     else
       settles_until, opened.term = unpack('>i8I7', state, 2)
       opened.state = state
       local rest = 18 + 38 * limits
-      if byte(state, 17) >= CEILINGS then
+      if byte(state, 17) >= 128 then
         ceilings = string.sub(state, rest, rest + 7 * limits - 1)
         rest = rest + 7 * limits
       end
@@ -78,12 +79,13 @@ for j = 1, count do
   end
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
-    key, field, count_denied, wait, delay, window, err, shifted = KEYS[k], nil, 0, 0, 0, 0, nil, nil
+    key, field, count_denied, wait, delay, window, err, shifted, returns = KEYS[k], nil, 0, 0, 0, 0, nil, nil, nil
     prior = found and found[k - first] or nil
     --@field
     --@args
     --@holder
     --@settle
+    --@returns
     if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
     failed = failed or err
     local held_at = at
@@ -101,6 +103,7 @@ for j = 1, count do
     --@suspend
     -- 11 is where the argument has what the reservation holds, and then the answer.
     local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
+    s.returns = returns
     steps[i] = s
     local ceiling = ceilings ~= '' and unpack('>I7', ceilings, 7 * i - 6) or 0
     if ceiling > 0 then
@@ -129,6 +132,7 @@ for j = 1, count do
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     wait, delay, window, shifted_ttl, field, write, err, after = s[8], s[9], s[10], s[12], s[13], false, nil, 0
     --@resume
+    returns = s.returns
     if kind ~= RESERVE and allowed == 1 then
       local reserved, reported = nil, 0
       if stage == 0 then
@@ -187,6 +191,11 @@ for j = 1, count do
     --@report
     if write then
       --@store
+      if returns and returns.value and not err then
+        ttl = returns.ends - now
+        --@ttl_text
+        err = call('SET', returns.key, returns.value, 'PX', ttl_text).err
+      end
     end
     failed = failed or err
     wrote = wrote or write and not err
@@ -204,7 +213,7 @@ for j = 1, count do
     if keeps then
       ends = now + opened.term
       set[1] = opened.id
-      set[2] = pack('>Bi8I7B', FORMAT, ends, opened.term, limits + (ceilings ~= '' and CEILINGS or 0))
+      set[2] = pack('>Bi8I7B', FORMAT, ends, opened.term, limits + (ceilings ~= '' and 128 or 0))
         .. table.concat(opened.held) .. ceilings .. opened.body
     else
       deleted[1] = opened.id

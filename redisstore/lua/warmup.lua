@@ -134,15 +134,32 @@ local burst = 2 * burst
 
 --- give_held
 -- The units that no later charge follows in the bucket, and whose price is not paid yet.
-local left, left_part = muldiv(math.max(0, held_ends - now - behind), rate, period)
-if left > 0 or left_part > 0 then
-  if whole < left or whole == left and part < left_part then left, left_part = whole, part end
-  local later, later_part = whole - left, part - left_part + 1
-  if later_part < 0 then later, later_part = later - 1, later_part + period end
-  local v = passed - below(later, later_part, passed, passed, ramp, period)
-  units = below(left, left_part + 1, v, math.min(units, v), ramp, period)
-  --@give
+local moment = now + behind
+local give = function() -- because a script has at most 200 locals
+  if held_ends > moment and (whole > 0 or part > 0) then
+    local all, before, before_part, waited, waited_part, waits = {}, 0, 0, 0, 0, -WORD
+    --@read_returns
+    local left, left_part = muldiv(held_ends - moment, rate, period)
+    left, left_part = left - before, left_part - before_part
+    if left_part < 0 then left, left_part = left - 1, left_part + period end
+    if left < 0 then left, left_part = 0, 0 end
+    local after, after_part = whole - left, part - left_part
+    if after_part < 0 then after, after_part = after - 1, after_part + period end
+    if after < 0 then
+      left, left_part, after, after_part = whole, part, 0, 0
+    end
+    local v = passed - below(after, after_part + 1, passed, passed, ramp, period)
+    units = below(left, left_part + 1, v, math.min(units, v), ramp, period)
+    local back, back_part, ends, ordered = whole, part, moment + span(rate, period, whole, part), rate <= period
+    --@give
+    back, back_part = back - whole, back_part - part
+    if back_part < 0 then back, back_part = back - 1, back_part + period end
+    if (back > 0 or back_part > 0) and (not ordered or after > 0 or after_part > 0) then
+      --@write_returns
+    end
+  end
 end
+give()
 
 --- charge
 local q, r = price(warm, warm + units, ramp, period)

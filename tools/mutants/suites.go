@@ -15,7 +15,7 @@ var conformance = map[string][]suite{
 		{"conform/lua", "TestScripts$/^redis$"},
 		{"conform/redis", "TestStore$/^redis$/./^storetest$|TestDueBehindUnreadable"},
 		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
-		{"conform/lua", "TestShare|TestKeysLiveLongEnough|TestWideStates|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL"},
+		{"conform/lua", "TestShare|TestKeysLiveLongEnough|TestWideStates|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL|TestReturnsLiveLongEnough"},
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},

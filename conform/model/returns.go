@@ -1,0 +1,90 @@
+package model
+
+import "math/big"
+
+// maxReturns is the number of returns that are remembered one by one (section 9).
+const maxReturns = 16
+
+// returned is units that settlements gave back to a bucket: to one charge, or the sum for several.
+type returned struct {
+	from  held // the charge; the first of several
+	any   bool // the order of the charges of from's instant is not known
+	until int64
+	ends  int64
+	waits *int64 // until when a caller may wait that had its slot before
+	sum   *big.Int
+}
+
+// returns are the returns of one bucket, in order, with amounts in units of 1/p token.
+type returns struct {
+	p   *big.Int
+	all []returned
+}
+
+// live returns the returns that still have an effect, in units of 1/p token. Parts are rounded up.
+func (r returns) live(p *big.Int, now int64) (kept returns) {
+	kept.p = p
+	for _, one := range r.all {
+		if one.ends > now {
+			one.sum = converted(one.sum, r.p, p)
+			kept.all = append(kept.all, one)
+		}
+	}
+	return kept
+}
+
+// before returns the amount that charges before h have given back since h was charged.
+func (r returns) before(h held) *big.Int {
+	sum := num(0)
+	for _, one := range r.all {
+		after := one.from.taken < h.taken || one.from.taken == h.taken && (one.any || one.from.ends < h.ends)
+		since := h.taken == one.until && !one.any && h.ends > one.ends
+		if after && h.taken <= one.until && !since {
+			sum = add(sum, one.sum)
+		}
+	}
+	return sum
+}
+
+// waited returns the amount that has come back since h was charged, while callers waited that may still wait.
+func (r returns) waited(h held, now int64) *big.Int {
+	sum := num(0)
+	for _, one := range r.all {
+		if one.until >= h.taken && one.waits != nil && *one.waits > now {
+			sum = add(sum, one.sum)
+		}
+	}
+	return sum
+}
+
+// with returns the returns with one more. ordered is false if charges of one instant may have the same end.
+func (r returns) with(one returned, ordered bool) returns {
+	one.any = !ordered
+	for _, other := range r.all {
+		if t := one.from.taken; other.from.taken <= t && (other.until == t || other.until > t && other.any) {
+			one.any = true
+		}
+		if other.until == one.until {
+			one.ends = max(one.ends, other.ends)
+		}
+	}
+	all := append(append([]returned(nil), r.all...), one)
+	if len(all) > maxReturns {
+		closest := 1
+		for i := 2; i < len(all); i++ {
+			if all[i].until-all[i-1].until < all[closest].until-all[closest-1].until {
+				closest = i
+			}
+		}
+		a, b := all[closest-1], all[closest]
+		both := returned{any: true, from: a.from, until: max(a.until, b.until), ends: max(a.ends, b.ends), waits: a.waits, sum: add(a.sum, b.sum)}
+		if b.from.taken < a.from.taken {
+			both.from = b.from
+		}
+		if a.waits == nil || b.waits != nil && *b.waits > *a.waits {
+			both.waits = b.waits
+		}
+		all = append(append(all[:closest-1:closest-1], both), all[closest+1:]...)
+	}
+	return returns{p: r.p, all: all}
+}

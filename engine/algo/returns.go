@@ -1,0 +1,183 @@
+package algo
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Returns is the encoded record of the units that settlements have recently given back to one bucket. It is empty without
+// any. A store keeps it apart from the bucket's state, because only settlements need it, and because it
+// outlives a state that is full again.
+//
+// [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given
+// back, the later ones refill sooner. So a settlement subtracts the units that earlier charges have given back since
+// its own charge.
+//
+// The encoding has a byte with the format, the number of parts of a token, and each return in 54 bytes. Integers are
+// big-endian. The scripts of package redisstore read and write the same bytes.
+type Returns string
+
+const (
+	returnsFormat = 2
+	returnsHead   = 8
+	returnBytes   = 54
+
+	// MaxReturns is the number of returns in a record. Beyond it, the two that are closest in time become one.
+	MaxReturns = 16
+	// mostReturned bounds the units of one return, which scripts count in doubles.
+	mostReturned = 1<<53 - 1
+	// noPlace is the place of a return that affects all charges of its first instant, and the waits of one that no
+	// caller waited for.
+	noPlace = -1 << 53
+)
+
+// returned is units given back to a charge, or the sum of several returns. It affects the charges that came after the
+// first charge and not after the last return.
+type returned struct {
+	// from is the instant of the first charge, and place its Held.Ends: it orders the charges of one instant.
+	from, place int64
+	until       int64 // the instant of the last return
+	// ends is the instant when all affected charges have refilled. No charge before the return,
+	// at its instant, has a later Held.Ends.
+	ends int64
+	// waits is the instant until which a caller may wait for a slot that it got before the return.
+	waits  int64
+	amount uint128 // in 1/period token
+}
+
+// affects reports whether the reservation was charged after the returned units, and before they were returned.
+func (r *returned) affects(h *Held) bool {
+	after := r.from < h.Taken || r.from == h.Taken && r.place < h.Ends
+	return after && (h.Taken < r.until || h.Taken == r.until && (r.place == noPlace || h.Ends <= r.ends))
+}
+
+// covers reports whether a return may have happened at the instant of the reservation's charge. The order of the
+// charges of that instant is then not known.
+func (r *returned) covers(h *Held) bool {
+	return r.from <= h.Taken && h.Taken <= r.until && (h.Taken == r.until || r.place == noPlace)
+}
+
+// Ends returns the instant when the effect of the record ends.
+func (r Returns) Ends() (at int64) {
+	for i, one := range r.list(1, noPlace) {
+		if i == 0 || at < one.ends {
+			at = one.ends
+		}
+	}
+	return at
+}
+
+// valid reports whether the bytes are a record.
+func (r Returns) valid() bool {
+	return len(r) > returnsHead && (len(r)-returnsHead)%returnBytes == 0 && r[0] == returnsFormat && r[1:returnsHead] != "\x00\x00\x00\x00\x00\x00\x00"
+}
+
+// list returns the returns that have an effect after now, in order, with amounts in 1/period token. An amount in
+// other parts is rounded up, against the caller.
+func (r Returns) list(period, now int64) (all []returned) {
+	if !r.valid() {
+		return nil
+	}
+	b := []byte(r)
+	parts := int64(binary.BigEndian.Uint64(b) & (1<<56 - 1))
+	for b = b[returnsHead:]; len(b) > 0; b = b[returnBytes:] {
+		word := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
+		one := returned{from: word(0), place: word(8), until: word(16), ends: word(24), waits: word(32)}
+		part := word(46) & (1<<56 - 1)
+		if parts != period {
+			part = product(part, period).ceilOver(parts)
+		}
+		one.amount = product(word(39)&(1<<56-1), period).plus(uint128{lo: uint64(part)})
+		if one.ends > now {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// returnsOf encodes a record.
+func returnsOf(all []returned, period int64) Returns {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, returnsHead+returnBytes*len(all)), uint64(period))
+	b[0] = returnsFormat
+	for i := range all {
+		one := &all[i]
+		whole, part := one.amount.over(period)
+		for _, word := range [...]int64{one.from, one.place, one.until, one.ends, one.waits} {
+			b = binary.BigEndian.AppendUint64(b, uint64(word))
+		}
+		for _, number := range [...]int64{min(whole, mostReturned), part} {
+			word := binary.BigEndian.AppendUint64(nil, uint64(number))
+			b = append(b, word[1:]...)
+		}
+	}
+	return Returns(b)
+}
+
+// earlier returns the amount that earlier charges have given back since the reservation was charged.
+func earlier(all []returned, h *Held) (sum uint128) {
+	for i := range all {
+		if all[i].affects(h) {
+			sum = sum.plus(all[i].amount)
+		}
+	}
+	return sum
+}
+
+// waited returns the amount that was given back since the reservation was charged, while callers waited that may still
+// wait.
+func waited(all []returned, now int64, h *Held) (sum uint128) {
+	for i := range all {
+		if r := &all[i]; h.Taken <= r.until && now < r.waits {
+			sum = sum.plus(r.amount)
+		}
+	}
+	return sum
+}
+
+// added adds a return to the list. ordered is set if charges of one instant have increasing Ends.
+func added(all []returned, one returned, h *Held, ordered bool) []returned {
+	one.from, one.place = h.Taken, noPlace
+	if ordered && !slices.ContainsFunc(all, func(r returned) bool { return r.covers(h) }) {
+		one.place = h.Ends
+	}
+	for i := range all {
+		if all[i].until == one.until {
+			one.ends = max(one.ends, all[i].ends)
+		}
+	}
+	all = append(all, one)
+	if len(all) <= MaxReturns {
+		return all
+	}
+	closest := 0
+	for i := range len(all) - 1 {
+		if all[i+1].until-all[i].until < all[closest+1].until-all[closest].until {
+			closest = i
+		}
+	}
+	a, b := &all[closest], &all[closest+1]
+	b.from, b.place = min(a.from, b.from), noPlace
+	b.until, b.ends, b.waits = max(a.until, b.until), max(a.ends, b.ends), max(a.waits, b.waits)
+	b.amount = a.amount.plus(b.amount)
+	return slices.Delete(all, closest, closest+1)
+}
+
+// StoredReturns returns a state with a record, for stores that keep only states: the id of a permit. So a snapshot
+// needs no other encoding, and a build that does not know the record restores it too.
+func StoredReturns(r Returns) State {
+	p := newPermits()
+	id := string(r)
+	p.list, p.expiry[id] = []lease{{expires: r.Ends(), id: id}}, r.Ends() // its units are 0
+	return State{algorithm: Concurrency, permits: permits{p}}
+}
+
+// ReturnsIn returns the record in a state from StoredReturns.
+func ReturnsIn(s *State) Returns {
+	if s.permits.Permits == nil || len(s.permits.list) == 0 {
+		return ""
+	}
+	return Returns(s.permits.list[0].id)
+}
+
+// KeepsReturns reports whether settlements of the algorithm need the record of the returns.
+func (a Algorithm) KeepsReturns() bool { return traits[a].keepsReturns }

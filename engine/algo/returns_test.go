@@ -1,0 +1,223 @@
+package algo_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// one token refills in two µs, so that a wait of 1 µs refills a part.
+const tokenTime = 2
+
+// No order of takes, reservations, settlements and waits admits more in any span than the burst, the debt and the
+// refill: each admitted unit counts at its caller's slot, without the units that came back. The test tries every
+// order of a few operations, and checks that it finds the excess if the record of the returns is lost.
+func TestReturnsKeepTheBound(t *testing.T) {
+	bucket := algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
+	debt, pays, pacer, fair, warm := bucket, bucket, bucket, bucket, bucket
+	debt.Queue = 1
+	pays.NextPays = true
+	pacer.Algorithm, pacer.Burst, pacer.Queue, pacer.HasQueue = algo.Pacer, 3, 5, true
+	fair.Algorithm, fair.Burst, fair.Weight = algo.FairShare, 2, 100
+	warm.Algorithm, warm.WarmUp = algo.WarmUp, 4*tokenTime
+	one, pair, three := []int64{1}, []int64{1, 2}, []int64{1, 3}
+	for _, c := range []struct {
+		name  string
+		limit algo.Limit
+		first []move
+		depth int
+		costs []int64
+		lost  bool // the orders are long enough for an excess without the record
+	}{
+		{"bucket", bucket, nil, 7, pair, true},
+		{"debt", debt, []move{{"take", 1, 0}, {"reserve", 1, 0}}, 5, pair, true},
+		{"next pays", pays, []move{{"reserve", 1, 0}, {"reserve", 1, 0}}, 7, one, true},
+		{"pacer", pacer, []move{{"take", 1, 0}, {"reserve", 3, 0}}, 5, three, true},
+		{"fair share", fair, nil, 8, one, true},
+		{"warm-up", warm, nil, 7, pair, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			kept := orders{limit: &c.limit, costs: c.costs, keep: true, order: c.first}
+			lost := orders{limit: &c.limit, costs: c.costs, order: slices.Clone(c.first)}
+			kept.try(c.depth)
+			if lost.try(c.depth); kept.excess > 0 {
+				t.Errorf("%d of %d orders exceed the bound, such as %v", kept.excess, kept.tried, kept.example)
+			}
+			t.Logf("%d orders; without the record %d exceed, such as %v; %d and %d units came back", kept.tried, lost.excess, lost.example, kept.back, lost.back)
+			if lost.excess == 0 && c.lost {
+				t.Error("no order exceeds the bound without the record")
+			}
+		})
+	}
+}
+
+// orders tries all orders of operations.
+type orders struct {
+	limit *algo.Limit
+	costs []int64
+	keep  bool // the record
+	order []move
+	tried int
+
+	excess  int
+	example []move
+	back    int64
+}
+
+// move is an operation of an order: a take or a reserve of n units, the settlement of reservation n with used units,
+// or a wait of n µs.
+type move struct {
+	kind string
+	n    int64
+	used int64
+}
+
+func (m move) String() string {
+	if m.kind == "settle" {
+		return fmt.Sprintf("settle %d with %d", m.n, m.used)
+	}
+	return fmt.Sprint(m.kind, " ", m.n)
+}
+
+func (o *orders) try(depth int) {
+	b, ok := o.replay()
+	if !ok {
+		return
+	}
+	o.tried++
+	if b.exceeded(o.limit) {
+		if o.excess++; o.example == nil {
+			o.example = slices.Clone(o.order)
+		}
+		return
+	}
+	if depth == 0 {
+		o.back += b.back
+		return
+	}
+	var next []move
+	for _, n := range o.costs {
+		next = append(next, move{"take", n, 0}, move{"reserve", n, 0})
+	}
+	if n := len(o.order); n > 0 && o.order[n-1].kind != "wait" {
+		next = append(next, move{"wait", 1, 0}, move{"wait", 2, 0}, move{"wait", 3, 0})
+	}
+	for i, h := range b.held {
+		// A caller that still waits for its slot has used nothing.
+		for used := int64(0); !h.settled && (used == 0 || used < h.Units && b.now >= h.Slot); used++ {
+			next = append(next, move{"settle", int64(i), used})
+		}
+	}
+	for _, m := range next {
+		o.order = append(o.order, m)
+		o.try(depth - 1)
+		o.order = o.order[:len(o.order)-1]
+	}
+}
+
+// bench is a limit after an order of moves.
+type bench struct {
+	state    algo.State
+	record   algo.Returns
+	now      int64
+	held     []reserved
+	admitted []admitted
+	back     int64
+}
+
+type reserved struct {
+	algo.Held
+	at      int // in admitted
+	settled bool
+}
+
+type admitted struct{ slot, units int64 }
+
+// replay runs the order on a new limit. It reports false if the last move changes nothing.
+func (o *orders) replay() (b bench, ok bool) {
+	b.now, ok = 100, true
+	for _, m := range o.order {
+		switch m.kind {
+		case "wait":
+			b.now += m.n
+		case "settle":
+			b.settle(o, &b.held[m.n], m.used)
+		default:
+			ok = b.charge(o.limit, m.kind == "reserve", m.n)
+		}
+	}
+	return b, ok
+}
+
+func (b *bench) charge(l *algo.Limit, reserve bool, n int64) bool {
+	steps := []algo.Step{{Limit: l, Cost: n, State: b.state, Whose: uint64(len(b.admitted))}}
+	now := algo.Instant{Now: b.now, Wall: b.now}
+	if reserve && !algo.Reserve(steps, now, 10*tokenTime) || !reserve && !algo.Allow(steps, now) {
+		return false
+	}
+	b.write(&steps[0])
+	out := steps[0].Outcome
+	held := algo.Held{Units: n, Taken: b.now, Slot: b.now + out.Delay, Ends: b.now + out.Reset}
+	if b.admitted = append(b.admitted, admitted{held.Slot, n}); reserve {
+		b.held = append(b.held, reserved{Held: held, at: len(b.admitted) - 1})
+	}
+	return true
+}
+
+func (b *bench) settle(o *orders, h *reserved, used int64) {
+	steps := []algo.Step{{Limit: o.limit, Cost: used, State: b.state, Held: &h.Held, Returns: b.record}}
+	room := func() int64 {
+		peek := []algo.Step{{Limit: o.limit, State: b.state}}
+		algo.Peek(peek, algo.Instant{Now: b.now, Wall: b.now})
+		return peek[0].Outcome.Reset
+	}
+	before := room()
+	algo.Settle(steps, algo.Instant{Now: b.now, Wall: b.now}, true, false)
+	if o.keep {
+		b.record = steps[0].Returns
+	}
+	b.write(&steps[0])
+	h.settled = true
+	b.admitted[h.at].units -= h.Units - used
+	if back := (before - room()) / tokenTime; o.limit.Algorithm != algo.WarmUp {
+		b.back += back
+	}
+}
+
+func (b *bench) write(s *algo.Step) {
+	if !s.Write {
+		return
+	}
+	if b.state = s.State; s.TTL == 0 {
+		b.state = algo.State{}
+	}
+}
+
+// exceeded reports whether a span has more units than the burst, the debt and its refill.
+func (b *bench) exceeded(l *algo.Limit) bool {
+	all := slices.DeleteFunc(slices.Clone(b.admitted), func(a admitted) bool { return a.units == 0 })
+	slices.SortStableFunc(all, func(a, b admitted) int { return int(a.slot - b.slot) })
+	most := l.Burst * tokenTime
+	if l.HasDebt() {
+		most += l.Queue * tokenTime
+	}
+	for i := range all {
+		sum := int64(0)
+		for _, one := range all[i:] {
+			before := sum
+			if sum += one.units * tokenTime; l.NextPays {
+				before, sum = sum, before // the last request of a span pays later
+			}
+			if sum > most+one.slot-all[i].slot {
+				return true
+			}
+			if l.NextPays {
+				sum = before
+			}
+		}
+	}
+	return false
+}
