@@ -56,8 +56,10 @@ type Binding struct {
 	// Name is the limit's name, its position if it has none in a policy of several, or "default".
 	Name string
 	// Rate is the limit's rate as written, or the window that decided, such as 5/1m. A concurrency limit has a count
-	// and no period.
+	// and no period. Of a rate that adapts it is the rate in force, in whole units.
 	Rate Rate
+	// Version is how often a rate that adapts has changed since its state began; 0 for other limits.
+	Version int64
 	// Earlier is how long before [Decision].ResetAfter the deciding window is full again. It is above 0 only for a
 	// [SlidingLog] with several windows, where ResetAfter belongs to the longest one.
 	Earlier time.Duration

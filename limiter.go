@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -25,6 +26,7 @@ type Limiter struct {
 	lines    lines         // callers that wait
 	turns    turns         // callers that reserve
 	seats    seats         // callers with a reserved slot
+	outcomes outcomes      // reported, and not sent yet
 	watch    sync.Once     // starts watching the terms of reservations
 	watching sync.WaitGroup
 }
@@ -176,7 +178,7 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID, op.Replicas = kind, space, key, id, l.replicas
 	if len(of.limits) == 1 {
-		c.charges[0].Limit, c.charges[0].Cost = of.limits[0], units
+		c.charges[0].Limit, c.charges[0].Cost, c.charges[0].Report = of.limits[0], units, nil
 	} else {
 		c.charges = of.charges(c.charges[:0], units)
 	}
@@ -184,6 +186,7 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	if kind > engine.OpGive || l.observer != nil {
 		*r = engine.Result{} // clears an earlier answer that the store would overwrite only in part
 	}
+	l.outcomes.attach(op)
 	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
 	if l.observer != nil {
@@ -200,6 +203,9 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
 	d.Binding.Index, d.Binding.Name, d.Binding.Rate = o.Binding, limit.Name(), Rate(limit.Rate(o.Window))
 	d.Binding.Earlier = limit.Earlier(o.Window)
+	if o.InForce > 0 {
+		d.Binding.Rate.Count, d.Binding.Version = o.InForce/algo.RateScale, o.Version
+	}
 	d.Limits, d.At, d.Promise = o.Limits, o.At(), o.Promise
 	if o.Choice != 0 {
 		d.Paid = op.Charges[o.Paid(op)].Limit.Name()

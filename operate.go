@@ -48,6 +48,7 @@ func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []re
 		if ops[i].Space == "" {
 			ops[i].Space = l.adHoc()
 		}
+		l.outcomes.attach(&ops[i])
 		if ops[i].Replicas.Count == 0 {
 			ops[i].Replicas = l.replicas
 		}

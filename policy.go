@@ -24,6 +24,7 @@ type Policy struct {
 	group
 	listed unique.Handle[limitList]
 	paces  bool
+	adapts bool // a limit's rate does
 	// bound decides requests on a single limit in memory without an operation. It is nil if requests must go through
 	// the store's Do.
 	bound   engine.Bound
@@ -86,7 +87,8 @@ func (p *Policy) bind() {
 	l := p.limiter
 	p.listed, p.bound = p.group.listed(), nil
 	p.paces = slices.ContainsFunc(p.limits, func(l engine.Limit) bool { return l.Algorithm().Paces() })
-	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
+	p.adapts = slices.ContainsFunc(p.limits, func(l engine.Limit) bool { return l.Algorithm().Adapts() })
+	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && !p.adapts && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
 		p.binding = Binding{Policy: p.name, Name: p.limits[0].Name(), Rate: Rate(p.limits[0].Rate(0))}
 	}

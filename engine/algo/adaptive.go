@@ -62,8 +62,8 @@ type adapted struct {
 }
 
 const (
-	// rateScale is how many parts of the rate in force are one unit per period.
-	rateScale = 1024
+	// RateScale is how many parts of [Outcome].Rate are one unit per period.
+	RateScale = 1024
 	// A step needs leastReports reports.
 	leastReports = 10
 	// A raise is 1/64 of the rate, and needs three quarters of it to be used. A decrease is 1/8.
@@ -102,7 +102,7 @@ func (a *adaptive) pull(l *Limit, t Instant) {
 // takes the step of an interval that is over. There is one step for any number of intervals.
 func (a *adaptive) settle(l *Limit, t Instant) {
 	if a.extra == nil || t.Now >= a.adapted.Over {
-		a.bucket = Bucket{Count: l.Count * rateScale, Period: l.Period * rateScale, At: t.Now}
+		a.bucket = Bucket{Count: l.Count * RateScale, Period: l.Period * RateScale, At: t.Now}
 		a.extra = &extra{adapted: adapted{Opened: t.Now}}
 		return
 	}
@@ -133,7 +133,7 @@ func (a *adaptive) next(l *Limit, now int64) int64 {
 
 // set changes the rate within the limit's minimum and maximum.
 func (a *adaptive) set(rate int64, l *Limit, now int64) {
-	rate = max(l.Min*rateScale, min(l.Max*rateScale, rate))
+	rate = max(l.Min*RateScale, min(l.Max*RateScale, rate))
 	if rate == a.bucket.Count {
 		return
 	}

@@ -515,4 +515,5 @@ export const algorithms: Record<string, string[]> = {
   "unlimited": [],
   "fair-share": [],
   "penalty": [],
+  "adaptive-rate": [],
 };

@@ -1,0 +1,118 @@
+package headgate
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Outcome reports how a request of the key has ended that the policy had allowed, for a limit whose rate adapts
+// ([TokenBucket].Min). failed is set if the request met an overloaded or broken service: a timeout, or a status of 429 or
+// 5xx. retryAfter is the Retry-After of that answer, or 0: until then, and at most for MaxPause, nothing passes.
+//
+// The outcomes of a key are added up in this process and reach the store with its next request, within a minute. They are
+// kept for 1024 keys; those of further keys are dropped. A lost report is never sent twice. Policies without
+// such a limit ignore outcomes, and a denial is no outcome.
+func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
+	if p.adapts {
+		p.limiter.outcomes.add(subject{p.space, key}, failed, retryAfter, time.Now())
+	}
+}
+
+const (
+	maxOutcomes = 1024 // keys
+	outcomeAge  = time.Minute
+)
+
+// outcomes are those that no request has taken to the store yet.
+type outcomes struct {
+	mu    sync.Mutex
+	of    map[subject]*tally
+	count atomic.Int64 // of keys, so that a request without outcomes needs no lock
+}
+
+type tally struct {
+	good, bad int64
+	paused    time.Time // until then nothing should pass
+	last      time.Time
+}
+
+func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	t := o.of[of]
+	if t == nil {
+		if len(o.of) == maxOutcomes {
+			o.forget(now)
+		}
+		if len(o.of) == maxOutcomes {
+			return
+		}
+		if o.of == nil {
+			o.of = map[subject]*tally{}
+		}
+		t = &tally{}
+		o.of[of] = t
+		o.count.Store(int64(len(o.of)))
+	}
+	if t.last = now; failed {
+		t.bad = min(t.bad+1, algo.MaxReported)
+	} else {
+		t.good = min(t.good+1, algo.MaxReported)
+	}
+	if until := now.Add(retryAfter); retryAfter > 0 && until.After(t.paused) {
+		t.paused = until
+	}
+}
+
+// forget drops outcomes that are too old.
+func (o *outcomes) forget(now time.Time) {
+	for of, t := range o.of {
+		if now.Sub(t.last) > outcomeAge {
+			delete(o.of, of)
+		}
+	}
+}
+
+// take returns the outcomes of a key as a report, and forgets them. It returns nil if there are none.
+func (o *outcomes) take(of subject, now time.Time) *algo.Report {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	t := o.of[of]
+	if t == nil {
+		return nil
+	}
+	delete(o.of, of)
+	o.count.Store(int64(len(o.of)))
+	if now.Sub(t.last) > outcomeAge {
+		return nil
+	}
+	r := &algo.Report{Good: t.good, Bad: t.bad}
+	if left := t.paused.Sub(now); left > 0 {
+		r.Pause = min(left, engine.LongestPause).Microseconds()
+	}
+	return r
+}
+
+// attach adds the outcomes of its keys to an operation that can report them.
+func (o *outcomes) attach(op *engine.Op) {
+	if o.count.Load() == 0 || op.Shadow || op.Kind != engine.OpAllow && op.Kind != engine.OpAtMost && op.Kind != engine.OpReserve {
+		return
+	}
+	var last subject
+	var report *algo.Report
+	for i := range op.Charges {
+		c := &op.Charges[i]
+		if !c.Limit.Algorithm().Adapts() || c.Report != nil {
+			continue
+		}
+		var of subject
+		if of.space, of.key = op.Subject(i); of != last {
+			report, last = o.take(of, time.Now()), of
+		}
+		c.Report = report
+	}
+}

@@ -1,0 +1,174 @@
+package headgate_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/memstore"
+)
+
+// A service that can do half of what it could, shared by several processes, is found and used: the rate falls at once,
+// and rises again when the service has recovered. There is one step a second, however many processes report.
+func TestRateFollowsOutcomes(t *testing.T) {
+	for _, processes := range []int{1, 2, 32} {
+		t.Run(strconv.Itoa(processes), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { followOutcomes(t, processes) })
+		})
+	}
+}
+
+func followOutcomes(t *testing.T, processes int) {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	policies := make([]*headgate.Policy, processes)
+	for i := range policies {
+		l := headgate.New(headgate.WithStore(store))
+		defer l.Close()
+		policies[i] = l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 110, Burst: 10})
+	}
+	capacity, version := 100, int64(0)
+	// second sends 200 requests, and returns how many the service has answered well, of those that it could.
+	second := func() (good int) {
+		for i := range 200 {
+			time.Sleep(5 * time.Millisecond)
+			p := policies[i%processes]
+			d, err := p.Allow(t.Context(), "service")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if version = d.Binding.Version; !d.Allowed {
+				continue
+			}
+			fails := good >= capacity
+			if p.Outcome("service", fails, 0); !fails {
+				good++
+			}
+		}
+		return good
+	}
+	for range 10 {
+		second()
+	}
+	if rate := rateOf(t, policies[0]); rate < 94 || rate > 110 {
+		t.Errorf("the rate is %d a second at a capacity of 100", rate)
+	}
+	capacity = 50
+	before, good := version, 0
+	for range 10 {
+		good += second()
+	}
+	if steps := version - before; steps < 4 || steps > 10 {
+		t.Errorf("%d steps in 10 s", steps)
+	}
+	if rate := rateOf(t, policies[0]); good < 475 || rate > 60 {
+		t.Errorf("%d of 500 requests succeed in ten intervals after the capacity was halved; the rate is %d", good, rate)
+	}
+	capacity = 1000
+	for range 60 {
+		second()
+	}
+	if rate := rateOf(t, policies[0]); rate < 108 {
+		t.Errorf("the rate is %d a second a minute after the recovery, want 110", rate)
+	}
+}
+
+func rateOf(t *testing.T, p *headgate.Policy) int64 {
+	t.Helper()
+	d, err := p.Peek(t.Context(), "service", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Binding.Rate.Count
+}
+
+// A Retry-After stops all requests of the key at once, for as long as it says and at most for MaxPause.
+func TestRetryAfterPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New()
+		defer l.Close()
+		p := l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 200, MaxPause: 10 * time.Second})
+		for _, c := range []struct{ retryAfter, want time.Duration }{{3 * time.Second, 3 * time.Second}, {time.Hour, 10 * time.Second}} {
+			p.Outcome("service", true, c.retryAfter)
+			d, err := p.Allow(t.Context(), "service")
+			if err != nil || d.Allowed || d.RetryAfter != c.want || d.Remaining != 0 {
+				t.Errorf("after a Retry-After of %s: %+v, %v", c.retryAfter, d, err)
+			}
+			time.Sleep(c.want)
+			if d, err = p.Allow(t.Context(), "service"); err != nil || !d.Allowed {
+				t.Errorf("%s later: %+v, %v", c.want, d, err)
+			}
+		}
+	})
+}
+
+// One process that lies moves the rate by one step an interval at most, and not beyond the minimum.
+func TestLiarMovesOneStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New()
+		defer l.Close()
+		p := l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(800), Min: 500, Max: 900})
+		least := []int64{700, 612, 535, 500, 500}
+		for i := range least {
+			for range 100_000 {
+				p.Outcome("service", true, 0)
+			}
+			if _, err := p.Allow(t.Context(), "service"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			if got := rateOf(t, p); got != least[i] {
+				t.Errorf("second %d: the rate is %d, want %d", i, got, least[i])
+			}
+		}
+	})
+}
+
+// Outcomes are bounded, wait for no longer than a minute, and reach only limits whose rate adapts.
+func TestOutcomesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New()
+		defer l.Close()
+		adapting := headgate.TokenBucket{Rate: headgate.PerSecond(10), Min: 1, Max: 20}
+		p, plain := l.Policy("p", adapting, headgate.FixedWindow{Rate: headgate.PerDay(1000)}), l.Policy("plain", headgate.TokenBucket{Rate: headgate.PerSecond(10)})
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				for j := range 1000 {
+					p.Outcome(fmt.Sprint(i, j), true, time.Minute)
+					plain.Outcome(fmt.Sprint(i, j), true, time.Minute)
+				}
+			})
+		}
+		all.Wait()
+		paused := 0
+		for i := range 4 {
+			for j := range 1000 {
+				d, err := p.Allow(context.Background(), fmt.Sprint(i, j))
+				other, plainErr := plain.Allow(context.Background(), fmt.Sprint(i, j))
+				if err != nil || plainErr != nil || !other.Allowed {
+					t.Fatal(d, err, other, plainErr)
+				}
+				if !d.Allowed {
+					paused++
+				}
+			}
+		}
+		if paused != 1024 {
+			t.Errorf("%d keys have outcomes, want 1024", paused)
+		}
+		p.Outcome("late", true, time.Hour)
+		time.Sleep(time.Minute + time.Second)
+		if d, err := p.Allow(context.Background(), "late"); err != nil || !d.Allowed {
+			t.Errorf("an outcome of a minute ago counts: %+v, %v", d, err)
+		}
+	})
+}
