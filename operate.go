@@ -15,11 +15,13 @@ func init() {
 	inside.OpenOf, inside.WatchTerms = (*Limiter).openOf, (*Limiter).watchTerms
 	inside.Policy, inside.Semaphore = (*Limiter).policy, (*Limiter).semaphore
 	inside.Limits = func(p *Policy) []engine.Limit { return slices.Clone(p.limits) }
+	inside.Adapts = func(p *Policy) bool { return p.adapts }
 	inside.Paces = func(p *Policy) bool { return p.paces }
 	inside.Charge = func(p *Policy, ctx context.Context, key string, units int64) (*Limiter, engine.Op, result) {
 		op, r := p.settled(ctx, key, units)
 		return p.limiter, op, r
 	}
+	inside.Outcomes = (*Limiter).outcomesOf
 	inside.Term = func(r *Reservation) *engine.Term { return r.held.Term }
 }
 

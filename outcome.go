@@ -1,6 +1,8 @@
 package headgate
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +67,28 @@ func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration, now ti
 	}
 	if until := now.Add(retryAfter); retryAfter > 0 && until.After(t.paused) {
 		t.paused = until
+	}
+}
+
+// outcomesOf returns the function that reports the outcome of an allowed operation, or nil if no rate adapts.
+func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
+	var of []subject
+	for i := range op.Charges {
+		if !op.Charges[i].Limit.Algorithm().Adapts() {
+			continue
+		}
+		space, key := op.Subject(i)
+		if s := (subject{space, strings.Clone(key)}); !slices.Contains(of, s) {
+			of = append(of, s)
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	return func(failed bool, retryAfter time.Duration) {
+		for _, s := range of {
+			l.outcomes.add(s, failed, retryAfter, time.Now())
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"github.com/headgate/headgate/httplimit"
 )
 
 // advice is the state of one limit, as one answer reports it.
@@ -162,14 +164,8 @@ func readThree(h http.Header, prefix string, now time.Time) (a advice, ok bool) 
 
 // retryAfter reads Retry-After: seconds from now, or a date.
 func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
-	text := h.Get("Retry-After")
-	if n, ok := integer(text); ok {
-		return seconds(n), true
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(maxReset, max(0, at.Sub(serverTime(h, now)))), true
-	}
-	return 0, false
+	wait, ok = httplimit.ReadRetryAfter(h, now)
+	return min(maxReset, wait), ok
 }
 
 // serverTime returns when the server sent an answer, by the server's clock, which the instants in its headers refer

@@ -3,6 +3,7 @@ package httplimit
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -36,6 +37,8 @@ type Answer struct {
 	// Settle corrects the charge to the final cost of the request: 0 or more. It is nil if nothing limits the
 	// request, or if it was not charged.
 	Settle func(ctx context.Context, final int64) error
+	// Outcome reports how the request has ended, for limits whose rate adapts. It is nil without any.
+	Outcome func(failed bool, retryAfter time.Duration)
 }
 
 // Charge is the charge of a request. The zero value is no charge.
@@ -45,10 +48,11 @@ type Charge struct {
 	// Units is the cost of the request, before the decision.
 	Units int64
 
-	settle func(ctx context.Context, final int64) error // nil if the charge stays as it is
-	policy *headgate.Policy                             // the policy that was charged; nil with a decider
-	limits []Limit                                      // from a decider
-	style  Style                                        // from a decider, or ""
+	settle  func(ctx context.Context, final int64) error // nil if the charge stays as it is
+	outcome func(failed bool, retryAfter time.Duration)  // nil if no rate adapts
+	policy  *headgate.Policy                             // the policy that was charged; nil with a decider
+	limits  []Limit                                      // from a decider
+	style   Style                                        // from a decider, or ""
 }
 
 // writeHeaders writes the rate-limit headers for a charge.

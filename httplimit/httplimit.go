@@ -3,6 +3,7 @@ package httplimit
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/operate"
@@ -84,7 +85,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
 		a, err := settler.ChargeRequest(r, m.Settles())
-		c.Decision, c.Units, c.settle, c.limits, c.style = a.Decision, a.Cost, a.Settle, a.Limits, a.Style
+		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome
 		return err
 	}
 	if m.finalCost != nil {
@@ -119,6 +120,10 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		return ErrNoKey
 	}
 	c.policy, c.Units = policy, 1
+	if operate.Adapts(policy) {
+		key = strings.Clone(key)
+		c.outcome = func(failed bool, retryAfter time.Duration) { policy.Outcome(key, failed, retryAfter) }
+	}
 	if m.cost != nil {
 		c.Units = m.cost(r)
 	}
@@ -172,7 +177,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		switch {
 		case !c.Decision.Allowed:
 			m.denied(w, r, c.Decision)
-		case m.Settles():
+		case m.Settles() || c.outcome != nil:
 			m.serveAndSettle(w, r, next, &c)
 		default:
 			next.ServeHTTP(w, r)

@@ -111,7 +111,11 @@ func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next
 	recorder := &recorder{writer: w}
 	returned := false
 	defer func() {
-		m.Settle(r, c, recorder.response(returned))
+		o := recorder.response(returned)
+		m.Settle(r, c, o)
+		if c.outcome != nil {
+			c.outcome(Outcome(o.Status, w.Header()))
+		}
 	}()
 	next.ServeHTTP(recorder.like(w), r)
 	returned = true

@@ -25,5 +25,5 @@ type Result[D, R any] struct {
 var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
 	Policy, Semaphore, Limits, Paces, Charge    any
-	Term                                        any
+	Term, Outcomes, Adapts                      any
 )

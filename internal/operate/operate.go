@@ -4,6 +4,7 @@ package operate
 
 import (
 	"context"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -27,6 +28,8 @@ var (
 	limits       = inside.Limits.(func(*headgate.Policy) []engine.Limit)
 	paces        = inside.Paces.(func(*headgate.Policy) bool)
 	charge       = inside.Charge.(func(*headgate.Policy, context.Context, string, int64) (*headgate.Limiter, engine.Op, Result))
+	adapts       = inside.Adapts.(func(*headgate.Policy) bool)
+	outcomes     = inside.Outcomes.(func(*headgate.Limiter, *engine.Op) func(bool, time.Duration))
 	term         = inside.Term.(func(*headgate.Reservation) *engine.Term)
 )
 
@@ -56,6 +59,15 @@ func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, unde
 // WatchTerms makes the limiter end overdue reservations, also of other processes, until Close. A reserve
 // with a term also starts it. It does nothing if the store does not keep reservations.
 func WatchTerms(l *headgate.Limiter) { watchTerms(l) }
+
+// Adapts reports whether the rate of a limit of the policy adapts.
+func Adapts(p *headgate.Policy) bool { return adapts(p) }
+
+// Outcomes returns the function that reports how an allowed request has ended, as [headgate.Policy.Outcome] does, for the
+// keys of the operation. It is nil if no limit has a rate that adapts.
+func Outcomes(l *headgate.Limiter, op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
+	return outcomes(l, op)
+}
 
 // Policy is [headgate.Limiter.Policy] for limits of the engine. A name of "" is the name space of limits without a
 // policy, which servers use for limits in requests.

@@ -57,6 +57,9 @@ func (b *Batch) Answer(i int) Response {
 		}
 	}
 	response.Decision.Binding.Policy = response.Policy
+	if kind == engine.OpAllow && response.Decision.Allowed {
+		response.Outcome = operate.Outcomes(b.rules.Limiter, op)
+	}
 	if op.Settled {
 		response.Charged = b.toSettle(at, result)
 	}

@@ -38,6 +38,7 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 	if len(response.Limits) > 1 || response.Unit != "" {
 		a.Limits = response.HeaderLimits()
 	}
+	a.Outcome = response.Outcome
 	if response.Charged != nil {
 		a.Settle = response.Charged.Settle
 	}

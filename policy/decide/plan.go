@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
@@ -62,7 +63,19 @@ func (b *Batch) Add(r *Request) {
 	default:
 		b.named(&at, key, named)
 	}
+	if r.Outcomes != nil && at.op >= 0 {
+		report(&b.Ops[at.op], r.Outcomes)
+	}
 	b.plans = append(b.plans, at)
+}
+
+// report adds outcomes to the charges of limits whose rate adapts.
+func report(op *engine.Op, outcomes *algo.Report) {
+	for i := range op.Charges {
+		if c := &op.Charges[i]; c.Limit.Algorithm().Adapts() {
+			c.Report = outcomes
+		}
+	}
 }
 
 // named appends the operations of a request that names a policy.

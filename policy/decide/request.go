@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
@@ -53,6 +54,9 @@ type Request struct {
 	Ceiling int64
 	// Class is the class of the request, for policies with classes: see [policy.Classify].
 	Class string
+	// Outcomes are those of earlier requests of the key, for limits whose rate adapts; others ignore them. They are for
+	// OpAllow and OpReserve.
+	Outcomes *algo.Report
 	// Atomic rejects items on several slots of a Cluster, which would be decided one after another.
 	Atomic bool
 	// ID identifies the holder of a permit. For OpRenew and OpRelease it is the id from the acquire. For OpAcquire it
@@ -129,6 +133,8 @@ type Response struct {
 	Pending int64
 	// Charged is set if the request asked for it and was charged. It corrects the charges, shadows included, once.
 	Charged *operate.Charged
+	// Outcome reports how the allowed request has ended, for the limits whose rate adapts. It is nil without any.
+	Outcome func(failed bool, retryAfter time.Duration)
 	// ID and Lease answer OpAcquire and OpRenew: the holder's id, and how long the permit lasts unless renewed.
 	ID    string
 	Lease time.Duration

@@ -19,6 +19,7 @@ func (g *Gateway) answered(r *http.Response) error {
 		e.ended(r.StatusCode)
 	}
 	if e.decided {
+		e.outcomes(r.StatusCode, r.Header)
 		e.responses[0].ReplaceHeaders(r.Header)
 	}
 	return nil
@@ -52,12 +53,20 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 		if e.permit != nil {
 			e.ended(http.StatusGatewayTimeout)
 		}
+		e.outcomes(p.Status, nil)
 		if e.refund {
 			g.undo(e)
 		}
 	}
 	g.failures.Warn(g.config.Logger, "upstream failed", "upstream", e.upstream.Name, "error", err)
 	e.refuse(w, p)
+}
+
+// outcomes reports how the upstream answered to the limits of the route whose rate adapts.
+func (e *exchange) outcomes(status int, h http.Header) {
+	if report := e.responses[0].Outcome; report != nil {
+		report(httplimit.Outcome(status, h))
+	}
 }
 
 // timedOut reports whether an upstream took a request and did not answer in time. An upstream that refuses

@@ -21,7 +21,7 @@ type body struct {
 }
 
 // requestNames are the names of requestFields.
-var requestNames = append(slices.Clip(chargeNames), "class", "charges", "atomic", "max_delay_ms", "id", "reservation", "actual")
+var requestNames = append(slices.Clip(chargeNames), "class", "charges", "atomic", "max_delay_ms", "id", "reservation", "actual", "outcomes")
 
 // bodyNames are the names of body.
 var bodyNames = append(slices.Clip(requestNames), "requests")
@@ -36,6 +36,7 @@ type requestFields struct {
 	ID          *string            `json:"id"`
 	Reservation *string            `json:"reservation"`
 	Actual      *actual            `json:"actual"`
+	Outcomes    *outcomes          `json:"outcomes"`
 }
 
 // call is a decoded body. In a batch, errs has an entry for each request: the error of an unreadable one, and nil for
@@ -158,6 +159,10 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	}
 	if f.Class != nil {
 		r.Class = *f.Class
+	}
+	var err error
+	if r.Outcomes, err = f.Outcomes.report(); err != nil {
+		return r, err
 	}
 	if f.Charges != nil {
 		items, err := f.items(v)

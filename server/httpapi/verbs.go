@@ -36,11 +36,11 @@ var (
 
 // verbs are the deciding paths.
 var verbs = map[string]verb{
-	"/v1/take":    {kind: engine.OpAllow, fields: charged, answer: answerDecision, decision: true, headers: true},
+	"/v1/take":    {kind: engine.OpAllow, fields: append(slices.Clip(charged), "outcomes"), answer: answerDecision, decision: true, headers: true},
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
 	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
-	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "ceiling", "max_delay_ms"), answer: answerReserve, headers: true},
+	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "ceiling", "max_delay_ms", "outcomes"), answer: answerReserve, headers: true},
 	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerSettled},
 	"/v1/report":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, reports: true, answer: answerReported},
 	"/v1/cancel":  {kind: engine.OpSettle, fields: []string{"reservation"}, answer: answerSettled},
@@ -141,6 +141,7 @@ func (v *verb) check(f *requestFields) error {
 		{"id", f.ID != nil},
 		{"reservation", f.Reservation != nil},
 		{"actual", f.Actual != nil},
+		{"outcomes", f.Outcomes != nil},
 	} {
 		if field.set && !slices.Contains(v.fields, field.name) {
 			return v.unknown(field.name)

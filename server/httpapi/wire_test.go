@@ -59,7 +59,7 @@ func TestBatchDecidesEachRequest(t *testing.T) {
 		`{"allowed":true,"policy":"old","limit":1,"remaining":0,"reset_after_ms":90000,"delay_ms":0,"mode":"exact","overshoot_max":0},` +
 		`{"allowed":false,"policy":"old","limit":1,"remaining":0,"retry_after_ms":90000,"reset_after_ms":90000,"delay_ms":0,"mode":"exact","overshoot_max":0},` +
 		`{"error":{"type":"about:blank","title":"Not Found","status":404,"detail":"no policy \"x\"","field":"policy"}},` +
-		`{"error":{"type":"about:blank","title":"Bad Request","status":400,"detail":"unknown field \"nope\"; accepted: policy, limit, key, cost, class, charges, atomic","field":"nope"}},` +
+		`{"error":{"type":"about:blank","title":"Bad Request","status":400,"detail":"unknown field \"nope\"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes","field":"nope"}},` +
 		`{"allowed":true,"limit":3,"remaining":2,"reset_after_ms":60000,"delay_ms":0,"mode":"exact","overshoot_max":0,` +
 		`"limits":[{"name":"1","limit":5,"remaining":4,"reset_after_ms":200},{"name":"2","limit":3,"remaining":2,"reset_after_ms":60000}]}]}` + "\n"
 	if w.Code != http.StatusOK || w.Body.String() != want {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
@@ -30,6 +31,9 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *decide.Response
 	if classes {
 		spec.Syntax += classSyntax
 	}
+	if kind == engine.OpAllow {
+		spec.Syntax += outcomesSyntax
+	}
 	if kind == engine.OpReset {
 		spec.Arity, spec.Syntax, maxWords = 3, "policy key", 3
 	}
@@ -37,13 +41,24 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *decide.Response
 		Spec: spec,
 		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			class := ""
+			var outcomes *algo.Report
+			if kind == engine.OpAllow {
+				var err error
+				if words, outcomes, err = cutOutcomes(words, 3); err != nil {
+					return dst, err
+				}
+			}
 			if classes {
 				words, class = cutClass(words, 3)
 			}
 			if len(words) > maxWords {
 				return dst, errArity(name)
 			}
-			return parsePolicy(dst, kind, class, words)
+			dst, err := parsePolicy(dst, kind, class, words)
+			if err == nil {
+				dst[len(dst)-1].Outcomes = outcomes
+			}
+			return dst, err
 		},
 		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 			if err := answers[0].Err; err != nil {

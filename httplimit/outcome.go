@@ -1,0 +1,36 @@
+package httplimit
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Outcome returns how a request ended, by its answer, for [headgate.Policy.Outcome]: failed with the status 429 or 5xx,
+// and the Retry-After of a 429 or 503.
+func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) {
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		retryAfter, _ = ReadRetryAfter(h, time.Now())
+	}
+	return status == http.StatusTooManyRequests || status >= 500, retryAfter
+}
+
+// longestRetryAfter bounds what a server can ask for.
+const longestRetryAfter = 366 * 24 * time.Hour
+
+// ReadRetryAfter reads the header Retry-After: seconds from now, or a date, which is compared with the header Date. The
+// longest wait is 366 days. ok is false if there is none.
+func ReadRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
+	text := h.Get("Retry-After")
+	if n, err := strconv.ParseUint(text, 10, 63); err == nil {
+		return time.Duration(min(n, uint64(longestRetryAfter/time.Second))) * time.Second, true //nolint:gosec // it is small
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = sent
+	}
+	return min(longestRetryAfter, max(0, at.Sub(now))), true
+}

@@ -1,0 +1,33 @@
+package httpapi
+
+import (
+	"fmt"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// outcomes are those of earlier requests, for a policy whose rate adapts.
+type outcomes struct {
+	Good       int64 `json:"good"`
+	Bad        int64 `json:"bad"`
+	RetryAfter int64 `json:"retry_after_ms"`
+}
+
+// maxRetryAfter is 366 days in ms.
+const maxRetryAfter = 366 * 86_400_000
+
+func (o *outcomes) report() (*algo.Report, error) {
+	if o == nil {
+		return nil, nil
+	}
+	for _, n := range []struct {
+		name    string
+		n, most int64
+	}{{"good", o.Good, algo.MaxReported}, {"bad", o.Bad, algo.MaxReported}, {"retry_after_ms", o.RetryAfter, maxRetryAfter}} {
+		if n.n < 0 || n.n > n.most {
+			field := "outcomes." + n.name
+			return nil, badField(field, fmt.Sprintf("%s is %d; accepted: 0 to %d", field, n.n, n.most))
+		}
+	}
+	return &algo.Report{Good: o.Good, Bad: o.Bad, Pause: o.RetryAfter * 1000}, nil
+}
