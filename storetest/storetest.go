@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -39,7 +40,7 @@ func Run(t *testing.T, o Options) {
 
 func runAll(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, returns, warmups, fairs, penalties, large} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, returns, warmups, fairs, penalties, adaptives, large} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
@@ -78,6 +79,7 @@ type step struct {
 	want   want
 	handle int // for a give and a settle: the step, from 1, whose charge is given back
 	ahead  time.Duration
+	report *algo.Report // for limits whose rate adapts
 	// dropped is the number of units that a settle cannot charge.
 	dropped int64
 }
@@ -158,7 +160,7 @@ func (s step) op(taken []charged) engine.Op {
 	}
 	op := engine.Op{Kind: s.kind, Space: "storetest", Key: cmp.Or(s.key, "k"), Taken: taken[s.handle].at, Ahead: s.ahead}
 	for _, limit := range s.limits {
-		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost})
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost, Report: s.report})
 	}
 	return op
 }

@@ -18,6 +18,7 @@ const groups = {
     "Important requests first": "classes",
     "Deny under pressure": "pressure",
     "A server of unknown capacity": "adaptive",
+    "A rate that follows an upstream": "adaptive-rates",
     "Operate it": "operating",
   },
   Concepts: {
