@@ -30,7 +30,7 @@ type TokenBucket struct {
 	NextPays bool
 	// Min and Max make the rate adapt, within these counts per period of the Rate: adaptive-rate in files. The rate
 	// begins at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests reported
-	// by [Policy.Outcome] have failed, and otherwise rises by a 64th if three quarters of it were used. One step is taken
+	// by [Policy.Outcome] have failed, and otherwise rises by a 64th if three quarters of the rate were used. One step is taken
 	// for all processes on one store, and needs 10 reports. Min is 1 to Rate, and Max is Rate to 100000000; the period is
 	// at most an hour. They exclude Debt and NextPays.
 	Min, Max int64

@@ -16,7 +16,7 @@ import (
 // 5xx. retryAfter is the Retry-After of that answer, or 0: until then, and at most for MaxPause, nothing passes.
 //
 // The outcomes of a key are added up in this process and reach the store with its next request, within a minute. They are
-// kept for 1024 keys; those of further keys are dropped. A lost report is never sent twice. Policies without
+// kept for 1024 keys; outcomes of further keys are dropped. A lost report is never sent twice. Policies without
 // such a limit ignore outcomes, and a denial is no outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
 	if p.adapts {
@@ -101,7 +101,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take returns the outcomes of a key as a report, and forgets them. It returns nil if there are none.
+// take returns the outcomes of a key as a report, and forgets them. It returns nil without any.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// A service that can do half of what it could, shared by several processes, is found and used: the rate falls at once,
+// The capacity of a service that several processes share is halved, is found and is used: the rate falls within seconds,
 // and rises again when the service has recovered. There is one step a second, however many processes report.
 func TestRateFollowsOutcomes(t *testing.T) {
 	for _, processes := range []int{1, 2, 32} {
@@ -110,7 +110,7 @@ func TestRetryAfterPauses(t *testing.T) {
 	})
 }
 
-// One process that lies moves the rate by one step an interval at most, and not beyond the minimum.
+// A process with false reports moves the rate by one step an interval at most, and not beyond the minimum.
 func TestLiarMovesOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

@@ -24,7 +24,7 @@ const (
 	defaultMaxPause = time.Minute
 )
 
-// adaptiveRate checks an adaptive rate: the rate at the start, and the numbers by which it moves.
+// adaptiveRate checks an adaptive rate: the rate at the start, its bounds, and the numbers of its steps.
 func (d *draft) adaptiveRate(l *spec) error {
 	n, r := &l.numbers, d.rates[0]
 	if err := checkRate(r); err != nil {
@@ -59,7 +59,7 @@ func (d *draft) adaptiveRate(l *spec) error {
 	}
 	// Another version of the limit may have any rate, down to this one.
 	if most := longest.Microseconds() / n.Period; n.Burst > most {
-		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d on adaptive-rate: what refills within 36525d at 1 unit per window", most))
+		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d on adaptive-rate, which refill within 36525d at 1 unit per window", most))
 	}
 	return nil
 }

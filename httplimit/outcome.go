@@ -15,11 +15,11 @@ func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) 
 	return status == http.StatusTooManyRequests || status >= 500, retryAfter
 }
 
-// longestRetryAfter bounds what a server can ask for.
+// longestRetryAfter is the longest wait that a server can ask for.
 const longestRetryAfter = 366 * 24 * time.Hour
 
 // ReadRetryAfter reads the header Retry-After: seconds from now, or a date, which is compared with the header Date. The
-// longest wait is 366 days. ok is false if there is none.
+// longest wait is 366 days. ok is false without the header.
 func ReadRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	text := h.Get("Retry-After")
 	if n, err := strconv.ParseUint(text, 10, 63); err == nil {

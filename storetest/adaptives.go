@@ -14,6 +14,7 @@ var (
 	lowered = rule.AdaptiveRate(rule.PerSecond(4), 4, 4, rule.Burst(8))
 	hurried = rule.AdaptiveRate(rule.PerSecond(8), 4, 16, rule.Burst(8), engine.Setting{Field: "interval", Span: 100 * ms},
 		engine.Setting{Field: "max_pause", Span: 2 * second}, engine.Setting{Field: "failures", Units: 50})
+	falling = rule.AdaptiveRate(rule.PerSecond(8), 1, 16, rule.Burst(8), engine.Setting{Field: "interval", Span: 100 * ms})
 )
 
 // reporting adds outcomes of earlier requests to the step.
@@ -67,6 +68,43 @@ var adaptives = []scenario{
 			take(hurried, 1, no(0, 125*ms, second)).reporting(0, 10, 0),
 			take(hurried, 0, yes(0, 1028572*time.Microsecond)).in(100*ms).reporting(0, 10, 0),
 			take(hurried, 8, no(0, 1028572*time.Microsecond, 1028572*time.Microsecond)),
+		},
+	},
+	{
+		name: "half of the rate is no reason for a raise", why: "a raise needs three quarters",
+		steps: []step{
+			take(adapting, 4, yes(4, 500*ms)).reporting(20, 0, 0),
+			take(adapting, 8, yes(0, second)).in(second),
+		},
+	},
+	{
+		name: "use in a long interval", why: "it is compared with the capacity of 64 intervals at most: 40 units with three quarters of 51",
+		steps: []step{
+			take(falling, 8, yes(0, second)),
+			take(falling, 8, yes(0, second)).in(2500 * ms),
+			take(falling, 8, yes(0, second)).in(2500 * ms),
+			take(falling, 8, yes(0, second)).in(2500 * ms),
+			take(falling, 8, yes(0, second)).in(2500*ms).reporting(20, 0, 0),
+			take(falling, 8, yes(0, 984616*time.Microsecond)).in(2 * second),
+		},
+	},
+	{
+		name: "a rate falls by at least an eighth", why: "4802 parts of 1/1024 fall by 601, not by 600",
+		steps: func() []step {
+			steps := []step{take(falling, 8, yes(0, second)).reporting(0, 10, 0)}
+			for i, reset := range []int64{1028572, 1061225, 1098543, 1141192, 1190146, 1246177} {
+				remaining := []int64{0, 1, 2, 2, 3, 3}[i]
+				steps = append(steps, take(falling, 0, yes(remaining, time.Duration(reset)*time.Microsecond)).in(100*ms).reporting(0, 10, 0))
+			}
+			return steps
+		}(),
+	},
+	{
+		name: "an interval after the clock was set back far", why: "it begins where the clock is",
+		steps: []step{
+			take(hurried, 8, yes(0, second)).reporting(0, 10, 0),
+			take(hurried, 8, no(0, second, second)).in(-time.Hour),
+			take(hurried, 8, no(0, 1028572*time.Microsecond, 1028572*time.Microsecond)).in(100 * ms),
 		},
 	},
 	{

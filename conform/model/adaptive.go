@@ -23,7 +23,7 @@ type Outcomes struct {
 	PauseUS int64 `json:"pause_us"`
 }
 
-// governor is the state of an adaptive rate (section 3c): a bucket whose rate moves, and what was reported. Its amounts
+// governor is the state of an adaptive rate (section 3c): a bucket whose rate moves, and the reported outcomes. Its amounts
 // and rates are in 1/1024 of a bucket's.
 type governor struct {
 	*bucket
@@ -31,7 +31,7 @@ type governor struct {
 	opened, good, bad, used int64
 	version, raised         int64
 	paused                  int64 // nothing passes before
-	over                    int64 // when the state that was written is none any more
+	over                    int64 // when the written state ends
 	stepped                 bool  // this decision changes the rate
 }
 
@@ -168,7 +168,7 @@ func (g *governor) give(n int64) {
 	g.used = max(0, g.used-n)
 }
 
-// giveBack gives nothing back of a charge before the last raise: more of it may have refilled than the reservation knows.
+// giveBack gives nothing back of a charge before the last raise: more units may have refilled than the reservation knows.
 func (g *governor) giveBack(n int64, h held, r returns) returns {
 	if g.used = max(0, g.used-n); h.taken < g.raised {
 		return r

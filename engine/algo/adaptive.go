@@ -30,7 +30,7 @@ var adaptiveRate = algorithm{
 	observe: func(s *State, l *Limit, t Instant, r *Report) { (*adaptive)(s).observe(l, t, r) },
 }
 
-// adaptive is the state of an adaptive rate: a bucket, whose Count is the rate in force, and what was reported. The rate
+// adaptive is the state of an adaptive rate: a bucket, whose Count is the rate in force, and the reported outcomes. The rate
 // is in 1/1024 units, so that small rates move too.
 type adaptive State
 
@@ -66,7 +66,7 @@ const (
 	RateScale = 1024
 	// A step needs leastReports reports.
 	leastReports = 10
-	// A raise is 1/64 of the rate, and needs three quarters of it to be used. A decrease is 1/8.
+	// A raise is 1/64 of the rate, and needs the use of three quarters. A decrease is 1/8.
 	raiseBy, lowerBy = 64, 8
 	// After keptSteps intervals without a charge or a report the state is dropped, if the bucket is full.
 	keptSteps = 600
@@ -177,7 +177,7 @@ func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
 }
 
-// giveHeld gives nothing back if the rate was raised after the charge: more of it may have refilled than the times of
+// giveHeld gives nothing back if the rate was raised after the charge: more units may have refilled than the times of
 // the reservation tell.
 func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
@@ -195,7 +195,7 @@ func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
 	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
 }
 
-// ttl sets the end of the state that is written. A state in which nothing is missing, and nothing counts, equals none.
+// ttl sets the end of the written state. If nothing is missing and nothing counts, the state equals none.
 func (a *adaptive) ttl(l *Limit, t Instant) int64 {
 	v := &a.adapted
 	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {

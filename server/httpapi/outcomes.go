@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// outcomes are those of earlier requests, for a policy whose rate adapts.
+// outcomes are how earlier requests have ended, for a policy whose rate adapts.
 type outcomes struct {
 	Good       int64 `json:"good"`
 	Bad        int64 `json:"bad"`

@@ -68,7 +68,7 @@ export const en = {
   lastSampled: "last {time} s, sampled",
   noRequests: "No requests in this time.",
   noRefusals: "No refusals in this time.",
-  notBusiest: "A gap is a second in which {n} other policies had more requests.",
+  notBusiest: "A gap is a second with more requests of {n} other policies.",
   still: "The rows keep still while the focus is in them.",
   perSecond: "per s",
   counted: "count",

@@ -1,4 +1,4 @@
-// The requests of the server or of one policy: how many, with which outcomes, and of which keys.
+// The requests of the server or of one policy: their number, outcomes and keys.
 import { useState } from "preact/hooks";
 import { get } from "./api";
 import { LimitKey, type Target } from "./actions";
