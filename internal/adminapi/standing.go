@@ -91,6 +91,12 @@ type Pool struct {
 	HeavyKeys int64 `json:"heavy_keys"`
 }
 
+// InForce is the rate of a limit whose rate adapts. Changes counts the changes since the state began.
+type InForce struct {
+	Rate    string `json:"rate"`
+	Changes int64  `json:"changes"`
+}
+
 // Standing is the state of a key under one limit.
 type Standing struct {
 	// Policy is the policy that has the limit, which differs if the policy includes it with all or first.
@@ -125,6 +131,8 @@ type Standing struct {
 	FreesAt    *time.Time `json:"frees_at,omitempty"`
 	// Pool is the state of all keys together under a fair-share limit. It is omitted for other limits.
 	Pool *Pool `json:"pool,omitempty"`
+	// InForce is the rate in force of an adaptive rate. It is omitted for other limits.
+	InForce *InForce `json:"in_force,omitempty"`
 	// State is true if the store has state for the key. Without state the limit is full.
 	State bool   `json:"state"`
 	Mode  string `json:"mode,omitempty"`

@@ -128,7 +128,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	}
 	for i := range e.Limits {
 		stand(&e.Limits[i], &results[2*i], &results[2*i+1])
-		pool(&e.Limits[i], charges[i].Limit, &results[2*i])
+		more(&e.Limits[i], charges[i].Limit, &results[2*i])
 	}
 	results = results[2*len(e.Limits):]
 	for i := range inClasses {
@@ -180,10 +180,13 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 	l.State = expiry.Err == nil && expiry.Found
 }
 
-// pool sets the state of all keys of a limit that divides its units among them.
-func pool(l *adminapi.Standing, limit engine.Limit, peek *operate.Result) {
+// more sets the state that only some limits have: of all keys together, or the rate in force.
+func more(l *adminapi.Standing, limit engine.Limit, peek *operate.Result) {
 	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter); ok && peek.Err == nil {
 		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, HeavyKeys: p.Heavy}
+	}
+	if b := &peek.Decision.Binding; peek.Err == nil && limit.Algorithm().Adapts() {
+		l.InForce = &adminapi.InForce{Rate: b.Rate.String(), Changes: b.Version}
 	}
 }
 

@@ -128,6 +128,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             <td>
               {l.error ? <span class="failed">{l.error}</span> : <Level l={l} />}
               {l.pool && <small class="dim">{t("poolIs", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.own), keys: whole(l.pool.heavy_keys) })}</small>}
+              {l.in_force && <small class="dim">{t("rateInForce", { rate: l.in_force.rate, n: whole(l.in_force.changes) })}</small>}
             </td>
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>
             <td>

@@ -396,6 +396,12 @@ export interface Pool {
   heavy_keys: number;
 }
 
+/** InForce is the rate of a limit whose rate adapts. Changes counts the changes since the state began. */
+export interface InForce {
+  rate: string;
+  changes: number;
+}
+
 /** Standing is the state of a key under one limit. */
 export interface Standing {
   /** Policy is the policy that has the limit, which differs if the policy includes it with all or first. */
@@ -429,6 +435,8 @@ export interface Standing {
   frees_at?: string;
   /** Pool is the state of all keys together under a fair-share limit. It is omitted for other limits. */
   pool?: Pool;
+  /** InForce is the rate in force of an adaptive rate. It is omitted for other limits. */
+  in_force?: InForce;
   /** State is true if the store has state for the key. Without state the limit is full. */
   state: boolean;
   mode?: string;

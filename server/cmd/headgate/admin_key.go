@@ -99,6 +99,9 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 		if p := e.Limits[i].Pool; p != nil {
 			fmt.Fprintf(w, "    all keys: %d of %d units outstanding, about %d of them this key's; about %d keys ask for more than they get\n", p.Outstanding, p.Burst, p.Own, p.HeavyKeys)
 		}
+		if r := e.Limits[i].InForce; r != nil {
+			fmt.Fprintf(w, "    rate in force: %s, changes: %d\n", r.Rate, r.Changes)
+		}
 	}
 }
 
