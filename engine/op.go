@@ -276,7 +276,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case (c.Choice != 0 || limit.numbers.CountDenied && o.Chosen()) && !o.chooses(&limit.numbers, c.Choice):
 		return invalid("first", remark(c.Limit.Algorithm().String()+" in "+o.Kind.String()), "allow, peek or reserve, on limits other than concurrency, and none with count_denied or a penalty")
-	case c.Report != nil && !o.reports(c):
+	case c.Report != nil && !o.canReport(c):
 		return invalid("report", remark(o.Kind.String()+" of "+limit.numbers.Algorithm.String()), reportAccepted)
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
@@ -305,8 +305,8 @@ func (o *Op) chooses(l *algo.Limit, choice uint8) bool {
 
 const reportAccepted = "for allow, at most or reserve of an adaptive-rate: 0 to 1048576 good and bad, and a pause of 0s to 366d"
 
-// reports reports whether the operation can have the report of a charge.
-func (o *Op) reports(c *Charge) bool {
+// canReport reports whether the operation can have the outcomes of a charge.
+func (o *Op) canReport(c *Charge) bool {
 	r, takes := c.Report, o.Kind == OpAllow || o.Kind == OpAtMost || o.Kind == OpReserve
 	return takes && c.Limit.Algorithm().Adapts() && min(r.Good, r.Bad, r.Pause) >= 0 &&
 		max(r.Good, r.Bad) <= algo.MaxReported && r.Pause <= longestBlock.Microseconds()

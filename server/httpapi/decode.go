@@ -160,9 +160,11 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	if f.Class != nil {
 		r.Class = *f.Class
 	}
-	var err error
-	if r.Outcomes, err = f.Outcomes.report(); err != nil {
-		return r, err
+	if f.Outcomes != nil {
+		var err error
+		if r.Outcomes, err = f.Outcomes.report(); err != nil {
+			return r, err
+		}
 	}
 	if f.Charges != nil {
 		items, err := f.items(v)

@@ -17,9 +17,6 @@ type outcomes struct {
 const maxRetryAfter = 366 * 86_400_000
 
 func (o *outcomes) report() (*algo.Report, error) {
-	if o == nil {
-		return nil, nil
-	}
 	for _, n := range []struct {
 		name    string
 		n, most int64
