@@ -84,7 +84,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 // chargeBy calls the decider.
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
-		a, err := settler.ChargeRequest(r, m.Settles())
+		a, err := settler.ChargeRequest(r, m.finalCost != nil)
 		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome
 		return err
 	}
@@ -177,7 +177,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		switch {
 		case !c.Decision.Allowed:
 			m.denied(w, r, c.Decision)
-		case m.Settles() || c.outcome != nil:
+		case m.Settles(&c):
 			m.serveAndSettle(w, r, next, &c)
 		default:
 			next.ServeHTTP(w, r)

@@ -20,6 +20,8 @@ type Response struct {
 	// Charged is the cost charged before the handler ran. If the policies of a route have different costs, it is that
 	// of the first one; with several charges, it is the highest.
 	Charged int64
+	// Header is the header of the answer, for its Retry-After. It can be nil.
+	Header http.Header
 }
 
 // Rule returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
@@ -68,15 +70,18 @@ func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 }
 
-// Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does nothing, and the bytes of a
-// response need not be counted.
-func (m *Middleware) Settles() bool { return m.finalCost != nil }
+// Settles reports whether a charge needs [Middleware.Settle]: for [WithFinalCost], or because a limit's rate adapts.
+// Otherwise Settle does nothing, and the bytes of a response need not be counted.
+func (m *Middleware) Settles(c *Charge) bool { return m.finalCost != nil || c.outcome != nil }
 
-// Settle corrects the charge of a served request. The call to the store takes up to a second, even if the request's
+// Settle corrects the charge of a served request, and reports how it ended to limits whose rate adapts. The call to the store takes up to a second, even if the request's
 // context has ended. If the store does not answer, the first charge remains; an observer of the limiter sees the
 // error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
-	if !m.Settles() || c.settle == nil || !c.Decision.Allowed {
+	if c.outcome != nil {
+		c.outcome(Outcome(o.Status, o.Header))
+	}
+	if m.finalCost == nil || c.settle == nil || !c.Decision.Allowed {
 		return
 	}
 	o.Charged = c.Units
@@ -112,10 +117,8 @@ func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next
 	returned := false
 	defer func() {
 		o := recorder.response(returned)
+		o.Header = w.Header()
 		m.Settle(r, c, o)
-		if c.outcome != nil {
-			c.outcome(Outcome(o.Status, w.Header()))
-		}
 	}()
 	next.ServeHTTP(recorder.like(w), r)
 	returned = true

@@ -36,7 +36,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 			if !ok {
 				return nil // Admit has answered
 			}
-			if !m.Settles() {
+			if !m.Settles(&charge) {
 				return next(c)
 			}
 			returned := false
@@ -55,7 +55,7 @@ func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *h
 		return
 	}
 	if response.Committed {
-		m.Settle(r, charge, httplimit.Response{Status: status, Bytes: response.Size})
+		m.Settle(r, charge, httplimit.Response{Status: status, Bytes: response.Size, Header: response.Header()})
 		return
 	}
 	if !returned {
@@ -63,7 +63,7 @@ func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *h
 	}
 	// The error handler, or an outer handler, writes the answer.
 	note := m.SettleAtEnd(r, charge, httplimit.Response{Status: status})
-	noteResponse := func() { note(httplimit.Response{Status: response.Status, Bytes: response.Size}) }
+	noteResponse := func() { note(httplimit.Response{Status: response.Status, Bytes: response.Size, Header: response.Header()}) }
 	response.Before(noteResponse)
 	response.After(noteResponse)
 }

@@ -40,7 +40,7 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 		if !ok {
 			return nil // Admit has answered
 		}
-		if m.Settles() {
+		if m.Settles(&charge) {
 			end := &end{m, r, &charge, c.RequestCtx()}
 			c.RequestCtx().SetUserValue(end, end)
 		}
@@ -87,7 +87,10 @@ func request(c fiber.Ctx) (*http.Request, error) {
 }
 
 func responseOf(response *fasthttp.Response) httplimit.Response {
-	o := httplimit.Response{Status: response.StatusCode()}
+	o := httplimit.Response{Status: response.StatusCode(), Header: http.Header{}}
+	if after := response.Header.Peek("Retry-After"); len(after) > 0 {
+		o.Header.Set("Retry-After", string(after))
+	}
 	if response.IsBodyStream() {
 		o.Bytes = max(0, int64(response.Header.ContentLength()))
 	} else {

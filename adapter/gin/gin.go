@@ -35,7 +35,7 @@ func handler(m *httplimit.Middleware) gin.HandlerFunc {
 			c.Abort()
 			return
 		}
-		if m.Settles() {
+		if m.Settles(&charge) {
 			r, returned := c.Request, false
 			defer func() { settle(m, c, r, &charge, returned) }()
 			c.Next()
@@ -57,7 +57,7 @@ func settle(m *httplimit.Middleware, c *gin.Context, r *http.Request, charge *ht
 }
 
 func responseOf(w gin.ResponseWriter) httplimit.Response {
-	return httplimit.Response{Status: w.Status(), Bytes: max(0, int64(w.Size()))}
+	return httplimit.Response{Status: w.Status(), Bytes: max(0, int64(w.Size())), Header: w.Header()}
 }
 
 // later records the answer of outer handlers, such as one that answers a request's errors.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -31,6 +32,7 @@ func Run(t *testing.T, start Server) {
 	t.Run("headers and denial", func(t *testing.T) { denial(t, start) })
 	t.Run("keys", func(t *testing.T) { keys(t, start) })
 	t.Run("responses", func(t *testing.T) { responses(t, start) })
+	t.Run("outcomes", func(t *testing.T) { outcomes(t, start) })
 	t.Run("the store is away", func(t *testing.T) { storeAway(t, start) })
 }
 
@@ -65,6 +67,30 @@ func get(t *testing.T, url string, headers ...string) answer {
 		t.Fatal(err)
 	}
 	return answer{response.StatusCode, response.Header, string(body)}
+}
+
+// outcomes: a rate that adapts falls if the handler, or the framework for it, answers with a failure.
+func outcomes(t *testing.T, start Server) {
+	for _, path := range []string{"/status/500", "/late/503", "/panic"} {
+		p := limiter(t).Policy("load", headgate.TokenBucket{Rate: headgate.PerSecond(9000), Min: 5000, Max: 10_000, Interval: 100 * time.Millisecond})
+		url := start(t, p, httplimit.All())
+		for tries := 0; ; tries++ {
+			get(t, url+path)
+			d, err := p.Peek(t.Context(), "all", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Binding.Version > 0 {
+				if d.Binding.Rate.Count >= 9000 {
+					t.Errorf("%s: the rate is %s", path, d.Binding.Rate)
+				}
+				break
+			}
+			if tries == 20_000 {
+				t.Fatalf("%s: the rate never moves", path)
+			}
+		}
+	}
 }
 
 // denial: admitted requests have the headers; a denied one has the problem as well, and does not reach its handler.
