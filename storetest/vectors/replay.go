@@ -75,8 +75,12 @@ func (a Answer) String() string {
 	if a.Retry != nil {
 		retry = fmt.Sprint(*a.Retry)
 	}
-	return fmt.Sprintf("allowed=%t limit=%d remaining=%d retry_after_us=%s reset_after_us=%d delay_us=%d granted=%d rate=%d version=%d",
-		a.Allowed, a.Limit, a.Remaining, retry, a.Reset, a.Delay, a.Granted, a.Rate, a.Version)
+	text := fmt.Sprintf("allowed=%t limit=%d remaining=%d retry_after_us=%s reset_after_us=%d delay_us=%d granted=%d",
+		a.Allowed, a.Limit, a.Remaining, retry, a.Reset, a.Delay, a.Granted)
+	if a.Rate != 0 {
+		text += fmt.Sprintf(" rate=%d version=%d", a.Rate, a.Version)
+	}
+	return text
 }
 
 // Difference is a step whose answer differs from the exact one.
