@@ -175,8 +175,8 @@ func (s *Step) settle(t Instant) {
 			s.Write, s.moved = true, nil
 		}
 	}
-	if s.Report != nil {
-		s.Limit.Algorithm.entry().observe(&s.State, s.Limit, s.instant(t), s.Report)
+	if observe := s.Limit.Algorithm.entry().observe; s.Report != nil && observe != nil {
+		observe(&s.State, s.Limit, s.instant(t), s.Report)
 		s.Write, s.moved = true, nil
 	}
 }

@@ -48,6 +48,7 @@ func TestSharesOfAnOutage(t *testing.T) {
 	}{
 		{rule.TokenBucket(rule.PerSecond(8), rule.Burst(40)), 20, 20, 16},
 		{rule.TokenBucket(rule.PerSecond(8), rule.Burst(40)), 40, 0, 16},
+		{rule.AdaptiveRate(rule.PerSecond(8), 4, 16, rule.Burst(40)), 20, 20, 16},
 		{rule.FixedWindow(rule.PerMinute(40)), 20, 20, 0},
 		{rule.SlidingWindow(rule.PerMinute(40), rule.Strict()), 32, 8, 0},
 		{rule.SlidingLog(rule.PerMinute(40)), 36, 4, 0},
@@ -67,6 +68,9 @@ func TestSharesOfAnOutage(t *testing.T) {
 					}
 				}
 				s.set(headgate.ErrStoreUnavailable, false)
+				for _, p := range all { // a share ignores outcomes
+					operate.Policy(p.Limiter, "p", c.limit).Outcome("k", true, time.Hour)
+				}
 				passed, last := allow(t, all, "k", c.limit)
 				if passed != c.left || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 80 {
 					t.Errorf("%d units passed at once, %+v; want %d, and a bound of 80", passed, last.Promise, c.left)
