@@ -63,7 +63,9 @@ func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *h
 	}
 	// The error handler, or an outer handler, writes the answer.
 	note := m.SettleAtEnd(r, charge, httplimit.Response{Status: status})
-	noteResponse := func() { note(httplimit.Response{Status: response.Status, Bytes: response.Size, Header: response.Header()}) }
+	noteResponse := func() {
+		note(httplimit.Response{Status: response.Status, Bytes: response.Size, Header: response.Header()})
+	}
 	response.Before(noteResponse)
 	response.After(noteResponse)
 }

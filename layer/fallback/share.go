@@ -43,7 +43,8 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 		own.bound = max(own.bound, engine.SharesBound(op.Charges[i].Limit, n))
 		for window, share := range engine.Shares(op.Charges[i].Limit, n) {
 			charge := op.Charges[i]
-			charge.Limit, charge.Report = share, nil // no share adapts
+			charge.Limit, charge.Report = share, nil // a share ignores outcomes
+
 			if op.Charges[i].Limit.Algorithm().Divides() { // no process knows the keys of others
 				charge.Space, charge.Key = op.Counted(i)
 			}
