@@ -3,6 +3,7 @@ package headgate_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -10,6 +11,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -106,6 +110,26 @@ func TestRetryAfterPauses(t *testing.T) {
 			if d, err = p.Allow(t.Context(), "service"); err != nil || !d.Allowed {
 				t.Errorf("%s later: %+v, %v", c.want, d, err)
 			}
+		}
+	})
+}
+
+// A shorter Retry-After does not end a longer one, and a shadow leaves the outcomes to its live limit.
+func TestOutcomesReachTheLiveLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New()
+		defer l.Close()
+		p := l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 200})
+		p.Outcome("service", true, 10*time.Second)
+		p.Outcome("service", true, time.Second)
+		live := engine.Single(engine.OpAllow, "service", operate.Limits(p)[0], 1)
+		live.Space = "policy:vendor"
+		shadow := live
+		shadow.Charges, shadow.Shadow = slices.Clone(live.Charges), true
+		shadow.Charges[0].Limit = rule.AdaptiveRate(rule.PerSecond(100), 20, 300, rule.Named("candidate"))
+		results := operate.Do(t.Context(), l, []engine.Op{shadow, live}, nil)
+		if d := results[1].Decision; !results[0].Decision.Allowed || d.Allowed || d.RetryAfter != 10*time.Second {
+			t.Errorf("%+v", results)
 		}
 	})
 }
