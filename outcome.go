@@ -116,14 +116,14 @@ func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	}
 	r := &algo.Report{Good: t.good, Bad: t.bad}
 	if left := t.paused.Sub(now); left > 0 {
-		r.Pause = min(left, engine.LongestPause).Microseconds()
+		r.Pause = min(left.Microseconds(), algo.MaxReportedPause)
 	}
 	return r
 }
 
 // attach adds the outcomes of its keys to an operation that can report them.
 func (o *outcomes) attach(op *engine.Op) {
-	if o.count.Load() == 0 || op.Shadow || op.Kind != engine.OpAllow && op.Kind != engine.OpAtMost && op.Kind != engine.OpReserve {
+	if o.count.Load() == 0 || op.Shadow || !op.Kind.Reports() {
 		return
 	}
 	var last subject

@@ -19,8 +19,7 @@ const (
 	defaultFailures  = 5
 	failuresAccepted = "0 to 99 percent"
 
-	// LongestPause is the longest pause of an adaptive rate.
-	LongestPause    = time.Hour
+	longestPause    = time.Hour
 	defaultMaxPause = time.Minute
 )
 
@@ -81,7 +80,7 @@ func (d *draft) steps(n *algo.Limit) error {
 	}
 	if d.has("max_pause") {
 		span := d.of("max_pause").Span
-		if span < 0 || span > LongestPause || span%time.Microsecond != 0 {
+		if span < 0 || span > longestPause || span%time.Microsecond != 0 {
 			return invalid("max_pause", span, fieldNamed("max_pause").Accepted)
 		}
 		n.MaxPause = span.Microseconds()

@@ -68,6 +68,9 @@ func (k Kind) Takes() bool {
 	return k == OpAllow || k == OpAtMost || k == OpAcquire || k == OpCount || k == OpReserve
 }
 
+// Reports reports whether operations of the kind can have outcomes of earlier requests ([Charge].Report).
+func (k Kind) Reports() bool { return k == OpAllow || k == OpAtMost || k == OpReserve }
+
 // Bounds of one call. A call beyond them is an [InputError].
 const (
 	// MaxKeyBytes is the length of the longest key.
@@ -307,9 +310,9 @@ const reportAccepted = "for allow, at most or reserve of an adaptive-rate: 0 to 
 
 // canReport reports whether the operation can have the outcomes of a charge.
 func (o *Op) canReport(c *Charge) bool {
-	r, takes := c.Report, o.Kind == OpAllow || o.Kind == OpAtMost || o.Kind == OpReserve
-	return takes && c.Limit.Algorithm().Adapts() && min(r.Good, r.Bad, r.Pause) >= 0 &&
-		max(r.Good, r.Bad) <= algo.MaxReported && r.Pause <= longestBlock.Microseconds()
+	r := c.Report
+	return o.Kind.Reports() && c.Limit.Algorithm().Adapts() && min(r.Good, r.Bad, r.Pause) >= 0 &&
+		max(r.Good, r.Bad) <= algo.MaxReported && r.Pause <= algo.MaxReportedPause
 }
 
 // Chosen reports whether the operation has choices.

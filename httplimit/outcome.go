@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // Outcome returns how a request ended, by its answer, for [headgate.Policy.Outcome]: failed with the status 429 or 5xx,
@@ -16,7 +18,7 @@ func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) 
 }
 
 // longestRetryAfter is the longest wait that a server can ask for.
-const longestRetryAfter = 366 * 24 * time.Hour
+const longestRetryAfter = algo.MaxReportedPause * time.Microsecond
 
 // ReadRetryAfter reads the header Retry-After: seconds from now, or a date, which is compared with the header Date. The
 // longest wait is 366 days. ok is false without the header.

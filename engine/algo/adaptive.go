@@ -38,12 +38,15 @@ type adaptive State
 type Report struct {
 	// Good and Bad are the numbers of requests that succeeded and that failed: 0 to [MaxReported].
 	Good, Bad int64
-	// Pause is how long nothing should pass, in µs: the Retry-After of an upstream.
+	// Pause is how long nothing should pass, in µs: the Retry-After of an upstream, 0 to [MaxReportedPause].
 	Pause int64
 }
 
-// MaxReported is the largest number of outcomes in a report.
-const MaxReported = 1 << 20
+// The largest numbers of a report: of outcomes of one kind, and 366 days in µs.
+const (
+	MaxReported      = 1 << 20
+	MaxReportedPause = 366 * 86_400_000_000
+)
 
 // adapted is the part of an adaptive rate's state in addition to its bucket. A decision copies it before a change, so
 // copies of a state can share it.

@@ -13,8 +13,7 @@ type outcomes struct {
 	RetryAfter int64 `json:"retry_after_ms"`
 }
 
-// maxRetryAfter is 366 days in ms.
-const maxRetryAfter = 366 * 86_400_000
+const maxRetryAfter = algo.MaxReportedPause / 1000 // in ms
 
 func (o *outcomes) report() (*algo.Report, error) {
 	for _, n := range []struct {

@@ -29,5 +29,4 @@ func cutOutcomes(words [][]byte, others int) (rest [][]byte, r *algo.Report, err
 	return words[:at], r, nil
 }
 
-// maxRetryAfter is 366 days in ms.
-const maxRetryAfter = 366 * 86_400_000
+const maxRetryAfter = algo.MaxReportedPause / 1000 // in ms
