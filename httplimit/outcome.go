@@ -3,6 +3,7 @@ package httplimit
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine/algo"
@@ -21,10 +22,10 @@ func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) 
 const longestRetryAfter = algo.MaxReportedPause * time.Microsecond
 
 // ReadRetryAfter reads the header Retry-After: seconds from now, or a date, which is compared with the header Date. The
-// longest wait is 366 days. ok is false without the header.
+// longest wait is 366 days. ok is false without the header, and for a number of more than 15 digits.
 func ReadRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
-	text := h.Get("Retry-After")
-	if n, err := strconv.ParseUint(text, 10, 63); err == nil {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if n, err := strconv.ParseUint(text, 10, 63); err == nil && len(text) <= 15 {
 		return time.Duration(min(n, uint64(longestRetryAfter/time.Second))) * time.Second, true //nolint:gosec // it is small
 	}
 	at, err := http.ParseTime(text)

@@ -87,9 +87,9 @@ func request(c fiber.Ctx) (*http.Request, error) {
 }
 
 func responseOf(response *fasthttp.Response) httplimit.Response {
-	o := httplimit.Response{Status: response.StatusCode(), Header: http.Header{}}
+	o := httplimit.Response{Status: response.StatusCode()}
 	if after := response.Header.Peek("Retry-After"); len(after) > 0 {
-		o.Header.Set("Retry-After", string(after))
+		o.Header = http.Header{"Retry-After": {string(after)}}
 	}
 	if response.IsBodyStream() {
 		o.Bytes = max(0, int64(response.Header.ContentLength()))

@@ -1,0 +1,47 @@
+package httplimit_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/httplimit"
+)
+
+func TestReadRetryAfter(t *testing.T) {
+	const day = 24 * time.Hour
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"0": 0, "3": 3 * time.Second, " 3 ": 3 * time.Second, "999999999999999": 366 * day,
+		"Sat, 31 Jan 2026 12:00:05 GMT": 5 * time.Second, "Sat, 31 Jan 2026 11:00:00 GMT": 0,
+	} {
+		if got, ok := httplimit.ReadRetryAfter(http.Header{"Retry-After": {text}}, now); got != want || !ok {
+			t.Errorf("%q: %s, %t; want %s", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "-1", "+1", "1.5", "1s", "9999999999999999", "tomorrow"} {
+		if got, ok := httplimit.ReadRetryAfter(http.Header{"Retry-After": {text}}, now); ok {
+			t.Errorf("%q is read as %s", text, got)
+		}
+	}
+	// A date is by the clock of the server that sent it.
+	h := http.Header{"Retry-After": {"Sat, 31 Jan 2026 12:00:05 GMT"}, "Date": {"Sat, 31 Jan 2026 12:00:03 GMT"}}
+	if got, _ := httplimit.ReadRetryAfter(h, now); got != 2*time.Second {
+		t.Errorf("2 s after the header Date: %s", got)
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	h := http.Header{"Retry-After": {"7"}}
+	for status, want := range map[int]struct {
+		failed     bool
+		retryAfter time.Duration
+	}{200: {}, 404: {}, 429: {true, 7 * time.Second}, 500: {failed: true}, 503: {true, 7 * time.Second}, 504: {failed: true}} {
+		if failed, retryAfter := httplimit.Outcome(status, h); failed != want.failed || retryAfter != want.retryAfter {
+			t.Errorf("%d: %t, %s; want %+v", status, failed, retryAfter, want)
+		}
+	}
+	if failed, retryAfter := httplimit.Outcome(503, nil); !failed || retryAfter != 0 {
+		t.Errorf("503 without a header: %t, %s", failed, retryAfter)
+	}
+}
