@@ -18,13 +18,13 @@ const (
 	clockTimeout = time.Second
 )
 
-// storeClock returns the store's time. The ends of changes are compared with it, because a server whose own clock is
-// ahead would end them early for all servers.
+// storeClock returns the store's time, late by at most one round trip and never early. The ends of changes are compared
+// with it, because a server whose clock is ahead would end them early for all servers.
 type storeClock struct {
 	limiter *headgate.Limiter
 
 	mu       sync.Mutex
-	ahead    time.Duration // how far the store is ahead
+	ahead    time.Duration // how far the store is ahead, at least
 	measured time.Time
 }
 
@@ -46,10 +46,9 @@ func (c *storeClock) measure() {
 	defer cancel()
 	op := engine.Single(engine.OpPeek, "clock", rule.TokenBucket(rule.PerSecond(1)), 1)
 	op.Space = "ready"
-	sent := time.Now()
 	results := [1]operate.Result{}
 	operate.Do(ctx, c.limiter, []engine.Op{op}, results[:])
 	if results[0].Err == nil {
-		c.ahead = results[0].Decision.At.Sub(sent.Add(time.Since(sent) / 2)).Round(time.Millisecond)
+		c.ahead = results[0].Decision.At.Sub(time.Now())
 	}
 }
