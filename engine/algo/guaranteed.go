@@ -24,9 +24,7 @@ var guaranteedRate = algorithm{
 	shares: bucketShares,
 	// What is missing is owed to parts, so other parts are another counter.
 	grid: func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period, Guarantees: l.Guarantees} },
-	spare: func(s *State, l *Limit, _ Instant) int64 {
-		return l.mostOfClass() + (*guaranteed)(s).has(l)/l.Period
-	},
+	spare: func(s *State, l *Limit, _ Instant) int64 { return (*guaranteed)(s).spare(l) },
 	cover: func(l *Limit) (Limit, bool) {
 		c := Limit{Algorithm: TokenBucket, Burst: l.Burst}
 		c.Count, c.Period, _ = Reduce(l.Count, l.Period)
@@ -107,8 +105,14 @@ func (v *lent) filled(all *Guarantees, class int) int64 {
 
 // has returns what the limit's class can take from its own bucket and the shared one.
 func (v *lent) has(l *Limit) int64 {
-	own, shared := l.own()
-	return own.Burst*l.Period - v.of[l.Rank-1].own + max(0, shared*l.Period-v.shared)
+	own, shared := v.left(l)
+	return own + max(0, shared)
+}
+
+// left returns what is left in the class's own bucket, and in the shared one: less than nothing after an overdraft.
+func (v *lent) left(l *Limit) (own, shared int64) {
+	class, all := l.own()
+	return class.Burst*l.Period - v.of[l.Rank-1].own, all*l.Period - v.shared
 }
 
 func (g *guaranteed) has(l *Limit) int64 { return g.lent.has(l) }
@@ -199,6 +203,17 @@ func (g *guaranteed) room(l *Limit, _ Instant) int64 {
 	return max(0, room)
 }
 
+// spare returns the units that would pass if the class could have twice as many.
+func (g *guaranteed) spare(l *Limit) int64 {
+	own, _ := l.own()
+	left, shared := g.lent.left(l)
+	units := (l.mostOfClass()*l.Period + left + shared) / l.Period
+	if own.Ceiling > 0 {
+		units = min(units, (2*own.Most*l.Period-g.lent.of[l.Rank-1].ceiling)/l.Period)
+	}
+	return max(0, units)
+}
+
 // charge takes units from the class's own bucket first.
 func (g *guaranteed) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 	own, _ := l.own()
@@ -213,7 +228,7 @@ func (g *guaranteed) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 }
 
 func (g *guaranteed) give(l *Limit, _ Instant, n, _ int64) {
-	amount := min(n, l.Burst) * l.Period
+	amount := min(n, 3*l.Burst) * l.Period // more than can be missing
 	g.returned(l, amount, amount)
 }
 

@@ -131,12 +131,12 @@ end
 if room < 0 then room = 0 end
 
 --- spare
-local to, has = numbers.missing, nil
---@has
-local own = numbers.rank
-room = numbers.bursts[own] + numbers.shared
-if numbers.ceilings[own] > 0 and numbers.most[own] < room then room = numbers.most[own] end
-room = room + (has - has % period) / period
+local missing, own, ceiling = numbers.missing, numbers.rank, numbers.ceilings[numbers.rank]
+local most = numbers.bursts[own] + numbers.shared
+if ceiling > 0 and numbers.most[own] < most then most = numbers.most[own] end
+room = (most + numbers.bursts[own] + numbers.shared) * period - missing[2 * own] - missing[1]
+if ceiling > 0 then room = math.min(room, 2 * numbers.most[own] * period - missing[2 * own + 1]) end
+room = math.max(0, (room - room % period) / period)
 
 --- charge
 local missing, own, price = numbers.missing, 2 * numbers.rank, units * period
@@ -153,7 +153,7 @@ missing[own], missing[1] = missing[own] - first, math.max(0, missing[1] - (amoun
 missing[own + 1] = math.max(0, missing[own + 1] - amount_capped)
 
 --- give
-local amount = math.min(units, burst) * period
+local amount = math.min(units, 3 * burst) * period -- more than can be missing
 local amount_capped = amount
 --@returned
 
