@@ -23,7 +23,7 @@ var guaranteedRate = algorithm{
 	// A process does not know the classes of the others: a share is a bucket for all classes.
 	shares: bucketShares,
 	// What is missing is owed to parts, so other parts are another counter.
-	grid: func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period, Guarantees: l.Guarantees} },
+	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period, Guarantees: l.Guarantees} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return (*guaranteed)(s).spare(l) },
 	cover: func(l *Limit) (Limit, bool) {
 		c := Limit{Algorithm: TokenBucket, Burst: l.Burst}
@@ -64,9 +64,9 @@ func lending(us, rate int64) int64 {
 }
 
 // after returns what is missing after some time in which nothing is charged.
-func (v *lent) after(l *Limit, us int64) lent {
+func (v *lent) after(l *Limit, us int64) *lent {
 	all := l.Guarantees.Value()
-	to := lent{at: v.at + us, shared: v.shared, of: slices.Clone(v.of)}
+	to := &lent{at: v.at + us, shared: v.shared, of: slices.Clone(v.of)}
 	rest, spill := l.Count, int64(0)
 	for i := range to.of {
 		c, o := &all.Of[i], &to.of[i]
@@ -88,8 +88,7 @@ func (v *lent) full(l *Limit) int64 {
 	for i, o := range v.of {
 		owned, capped = max(owned, v.filled(&all, i)), max(capped, ceilOf(o.ceiling, all.Of[i].Ceiling))
 	}
-	left := v.after(l, owned)
-	return max(owned+ceilOf(left.shared, l.Count), capped)
+	return max(owned+ceilOf(v.after(l, owned).shared, l.Count), capped)
 }
 
 // filled returns how long a class's own bucket takes to be full. If classes lend down, those before it may help: together
@@ -149,13 +148,13 @@ func (g *guaranteed) behind(l *Limit, t Instant) (us int64, far bool) {
 }
 
 func (g *guaranteed) pull(_ *Limit, t Instant) {
-	own := *g.extra
-	own.lent.at, g.extra = t.Now, &own
+	own := *g.lent
+	own.at, g.extra = t.Now, &extra{lent: &own}
 }
 
 func (g *guaranteed) settle(l *Limit, t Instant) {
 	if g.none() {
-		g.extra = &extra{lent: lent{at: t.Now, of: make([]owing, l.Guarantees.Value().N)}}
+		g.extra = &extra{lent: &lent{at: t.Now, of: make([]owing, l.Guarantees.Value().N)}}
 		return
 	}
 	g.extra = &extra{lent: g.lent.after(l, max(0, t.Now-g.lent.at))}
@@ -176,8 +175,7 @@ func (g *guaranteed) wait(l *Limit, _ Instant, cost int64) (wait int64, window i
 		return wait, 0
 	}
 	enough := func(us int64) bool {
-		later := g.lent.after(l, us)
-		return later.has(l) >= price
+		return g.lent.after(l, us).has(l) >= price
 	}
 	late := ceilOf(short, l.Count) // if all of the rate reached the class
 	early := late - 1
@@ -266,7 +264,7 @@ func (g *guaranteed) append(to []byte) []byte {
 }
 
 func (g *guaranteed) decode(d *decoder) {
-	g.extra = &extra{lent: lent{at: d.integer(), shared: d.natural()}}
+	g.extra = &extra{lent: &lent{at: d.integer(), shared: d.natural()}}
 	for range d.count(2) {
 		g.lent.of = append(g.lent.of, owing{own: d.natural(), ceiling: d.natural()})
 	}
