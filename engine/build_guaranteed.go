@@ -101,21 +101,21 @@ func (d *draft) guarantees(n *algo.Limit) (all algo.Guarantees, err error) {
 func guarantee(text string, n *algo.Limit) (c algo.Guarantee, err error) {
 	rest, ceiling, capped := strings.Cut(text, "-")
 	rate, burst, bursts := strings.Cut(rest, ":")
-	read := func(text string, least, most int64) (units int64) {
-		units, wrong := parseWhole(text)
+	read := func(digits, what string, least, most int64) (units int64) {
+		units, wrong := parseWhole(digits)
 		if err == nil && (wrong != nil || units < least || units > most) {
-			err = invalid("guarantees", text, fmt.Sprintf("%d to %d", least, most))
+			err = invalid("guarantees", text, fmt.Sprintf("a %s of %d to %d", what, least, most))
 		}
 		return units
 	}
-	if c.Rate = read(rate, 0, n.Count); err != nil {
+	if c.Rate = read(rate, "guarantee", 0, n.Count); err != nil {
 		return c, err
 	}
 	if c.Burst = ownBurst(c.Rate, n); bursts {
-		c.Burst = read(burst, min(1, c.Rate), n.Burst)
+		c.Burst = read(burst, "burst", min(1, c.Rate), n.Burst)
 	}
 	if capped && err == nil {
-		c.Ceiling = read(ceiling, max(1, c.Rate), n.Count)
+		c.Ceiling = read(ceiling, "ceiling", max(1, c.Rate), n.Count)
 		c.Most = max(c.Burst, partOf(n.Burst, c.Ceiling, n.Count))
 	}
 	if err == nil && c.Rate == 0 && c.Burst > 0 {
