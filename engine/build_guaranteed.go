@@ -101,10 +101,10 @@ func (d *draft) guarantees(n *algo.Limit) (all algo.Guarantees, err error) {
 func guarantee(text string, n *algo.Limit) (c algo.Guarantee, err error) {
 	rest, ceiling, capped := strings.Cut(text, "-")
 	rate, burst, bursts := strings.Cut(rest, ":")
-	read := func(digits, what string, least, most int64) (units int64) {
+	read := func(digits, number string, least, most int64) (units int64) {
 		units, wrong := parseWhole(digits)
 		if err == nil && (wrong != nil || units < least || units > most) {
-			err = invalid("guarantees", text, fmt.Sprintf("a %s of %d to %d", what, least, most))
+			err = invalid("guarantees", text, fmt.Sprintf("a %s of %d to %d", number, least, most))
 		}
 		return units
 	}

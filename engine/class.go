@@ -122,7 +122,7 @@ func (l Limit) Ranked(class int) Limit {
 	return ranked.limit()
 }
 
-// Guaranteed returns the number of classes to which the limit guarantees parts of its rate, or 0.
+// Guaranteed returns the number of classes that have a guarantee, or 0 for a limit without guarantees.
 func (l Limit) Guaranteed() int {
 	if !l.Algorithm().Guarantees() {
 		return 0

@@ -79,12 +79,12 @@ var fields = []Field{
 	{
 		Name: "guarantees", Kind: FieldWord, Accepted: guaranteesAccepted, implies: true,
 		text:  guaranteesText,
-		About: "What each class has for certain, in units per window, the most important class first: 700,200,0. Each can have a burst of its own, 700:100, and a ceiling, 200-500. By default its burst is half of its part of the burst.",
+		About: "The part that each class has for certain, in units per window, the most important class first: 700,200,0. Each can have a burst of its own, 700:100, and a ceiling, 200-500. By default its burst is half of its part of the burst.",
 	},
 	{
 		Name: "lend", Kind: FieldWord, Accepted: lendAccepted, implies: true,
 		text:  lendText,
-		About: "Who gets what a class does not use: all classes (the default), or down, the classes after it before all.",
+		About: "The borrowers of the unused part of a guarantee: all classes (the default), or down, the classes after it before all.",
 	},
 	{
 		Name: "rank", Kind: FieldUnits, Accepted: "1 to the number of guarantees", implies: true,

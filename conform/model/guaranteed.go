@@ -26,8 +26,8 @@ type Guarantee struct {
 	Ceiling int64 `json:"ceiling,omitempty"`
 }
 
-// loan is the state of a guaranteed rate (section 3d): what is missing from the shared bucket, from each class's own, and
-// from those of the ceilings, in 1/PeriodUS unit.
+// loan is the state of a guaranteed rate (section 3d): the amounts that are missing from the shared bucket, from each class's
+// own, and from each ceiling's, in 1/PeriodUS unit.
 type loan struct {
 	limit       Limit
 	ts, behind  int64
@@ -42,7 +42,7 @@ func newLoan(l Limit, now int64) *loan {
 
 func (o *loan) amount(units int64) *big.Int { return mul(num(units), num(o.limit.PeriodUS)) }
 
-// sharedUnits is the capacity of the shared bucket: what the classes' own leave.
+// sharedUnits is the capacity of the shared bucket: the burst without the classes' own.
 func (l Limit) sharedUnits() int64 {
 	units := l.Burst
 	for _, g := range l.Guarantees {
@@ -58,8 +58,7 @@ func (l Limit) ceilingUnits(g Guarantee) int64 {
 
 func (o *loan) class() Guarantee { return o.limit.Guarantees[o.limit.Rank-1] }
 
-// flow is a loan while time passes and nothing is charged. Between two instants at which a bucket becomes full, all rates
-// are constant.
+// flow is a loan while time passes and nothing is charged. All rates are constant until the next bucket becomes full.
 type flow struct {
 	*loan
 
@@ -76,7 +75,7 @@ func (o *loan) flow() *flow {
 	return f
 }
 
-// rates are what reaches the shared bucket and each own one, in 1/PeriodUS unit per µs. A full bucket passes its rate on.
+// rates are the refill of the shared bucket and of each own one, in 1/PeriodUS unit per µs. A full bucket passes its rate on.
 func (f *flow) rates() (shared int64, own []int64) {
 	shared, carried := f.limit.Count, int64(0)
 	for i, g := range f.limit.Guarantees {
@@ -134,7 +133,7 @@ func (f *flow) pass(us *big.Rat) {
 	f.us = new(big.Rat).Add(f.us, us)
 }
 
-// has is what the limit's class can take.
+// has is the amount that the limit's class can take.
 func (f *flow) has() *big.Rat {
 	own := new(big.Rat).Sub(new(big.Rat).SetInt(f.amount(f.class().Burst)), f.own[f.limit.Rank-1])
 	shared := new(big.Rat).Sub(new(big.Rat).SetInt(f.amount(f.limit.sharedUnits())), f.shared)
@@ -299,7 +298,7 @@ func (o *loan) back(amount, capped *big.Int) {
 	o.capped[i] = larger(num(0), sub(o.capped[i], capped))
 }
 
-// giveBack gives back no more than what is missing of the charge if it refilled before all else.
+// giveBack gives back no more of the charge than would be missing if it had refilled before all else.
 func (o *loan) giveBack(n int64, h held, r returns) returns {
 	left := func(rate int64) *big.Int {
 		missing := sub(o.amount(h.units), mul(num(max(0, o.ts-h.taken)), num(rate)))
@@ -309,7 +308,7 @@ func (o *loan) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// spare is how many units a settlement can add: to at most one more of what the class can have, and of its ceiling.
+// spare is how many units a settlement can add: at most as many as the class can have, and as its ceiling allows.
 func (o *loan) spare() int64 {
 	i, own := o.limit.Rank-1, o.class()
 	left := sub(sub(o.amount(o.largest()+own.Burst+o.limit.sharedUnits()), o.own[i]), o.shared)

@@ -82,10 +82,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			if keys := drawings[a].keys; keys != nil {
 				l.Key = pick(r, keys)
 			}
-			if drawings[a].ranks {
-				l.Rank = 1 + r.Int64N(int64(len(l.Guarantees)))
-			}
-			sets[i] = append(sets[i], l)
+			sets[i] = append(sets[i], ranked(r, l))
 		}
 		if opts.First && i == 0 {
 			chooses(r, sets[0])
@@ -95,6 +92,14 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 		}
 	}
 	return sets
+}
+
+// ranked gives a limit with guarantees another class.
+func ranked(r *rand.Rand, l model.Limit) model.Limit {
+	if n := len(l.Guarantees); n > 0 {
+		l.Rank = 1 + r.Int64N(int64(n))
+	}
+	return l
 }
 
 // together returns the algorithms of a set's limits.

@@ -10,11 +10,13 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// envelope is a token bucket, written down once more, to judge a guaranteed rate: what a class is guaranteed, or what all
-// may have. Amounts are in 1/1000000 unit.
+// envelope is a token bucket, written down once more, to judge a guaranteed rate: the guarantee of a class, or the whole
+// limit. Amounts are in 1/1000000 unit.
 type envelope struct{ rate, burst, has int64 }
 
-func newEnvelope(rate, burst int64) envelope { return envelope{rate, burst * 1_000_000, burst * 1_000_000} }
+func newEnvelope(rate, burst int64) envelope {
+	return envelope{rate, burst * 1_000_000, burst * 1_000_000}
+}
 
 func (e *envelope) pass(us int64) { e.has = min(e.burst, e.has+us*e.rate) }
 
@@ -27,7 +29,7 @@ type lender struct {
 	ranks [3]engine.Limit
 	state algo.State
 	now   int64
-	// passed is charged with what each class has had, and all with what they have had together.
+	// passed is charged with the units of each class, and all with the units of all classes.
 	passed [3]envelope
 	all    envelope
 }
@@ -44,7 +46,7 @@ func newLender(t *testing.T, guarantees string, settings ...engine.Setting) lend
 	return l
 }
 
-// move lets time pass, then a class asks. It reports what was denied although it was guaranteed, or passed beyond the limit.
+// move lets time pass, then a class asks. It reports whether a guaranteed request was denied, and whether one passed beyond the limit.
 func (l *lender) move(us int64, class int, units int64) (denied, over bool) {
 	l.now += us
 	for i := range l.passed {
@@ -104,7 +106,7 @@ func TestGuaranteesAreNeverDenied(t *testing.T) {
 	}
 }
 
-// The same on long random traces, with spans in which buckets become full.
+// The same on long random traces, with pauses that fill buckets.
 func TestGuaranteesInLongTraces(t *testing.T) {
 	t.Parallel()
 	for _, c := range lenders {
@@ -147,8 +149,8 @@ func TestLendingLosesLittle(t *testing.T) {
 	}
 }
 
-// lending returns what classes ask for and have a second, of 1000/s in bursts of 200, after two seconds in which the bursts
-// are spent.
+// lending returns how many units a second the classes ask for and have, of 1000/s in bursts of 200. It counts from the third
+// second on, because the first two spend the bursts.
 func lending(t *testing.T, guarantees, lend string, asks [3]float64) (passed, asked [3]float64) {
 	t.Helper()
 	const before, seconds = 2, 10

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// guaranteedRate is a token bucket that guarantees each class of requests a part of its rate, and lends what a class
-// does not use.
+// guaranteedRate is a token bucket that guarantees each class of requests a part of its rate, and lends the
+// unused parts.
 var guaranteedRate = algorithm{
 	name:   "guaranteed-rate",
 	fields: []string{"guarantees", "lend", "rank", "burst", "name"},
 	properties: properties{
 		refills: true,
-		// A class has its own rate and what others lend, so it is not oneByOne.
+		// A class has its own rate and the lent ones, so it is not oneByOne.
 		burstIsCount: true, // as for a token bucket
 		guarantees:   true,
-		// The wait of a denial is the time in which nobody else takes a unit, so none passes before.
+		// The wait of a denial assumes that nobody takes a unit, so none passes before it is over.
 		repeatable: true,
 		// Units are not prefetched, because they would be taken from all classes ahead of the requests.
 	},
 	on: func(s *State) arithmetic { return (*guaranteed)(s) },
 	// A process does not know the classes of the others: a share is a bucket for all classes.
 	shares: bucketShares,
-	// What is missing is owed to parts, so other parts are another counter.
+	// Missing amounts belong to the parts, so other parts are another counter.
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period, Guarantees: l.Guarantees} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return (*guaranteed)(s).spare(l) },
 	cover: func(l *Limit) (Limit, bool) {
@@ -39,8 +39,8 @@ var guaranteedRate = algorithm{
 // guaranteed is the state of a guaranteed rate: an own bucket of each class, which refills at the guarantee, and a shared
 // bucket, which gets the rest of the rate and the overflow of the others. All amounts are missing units in 1/period.
 //
-// One bucket with the whole rate and burst would never have fewer units than these together, because nothing of it would
-// overflow before all are full. So the limit is kept.
+// One bucket with the whole rate and burst would never have fewer units than these together, because it would not overflow
+// before all of these are full. So the limit is kept.
 type guaranteed State
 
 // lent is the state.
@@ -49,7 +49,7 @@ type lent struct {
 	of         []owing
 }
 
-// owing is what is missing from a class's own bucket and from the bucket of its ceiling.
+// owing is the amounts that are missing from a class's own bucket and from the bucket of its ceiling.
 type owing struct{ own, ceiling int64 }
 
 // mostLent bounds the product of a time and a rate. It is far more than all buckets together hold: see engine.Build.
@@ -63,7 +63,7 @@ func lending(us, rate int64) int64 {
 	return int64(lo)
 }
 
-// after returns what is missing after some time in which nothing is charged.
+// after returns the state after some time without a charge.
 func (v *lent) after(l *Limit, us int64) *lent {
 	all := l.Guarantees.Value()
 	to := &lent{at: v.at + us, shared: v.shared, of: slices.Clone(v.of)}
@@ -92,9 +92,9 @@ func (v *lent) full(l *Limit) int64 {
 }
 
 // filled returns how long a class's own bucket takes to be full. If classes lend down, those before it may help: together
-// with them it takes as long as the sum of what they miss does at the sum of their rates.
+// with them it takes as long as the sum of their missing amounts does at the sum of their rates.
 func (v *lent) filled(all *Guarantees, class int) int64 {
-	soonest, own, rate := int64(Never), int64(0), int64(0)
+	soonest, own, rate := Never, int64(0), int64(0)
 	for i := class; i >= 0 && (i == class || all.Down); i-- {
 		own, rate = own+v.of[i].own, rate+all.Of[i].Rate
 		soonest = min(soonest, ceilOf(own, rate))
@@ -102,13 +102,13 @@ func (v *lent) filled(all *Guarantees, class int) int64 {
 	return soonest
 }
 
-// has returns what the limit's class can take from its own bucket and the shared one.
+// has returns the amount that the limit's class can take from its own bucket and the shared one.
 func (v *lent) has(l *Limit) int64 {
 	own, shared := v.left(l)
 	return own + max(0, shared)
 }
 
-// left returns what is left in the class's own bucket, and in the shared one: less than nothing after an overdraft.
+// left returns the amounts in the class's own bucket and in the shared one, which is below 0 after an overdraft.
 func (v *lent) left(l *Limit) (own, shared int64) {
 	class, all := l.own()
 	return class.Burst*l.Period - v.of[l.Rank-1].own, all*l.Period - v.shared
@@ -134,13 +134,25 @@ func (l *Limit) longestLending() int64 {
 	return empty.full(l)
 }
 
-// none reports whether nothing is missing.
-func (g *guaranteed) none() bool {
-	return g.extra == nil || g.lent.shared == 0 && !slices.ContainsFunc(g.lent.of, func(o owing) bool { return o != owing{} })
+// none reports whether nothing is missing. A state with more missing than charges can make, as a damaged snapshot may have
+// one, counts as none: it might never refill.
+func (g *guaranteed) none(l *Limit) bool {
+	all := l.Guarantees.Value()
+	if g.extra == nil || len(g.lent.of) != all.N || g.lent.shared > 3*l.Burst*l.Period {
+		return true
+	}
+	missing := g.lent.shared > 0
+	for i, o := range g.lent.of {
+		if o.own > all.Of[i].Burst*l.Period || o.ceiling > 2*all.Of[i].Most*l.Period {
+			return true
+		}
+		missing = missing || o != owing{}
+	}
+	return !missing
 }
 
 func (g *guaranteed) behind(l *Limit, t Instant) (us int64, far bool) {
-	if g.none() || g.lent.at <= t.Now {
+	if g.none(l) || g.lent.at <= t.Now {
 		return 0, false
 	}
 	us = g.lent.at - t.Now
@@ -153,7 +165,7 @@ func (g *guaranteed) pull(_ *Limit, t Instant) {
 }
 
 func (g *guaranteed) settle(l *Limit, t Instant) {
-	if g.none() {
+	if g.none(l) {
 		g.extra = &extra{lent: &lent{at: t.Now, of: make([]owing, l.Guarantees.Value().N)}}
 		return
 	}

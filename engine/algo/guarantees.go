@@ -23,7 +23,7 @@ type Guarantee struct {
 	Ceiling, Most int64
 }
 
-// Handle returns the handle under which a limit has the guarantees.
+// Handle returns the guarantees as a limit has them.
 func (g Guarantees) Handle() unique.Handle[Guarantees] { return unique.Make(g) }
 
 // own returns the part of the limit's class.

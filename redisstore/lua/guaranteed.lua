@@ -10,7 +10,7 @@ local numbers
 prior = prior or call('GET', key)
 absent = not prior
 if not absent then
-  if type(prior) == 'string' and #prior >= 24 and #prior % 14 == 10 and byte(prior) == FORMAT then
+  if type(prior) == 'string' and #prior >= 24 and #prior % 14 == 10 and byte(prior) == FORMAT and #prior == 24 + 14 * (numbers.classes or (#prior - 24) / 14) then
     local at
     numbers.missing = {}
     _, clock, numbers.over, numbers.missing[1], at = unpack('>Bi8i8I7', prior)
@@ -114,8 +114,8 @@ elseif cost > 0 then
       --@has
       if has >= price then late = us else early = us end
       us = late and early + math.floor((late - early) / 2) or 2 * us
-    until late and late - early <= 1
-    if late > wait then wait = late end
+    until late and late - early <= 1 or us > WORD -- no sound state takes so long
+    if late and late > wait then wait = late end
   end
   if wait > 0 then wait = wait + behind end
 end

@@ -49,6 +49,6 @@ func (c *storeClock) measure() {
 	results := [1]operate.Result{}
 	operate.Do(ctx, c.limiter, []engine.Op{op}, results[:])
 	if results[0].Err == nil {
-		c.ahead = results[0].Decision.At.Sub(time.Now())
+		c.ahead = time.Until(results[0].Decision.At)
 	}
 }
