@@ -69,6 +69,14 @@ var guarantees = []scenario{
 		},
 	},
 	{
+		name: "a ceiling and an empty limit", why: "the longer wait counts",
+		steps: []step{
+			take(secondClass, 5, yes(0, second)),
+			take(thirdClass, 3, yes(0, second)),
+			take(secondClass, 1, no(0, 200*ms, second)),
+		},
+	},
+	{
 		name: "no lending", why: "under a ceiling of its guarantee a class borrows nothing",
 		steps: []step{
 			take(lendsNone[1], 4, yes(0, second)),
@@ -111,6 +119,26 @@ var guarantees = []scenario{
 		},
 	},
 	{
+		name: "a reservation under a ceiling", why: "2 of its 3 units have refilled there, and only the third comes back",
+		steps: []step{
+			take(secondClass, 3, yes(2, second)).reserve(0),
+			take(secondClass, 2, yes(2, second)).in(400 * ms),
+			settle(1, 0, yes(3, second)),
+		},
+	},
+	{
+		name: "overdrafts of a class", why: "all together are at most one limit of the class, and of its ceiling",
+		steps: []step{
+			take(thirdClass, 1, yes(5, 100*ms)).reserve(0),
+			take(thirdClass, 1, yes(4, 200*ms)).reserve(0),
+			settle(1, 9, yes(0, second)).drops(0),
+			settle(2, 9, yes(0, 1200*ms)).drops(6),
+			take(thirdClass, 6, yes(0, 600*ms)).in(time.Minute),
+			take(secondClass, 1, yes(4, 500*ms)).reserve(0).in(time.Minute),
+			settle(6, 12, yes(0, 2*second)).drops(2),
+		},
+	},
+	{
 		name: "an overdraft of a class", why: "it is paid from the shared bucket and leaves the other guarantees alone",
 		steps: []step{
 			take(thirdClass, 6, yes(0, 600*ms)).reserve(0),
@@ -127,6 +155,10 @@ var guarantees = []scenario{
 			take(thirdClass, 1, no(0, 300*ms, 800*ms)).in(-200 * ms),
 			take(thirdClass, 1, no(0, 100*ms, 600*ms)).in(-time.Hour),
 			take(thirdClass, 1, yes(0, 600*ms)).in(100 * ms),
+			take(thirdClass, 5, yes(5, 400*ms)).as(engine.OpGive).in(-300 * ms),
+			take(thirdClass, 5, yes(0, 900*ms)).reserve(0),
+			settle(6, 20, yes(0, 1500*ms)).drops(9),
+			take(thirdClass, 1, no(0, 1800*ms, 2300*ms)).in(-800 * ms),
 		},
 	},
 	{

@@ -190,7 +190,7 @@ func (g *guaranteed) wait(l *Limit, _ Instant, cost int64) (wait int64, window i
 		return g.lent.after(l, us).has(l) >= price
 	}
 	late := ceilOf(short, l.Count) // if all of the rate reached the class
-	early := late - 1
+	early := late
 	for !enough(late) {
 		early, late = late, 2*late
 	}

@@ -108,7 +108,7 @@ elseif cost > 0 then
     -- By trial, because the rate of what reaches the class changes as buckets fill. First it might get all of the rate.
     local short, late = price - has, nil
     us = (short - short % rate) / rate + (short % rate > 0 and 1 or 0)
-    local early = us - 1
+    local early = us
     repeat
       --@later
       --@has
