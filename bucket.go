@@ -41,16 +41,34 @@ type TokenBucket struct {
 	// MaxPause is the longest Retry-After that an adapting rate obeys, from each report: 1 µs to 1 hour, by default 1
 	// minute. Until it is over, nothing passes.
 	MaxPause time.Duration
+	// Guarantees divides the rate among 2 to 8 classes of requests, the most important first: guaranteed-rate in files.
+	// With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200 to the second, which never has
+	// more than 500, and nothing to the third. Requests of a class within its guarantee always pass. The unused
+	// part of a guarantee is lent to the others. A class also has a burst of its own, by default half of its part of Burst;
+	// "700:100" sets it. The limits of the classes differ only in their Rank and share one bucket, so policies of one
+	// name with different ranks divide it. Guarantees exclude Debt, NextPays, Min and Max.
+	Guarantees string
+	// Rank is the class of a policy's requests: 1 is the first, and by default it is the last.
+	Rank int
+	// LendDown lends what a class does not use to the classes after it before all get it.
+	LendDown bool
 	// Name is the limit's name: see [Limit].
 	Name string
 }
 
 func (b TokenBucket) rule() engine.Limit {
-	algorithm := algo.TokenBucket
-	if b.Min != 0 || b.Max != 0 {
+	algorithm, lend := algo.TokenBucket, ""
+	switch {
+	case b.Min != 0 || b.Max != 0:
 		algorithm = algo.AdaptiveRate
+	case b.Guarantees != "" || b.Rank != 0 || b.LendDown:
+		algorithm = algo.GuaranteedRate
 	}
-	return build(algorithm, b.Rate, units("min", b.Min), units("max", b.Max), units("burst", b.Burst), span("interval", b.Interval),
+	if b.LendDown {
+		lend = "down"
+	}
+	return build(algorithm, b.Rate, units("min", b.Min), units("max", b.Max),
+		word("guarantees", b.Guarantees), word("lend", lend), units("rank", int64(b.Rank)), units("burst", b.Burst), span("interval", b.Interval),
 		units("failures", b.Failures), span("max_pause", b.MaxPause), units("debt", b.Debt), flag("next_pays", b.NextPays), word("name", b.Name))
 }
 

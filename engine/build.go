@@ -93,16 +93,17 @@ func (d *draft) of(field string) Setting {
 
 // builders check the settings of each algorithm's limits, and set the numbers.
 var builders = [...]func(*draft, *spec) error{
-	algo.TokenBucket:   (*draft).tokenBucket,
-	algo.Pacer:         (*draft).pacer,
-	algo.FixedWindow:   (*draft).fixedWindow,
-	algo.SlidingWindow: (*draft).slidingWindow,
-	algo.SlidingLog:    (*draft).slidingLog,
-	algo.WarmUp:        (*draft).warmUp,
-	algo.Concurrency:   (*draft).concurrency,
-	algo.FairShare:     (*draft).fairShare,
-	algo.Penalty:       (*draft).penalty,
-	algo.AdaptiveRate:  (*draft).adaptiveRate,
+	algo.TokenBucket:    (*draft).tokenBucket,
+	algo.Pacer:          (*draft).pacer,
+	algo.FixedWindow:    (*draft).fixedWindow,
+	algo.SlidingWindow:  (*draft).slidingWindow,
+	algo.SlidingLog:     (*draft).slidingLog,
+	algo.WarmUp:         (*draft).warmUp,
+	algo.Concurrency:    (*draft).concurrency,
+	algo.FairShare:      (*draft).fairShare,
+	algo.Penalty:        (*draft).penalty,
+	algo.AdaptiveRate:   (*draft).adaptiveRate,
+	algo.GuaranteedRate: (*draft).guaranteedRate,
 }
 
 // A missing builder panics in every program that imports the package.

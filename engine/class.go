@@ -67,7 +67,7 @@ func (l Limit) LeftBy(leave Leave) int64 {
 // Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by
 // [Leave.Of]. It counts in the same counter as l, because it is another version of l. So a request of the class
 // passes only if that many units remain after it, and requests under l can use all. It allows no debt. It is an error
-// if no unit is left, for a pacer, with next_pays, and if the lowered limits of windows no longer grow. A class of a
+// if no unit is left, for a pacer, with next_pays or guarantees, and if the lowered limits of windows no longer grow. A class of a
 // fair-share limit has the 10 units that such a limit needs, also at [FullPressure].
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
@@ -79,6 +79,8 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 		return l, s.err
 	case s.numbers.NextPays:
 		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "no classes beside next_pays, where a request passes whatever it leaves")
+	case s.numbers.Algorithm.Guarantees():
+		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no leaves beside guarantees, which are the parts of the classes")
 	case s.numbers.Algorithm.Paces():
 		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no classes on a pacer, whose slots are given out in the order of arrival")
 	}
@@ -106,6 +108,26 @@ func (l Limit) Weighing(weight int64) Limit {
 	weighted := *s
 	weighted.numbers.Weight = weight
 	return weighted.limit()
+}
+
+// Ranked returns the limit for the requests of a class, from 1: in the same counter. It is l for a limit without
+// guarantees.
+func (l Limit) Ranked(class int) Limit {
+	s := l.of()
+	if s.err != nil || !s.numbers.Algorithm.Guarantees() {
+		return l
+	}
+	ranked := *s
+	ranked.numbers.Rank = int64(class)
+	return ranked.limit()
+}
+
+// Guaranteed returns the number of classes that have a guarantee, or 0 for a limit without guarantees.
+func (l Limit) Guaranteed() int {
+	if !l.Algorithm().Guarantees() {
+		return 0
+	}
+	return l.Numbers().Guarantees.Value().N
 }
 
 // smallest returns the smallest capacity of a limit.

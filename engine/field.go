@@ -77,6 +77,21 @@ var fields = []Field{
 		About: "How many times as much a key can have as one of weight 1, while both ask for more. By default 1.",
 	},
 	{
+		Name: "guarantees", Kind: FieldWord, Accepted: guaranteesAccepted, implies: true,
+		text:  guaranteesText,
+		About: "The part that each class has for certain, in units per window, the most important class first: 700,200,0. Each can have a burst of its own, 700:100, and a ceiling, 200-500. By default its burst is half of its part of the burst.",
+	},
+	{
+		Name: "lend", Kind: FieldWord, Accepted: lendAccepted, implies: true,
+		text:  lendText,
+		About: "The borrowers of the unused part of a guarantee: all classes (the default), or down, the classes after it before all.",
+	},
+	{
+		Name: "rank", Kind: FieldUnits, Accepted: "1 to the number of guarantees", implies: true,
+		text:  rankText,
+		About: "The class of the requests, from 1. By default the last; the classes of a policy set it.",
+	},
+	{
 		Name: "min", Kind: FieldUnits, Accepted: "1 to the rate's count", implies: true,
 		text:  func(l *spec) string { return unitsText("min", l.numbers.Min) },
 		About: "The slowest rate, in units per window.",

@@ -36,7 +36,9 @@ func TestBytes(t *testing.T) {
 		case a.Holds():
 			cases = append(cases, bytes{limit, 20, 600})
 		case a.Adapts():
-			cases = append(cases, bytes{limit, 20, 320})
+			cases = append(cases, bytes{limit, 20, 340})
+		case a.Guarantees():
+			cases = append(cases, bytes{limit, 20, 480})
 		default:
 			cases = append(cases, bytes{limit, 20, 280})
 		}

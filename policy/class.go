@@ -93,7 +93,7 @@ func (f *classFields) class() (c Class, err error) {
 // classify computes the limits of the policy's classes from its own limits.
 func (p *Policy) classify() error {
 	if p.classes.list == nil {
-		return nil
+		return p.unclassed()
 	}
 	own, divides := false, false
 	for i := range p.members {
@@ -117,13 +117,27 @@ func (p *Policy) classify() error {
 	return nil
 }
 
+// unclassed checks that a policy without classes has no limit for several.
+func (p *Policy) unclassed() error {
+	for i := range p.members {
+		m := &p.members[i]
+		if n := m.limit.Guaranteed(); m.policy == p && n > 0 {
+			return invalid("classes", "not set", strconv.Itoa(n)+" classes, one for each guarantee, such as [{name: interactive}, {name: batch}]")
+		}
+	}
+	return nil
+}
+
 // lower computes the limits of the classes for one limit.
 func (p *Policy) lower(limit engine.Limit) error {
 	if limit.Err() != nil { // the policy has no candidate
 		return nil
 	}
+	if n := limit.Guaranteed(); n > 0 && n != len(p.classes.list) {
+		return invalid("classes", strconv.Itoa(len(p.classes.list))+" classes", strconv.Itoa(n)+" classes, one for each guarantee of "+limit.String())
+	}
 	for i, class := range p.classes.list {
-		weighted := limit.Weighing(class.Weight)
+		weighted := limit.Weighing(class.Weight).Ranked(i + 1)
 		lowered, err := weighted.Leaving(class.Leaves)
 		if err == nil && i > 0 && limit.LeftBy(class.Leaves) < limit.LeftBy(p.classes.list[i-1].Leaves) {
 			err = invalid("leaves", class.Leaves.String()+" after "+p.classes.list[i-1].Leaves.String(), "as much as the class before it leaves, or more")

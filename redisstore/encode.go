@@ -339,6 +339,17 @@ func encodeAdaptive(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(appendInt(appendInt(b, 4, l.StepTime), 4, l.MaxPause), byte(l.Failures))
 }
 
+func encodeGuaranteed(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	all := l.Guarantees.Value()
+	b = appendUnits(appendInt(appendUnits(appendInt(b, 7, cost), l.Count), 7, l.Period), l.Burst)
+	b = appendInt(appendUnits(b, all.Shared), 7, l.LongestRefill())
+	b = append(b, byte(l.Rank), bit(all.Down), byte(all.N))
+	for _, c := range all.Of[:all.N] {
+		b = appendUnits(appendUnits(appendUnits(appendUnits(b, c.Rate), c.Burst), c.Ceiling), c.Most)
+	}
+	return b
+}
+
 // encodeReport appends whether there is a report and, if so, its numbers.
 func encodeReport(b []byte, r *algo.Report) []byte {
 	if r == nil {

@@ -41,6 +41,7 @@ const (
 	familyFair
 	familyPenalty
 	familyAdaptive
+	familyGuaranteed
 	familyMixed // a script for all of them
 	familyCount
 )
@@ -64,6 +65,7 @@ var fragments = [familyCount]struct {
 	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare}, encodeFair},
 	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty},
 	familyAdaptive:    {"adaptive", "refill", []algo.Algorithm{algo.AdaptiveRate}, encodeAdaptive},
+	familyGuaranteed:  {"guaranteed", "", []algo.Algorithm{algo.GuaranteedRate}, encodeGuaranteed},
 	familyMixed:       {file: "mixed"},
 }
 

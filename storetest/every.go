@@ -15,15 +15,16 @@ import (
 func Examples() map[algo.Algorithm]engine.Limit {
 	rate := rule.PerHour(100)
 	return map[algo.Algorithm]engine.Limit{
-		algo.TokenBucket:   rule.TokenBucket(rate),
-		algo.Pacer:         rule.Pacer(rate, rule.Burst(100), rule.MaxQueue(0)),
-		algo.FixedWindow:   rule.FixedWindow(rate),
-		algo.SlidingWindow: rule.SlidingWindow(rate),
-		algo.SlidingLog:    rule.SlidingLog(rate),
-		algo.WarmUp:        rule.WarmUp(rate, 10*time.Minute, rule.Burst(100)),
-		algo.Concurrency:   rule.Concurrency(100, rule.LeaseTime(time.Hour)),
-		algo.FairShare:     rule.FairShare(rate, rule.Burst(200)),
-		algo.AdaptiveRate:  rule.AdaptiveRate(rate, 100, 100),
+		algo.TokenBucket:    rule.TokenBucket(rate),
+		algo.Pacer:          rule.Pacer(rate, rule.Burst(100), rule.MaxQueue(0)),
+		algo.FixedWindow:    rule.FixedWindow(rate),
+		algo.SlidingWindow:  rule.SlidingWindow(rate),
+		algo.SlidingLog:     rule.SlidingLog(rate),
+		algo.WarmUp:         rule.WarmUp(rate, 10*time.Minute, rule.Burst(100)),
+		algo.Concurrency:    rule.Concurrency(100, rule.LeaseTime(time.Hour)),
+		algo.FairShare:      rule.FairShare(rate, rule.Burst(200)),
+		algo.AdaptiveRate:   rule.AdaptiveRate(rate, 100, 100),
+		algo.GuaranteedRate: rule.GuaranteedRate(rate, "50:1,0", rule.Burst(101)),
 	}
 }
 

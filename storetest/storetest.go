@@ -40,7 +40,7 @@ func Run(t *testing.T, o Options) {
 
 func runAll(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, returns, warmups, fairs, penalties, adaptives, large} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, returns, warmups, fairs, penalties, adaptives, guarantees, large} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })

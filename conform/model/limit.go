@@ -43,6 +43,11 @@ type Limit struct {
 	Failures   int64 `json:"failures,omitempty"`
 	MaxPauseUS int64 `json:"max_pause_us,omitempty"`
 
+	// Guaranteed rate, with Count, PeriodUS and Burst. Rank is the class of the requests, from 1.
+	Guarantees []Guarantee `json:"guarantees,omitempty"`
+	LendDown   bool        `json:"lend_down,omitempty"`
+	Rank       int64       `json:"rank,omitempty"`
+
 	// Penalty, with Limit and WindowUS.
 	BlockUS    int64 `json:"block_us,omitempty"`
 	MaxBlockUS int64 `json:"max_block_us,omitempty"`

@@ -39,6 +39,8 @@ type drawing struct {
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
 	// keys are those of the limits of a case, which count in one counter; nil if each key has its own.
 	keys []string
+	// ranks means that the requests of a case are of several classes, which count in one counter.
+	ranks bool
 	// beside means that limits of the algorithm occur only together with others.
 	beside bool
 }
@@ -55,8 +57,8 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	algorithms := together(r, algorithm, opts)
 	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
 	n := 1
-	if opts.Changes || drawings[algorithm].keys != nil {
-		n = 3 + len(drawings[algorithm].keys)
+	if d := drawings[algorithm]; opts.Changes || d.keys != nil || d.ranks {
+		n = 3 + len(d.keys)
 	}
 	sets := make([][]model.Limit, n)
 	for i := range sets {
@@ -80,7 +82,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			if keys := drawings[a].keys; keys != nil {
 				l.Key = pick(r, keys)
 			}
-			sets[i] = append(sets[i], l)
+			sets[i] = append(sets[i], ranked(r, l))
 		}
 		if opts.First && i == 0 {
 			chooses(r, sets[0])
@@ -90,6 +92,14 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 		}
 	}
 	return sets
+}
+
+// ranked gives a limit with guarantees another class.
+func ranked(r *rand.Rand, l model.Limit) model.Limit {
+	if n := len(l.Guarantees); n > 0 {
+		l.Rank = 1 + r.Int64N(int64(n))
+	}
+	return l
 }
 
 // together returns the algorithms of a set's limits.

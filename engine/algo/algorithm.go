@@ -115,6 +115,8 @@ type properties struct {
 	punishes bool
 	// adapts: the rate follows reports of outcomes, so a denied request that has a report writes too.
 	adapts bool
+	// guarantees: each class of requests has a part of the rate.
+	guarantees bool
 	// countsHits: there is one count, which can go beyond the limit, as Envoy counts hits.
 	countsHits bool
 }

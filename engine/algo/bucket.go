@@ -152,6 +152,9 @@ func (l *Limit) depthUnits() int64 {
 // LongestRefill returns how long a limit with a burst takes to refill it, including its debt or queue, in µs. With
 // next_pays it is only the burst.
 func (l *Limit) LongestRefill() int64 {
+	if l.Algorithm.Guarantees() {
+		return l.longestLending()
+	}
 	b := fresh(l, 0)
 	if l.Algorithm.Adapts() {
 		b.Count = l.Min

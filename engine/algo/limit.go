@@ -73,6 +73,9 @@ type Limit struct {
 	// time between two steps of its rate, and MaxPause the longest pause that a report can make, in µs. Failures is
 	// the percentage of failed requests beyond which the rate falls.
 	Min, Max, StepTime, MaxPause, Failures int64
+	// Guarantees are the parts of the classes of a guaranteed rate, and Rank is the class of the requests: 1 is the first.
+	Guarantees unique.Handle[Guarantees]
+	Rank       int64
 	// WarmUp is how long a cold warm-up limit takes to become warm, in µs, if it is used at its full rate.
 	WarmUp int64
 	// Segment is the length in µs of a sliding window's segments.
@@ -91,13 +94,15 @@ type Limit struct {
 // another counter, which starts empty, so counts are never converted from one grid to another. The Grid is zero for
 // algorithms without such numbers.
 type Grid struct {
-	// Count and Period are the rate of a pacer, a warm-up or a fair-share limit, divided by their greatest common divisor.
+	// Count and Period are the rate of a pacer, a warm-up, a fair-share limit or a guaranteed rate, divided by their greatest common divisor.
 	// Period alone is the length in µs of a fixed window, of a sliding window's segments, or of the period of an
 	// adaptive rate.
 	Count  int64
 	Period int64
 	// WarmUp is a warm-up's time in µs.
 	WarmUp int64
+	// Guarantees are the parts of a guaranteed rate.
+	Guarantees unique.Handle[Guarantees]
 	// Align, Unit, Zone and Anchor determine where a fixed window begins.
 	Align  Align
 	Unit   Unit

@@ -31,6 +31,8 @@ func (l *Limit) Capacity() int64 {
 	switch {
 	case l.Algorithm.Divides():
 		return l.mostOfOne()
+	case l.Algorithm.Guarantees():
+		return l.mostOfClass()
 	case l.Algorithm.Refills():
 		return l.Burst
 	default:

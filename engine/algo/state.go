@@ -23,10 +23,11 @@ type State struct {
 	*extra
 }
 
-// extra is the state of limits that have a bucket and more. One pointer serves both, so that other states stay small.
+// extra is the state of limits that have a bucket and more. One pointer serves all, so that other states stay small.
 type extra struct {
 	parts   parts   // of a fair-share limit
 	adapted adapted // of an adaptive rate
+	lent    *lent   // of a guaranteed rate
 }
 
 // Absent reports whether there is nothing to store.

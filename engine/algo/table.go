@@ -21,25 +21,27 @@ const (
 	FairShare
 	Penalty
 	AdaptiveRate
+	GuaranteedRate
 	algorithmCount
 )
 
 // algorithms is the only table of algorithms. No other code distinguishes them, except the hot paths in quick.go and
 // words.go.
 var algorithms = [algorithmCount]algorithm{
-	None:          none,
-	TokenBucket:   tokenBucket,
-	Pacer:         pacer,
-	FixedWindow:   fixedWindow,
-	SlidingWindow: slidingWindow,
-	SlidingLog:    slidingLog,
-	WarmUp:        warmUp,
-	Concurrency:   concurrency,
-	DenyAll:       denyAll,
-	Unlimited:     unlimited,
-	FairShare:     fairShare,
-	Penalty:       penalty,
-	AdaptiveRate:  adaptiveRate,
+	None:           none,
+	TokenBucket:    tokenBucket,
+	Pacer:          pacer,
+	FixedWindow:    fixedWindow,
+	SlidingWindow:  slidingWindow,
+	SlidingLog:     slidingLog,
+	WarmUp:         warmUp,
+	Concurrency:    concurrency,
+	DenyAll:        denyAll,
+	Unlimited:      unlimited,
+	FairShare:      fairShare,
+	Penalty:        penalty,
+	AdaptiveRate:   adaptiveRate,
+	GuaranteedRate: guaranteedRate,
 }
 
 // traits are the properties for every possible Algorithm number. Decisions read them several times, so the table
@@ -110,6 +112,9 @@ func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
 
 // Adapts reports whether a limit's rate follows reports of outcomes: see [Step].Report.
 func (a Algorithm) Adapts() bool { return traits[a].adapts }
+
+// Guarantees reports whether classes of requests have parts of the limit's rate.
+func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
 
 // InWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
 // [State.Words].

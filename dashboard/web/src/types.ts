@@ -524,4 +524,5 @@ export const algorithms: Record<string, string[]> = {
   "fair-share": [],
   "penalty": [],
   "adaptive-rate": [],
+  "guaranteed-rate": [],
 };

@@ -1,0 +1,43 @@
+package algo
+
+import "unique"
+
+// MaxClasses is the largest number of classes of a limit.
+const MaxClasses = 8
+
+// Guarantees are the parts of a guaranteed rate: the classes, the most important first, and the bucket that they share.
+type Guarantees struct {
+	Of [MaxClasses]Guarantee
+	N  int
+	// Shared is the capacity of the shared bucket, in units.
+	Shared int64
+	// Down is set if a class lends to the classes after it before it lends to all.
+	Down bool
+}
+
+// Guarantee is the part of one class.
+type Guarantee struct {
+	// Rate is guaranteed, in units per period of the limit, and Burst is the capacity of the class's own bucket.
+	Rate, Burst int64
+	// Ceiling is the fastest rate of the class, in units per period, and Most its largest burst. 0 means no ceiling.
+	Ceiling, Most int64
+}
+
+// Handle returns the guarantees as a limit has them.
+func (g Guarantees) Handle() unique.Handle[Guarantees] { return unique.Make(g) }
+
+// own returns the part of the limit's class.
+func (l *Limit) own() (own Guarantee, shared int64) {
+	all := l.Guarantees.Value()
+	return all.Of[l.Rank-1], all.Shared
+}
+
+// mostOfClass returns the largest number of units that the limit's class can have at once.
+func (l *Limit) mostOfClass() int64 {
+	own, shared := l.own()
+	most := own.Burst + shared
+	if own.Ceiling > 0 {
+		most = min(most, own.Most)
+	}
+	return most
+}
