@@ -109,7 +109,7 @@ func TestLossMakesNewMembers(t *testing.T) {
 	}
 }
 
-// A process that starts after a loss learns of it from the store, until an operator accepts the loss.
+// A process that starts after a loss reads the record in the store, until an operator accepts the loss.
 func TestLossOutlivesProcesses(t *testing.T) {
 	s := &interrupted{Store: store(t), after: func() {}}
 	m := member(t, s, membership.Config{})

@@ -20,7 +20,7 @@
 //  5. The group also has the processes that do not use the same layers. A number that is too large makes shares
 //     smaller, which is safe.
 //
-// Rules 3 and 4 also hold beside earlier builds, which used two groups: former.go.
+// Rules 3 and 4 also hold while earlier builds, which used two groups, are running: former.go.
 //
 //	membership.go  the member, its users, and its beats
 //	loss.go        detects that the store has lost data
@@ -136,8 +136,8 @@ func New(coordinator engine.Coordinator, c Config) (*Member, error) {
 	return m, nil
 }
 
-// Start makes the member beat until the returned stop and those of all other callers were called. The last one also
-// leaves the group. heard is called with the number of processes after each answered beat, and at once if it is already
+// Start makes the member beat until every caller of Start has called its stop. The last stop also leaves the group.
+// heard is called with the number of processes after each answered beat, and at once if it is already
 // known. It must not block. Only one caller may pass it; the others pass nil.
 func (m *Member) Start(heard func(number int)) (stop func()) {
 	m.running.Lock()
