@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/memstore"
@@ -50,6 +51,9 @@ type Options struct {
 	Prefetch prefetch.Config
 	// Fallback configures the answers of this process while Redis is away, or is nil. See package fallback.
 	Fallback *fallback.Config
+	// Membership configures how this process and the others count each other, for Prefetch and Fallback. See package
+	// membership.
+	Membership membership.Config
 	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading;
 	// [Opened.Away] is then set. Reconnecting continues in the background. Until it succeeds calls fail, or Fallback
 	// answers them.
@@ -126,7 +130,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if o.Wrap != nil {
 		behind = o.Wrap(behind)
 	}
-	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address, within, opened)})
+	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address, within, opened), Membership: o.membership(address)})
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err
@@ -192,8 +196,7 @@ func (o *Options) fallback(address string, within time.Duration, store *redissto
 		return nil
 	}
 	c := *o.Fallback
-	if strings.Contains(address, "+cluster://") {
-		c.Markers = cmp.Or(c.Markers, clusterMarkers)
+	if isCluster(address) {
 		// A master has ranges of slots. A lane is a smaller range.
 		c.Lanes, c.Lane = clusterLanes, func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
 	}
@@ -202,6 +205,17 @@ func (o *Options) fallback(address string, within time.Duration, store *redissto
 	}
 	return &c
 }
+
+// membership returns the settings of the membership on a store.
+func (o *Options) membership(address string) membership.Config {
+	c := o.Membership
+	if isCluster(address) {
+		c.Markers = cmp.Or(c.Markers, clusterMarkers)
+	}
+	return c
+}
+
+func isCluster(address string) bool { return strings.Contains(address, "+cluster://") }
 
 // extendPrefix appends /suffix to the key prefix in a URL.
 func extendPrefix(address, suffix string) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
@@ -55,7 +56,11 @@ func TestLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := rule.TokenBucket(rule.PerSecond(123_457))
-		layer, err := prefetch.New(testbed.Together(t, store), store, prefetch.Config{Limits: []engine.Limit{other}, Life: time.Second, MaxUnits: 10})
+		member, err := membership.New(store, membership.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer, err := prefetch.New(testbed.Together(t, store), member, prefetch.Config{Limits: []engine.Limit{other}, Life: time.Second, MaxUnits: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -49,7 +50,11 @@ func spendLeases(store *redisstore.Store, task string) error {
 	if err != nil {
 		return err
 	}
-	leased, err := prefetch.New(together, store, prefetch.Config{Limits: []engine.Limit{limit}, Life: leaseLife, MaxUnits: 1000})
+	member, err := membership.New(store, membership.Config{})
+	if err != nil {
+		return err
+	}
+	leased, err := prefetch.New(together, member, prefetch.Config{Limits: []engine.Limit{limit}, Life: leaseLife, MaxUnits: 1000})
 	if err != nil {
 		return err
 	}

@@ -28,13 +28,18 @@ policies:
 // scrape returns the values on /metrics by series.
 func (w *web) scrape() map[string]float64 {
 	w.t.Helper()
-	text := w.admin(http.MethodGet, "/metrics", "")
+	return series(w.t, w.admin(http.MethodGet, "/metrics", ""))
+}
+
+// series returns the values in an answer of /metrics by series.
+func series(t *testing.T, text string) map[string]float64 {
+	t.Helper()
 	all := map[string]float64{}
 	for line := range strings.Lines(text) {
 		if at := strings.LastIndex(line, " "); !strings.HasPrefix(line, "#") && at > 0 {
 			value, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
 			if err != nil {
-				w.t.Fatal(line)
+				t.Fatal(line)
 			}
 			all[line[:at]] = value
 		}

@@ -24,7 +24,7 @@ func BenchmarkDo(b *testing.B) {
 			s.lose(b)
 			store := engine.Store(s)
 			if with {
-				front, err := fallback.New(s, s, fallback.Config{})
+				front, err := fallback.New(s, join(b, s, nil), fallback.Config{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/internal/keymap"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 )
 
 // The defaults of a Config.
 const (
-	DefaultGroup   = "processes"
 	DefaultSlow    = 50 * time.Millisecond
 	DefaultMaxKeys = 1 << 16
 )
@@ -29,17 +29,9 @@ type Config struct {
 	Expect int
 	// All answers every operation, not only those with [engine.Op].Local.
 	All bool
-	// Group names the group of processes, and the coordinator's values: 1 to 240 bytes. The default is "processes".
-	Group string
-	// Name is the name of this process for the others, up to 200 bytes. It is only listed. A random text is appended
-	// to make it unique.
-	Name string
 	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. It is for
 	// the layer's own tests of the store; callers bring their deadlines.
 	Slow time.Duration
-	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a Cluster
-	// each master should have some.
-	Markers int
 	// Lanes is the number of parts of the store that can be away independently: 1 to 256. The default is 1.
 	Lanes int
 	// Lane returns the part that has one of an operation's limits, from 0. It is required with several lanes. Lanes
@@ -49,29 +41,24 @@ type Config struct {
 	// key that is not remembered, or that has spent at most an eighth of its limit, starts an outage with its share
 	// of a full limit.
 	MaxKeys int
-	// Memory bounds the counters for outages, which are in the memory of this process.
+	// Memory bounds the counters for outages, which are in the memory of this process. Their default clock is the
+	// member's, because a share must not refill when the wall clock is set.
 	Memory memstore.Config
 }
 
-func (c *Config) check() error {
+func (c *Config) check(member *membership.Member) error {
 	set := func(field *int, value int) {
 		if *field == 0 {
 			*field = value
 		}
 	}
-	set(&c.Markers, 1)
 	set(&c.Lanes, 1)
 	set(&c.MaxKeys, DefaultMaxKeys)
-	if c.Group == "" {
-		c.Group = DefaultGroup
-	}
 	if c.Slow == 0 {
 		c.Slow = DefaultSlow
 	}
 	if c.Memory.Clock == nil {
-		// The wall clock can be set, but a share must not refill because of that.
-		start := time.Now()
-		c.Memory.Clock = func() time.Time { return start.Add(time.Since(start)) }
+		c.Memory.Clock = member.Now
 	}
 	refuse := func(field string, value any, accepted string) error {
 		return &engine.InputError{Field: field, Value: fmt.Sprint(value), Accepted: accepted}
@@ -79,14 +66,8 @@ func (c *Config) check() error {
 	switch {
 	case c.Expect < 0 || c.Expect > engine.MaxMembers:
 		return refuse("expect", c.Expect, "0 to 1000")
-	case len(c.Group) > 240:
-		return refuse("group", fmt.Sprint(len(c.Group))+" bytes", "1 to 240 bytes")
-	case len(c.Name) > 200:
-		return refuse("name", fmt.Sprint(len(c.Name))+" bytes", "up to 200 bytes")
 	case c.Slow < MinSlow || c.Slow > MaxSlow:
 		return refuse("slow", c.Slow, "1ms to 10s")
-	case c.Markers < 1 || c.Markers > 64:
-		return refuse("markers", c.Markers, "1 to 64")
 	case c.Lanes < 1 || c.Lanes > 256 || c.Lanes > 1 && c.Lane == nil:
 		return refuse("lanes", c.Lanes, "1 to 256, and for more than one a Lane")
 	case c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24:

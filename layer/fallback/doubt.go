@@ -195,7 +195,7 @@ func (s *Store) doubtsAll(op *engine.Op) bool {
 // data. Other limits do not wait for them. With choices all limits recover together: the shares choose among them,
 // and the store gets the same choice.
 func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
-	lost, now := s.processes.lost.Load(), s.now()
+	lost, now := s.member.Lost(), s.now()
 	of := func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }
 	if !op.Chosen() {
 		return of

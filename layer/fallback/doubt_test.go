@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
-	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/layer/membership"
 )
 
 // do sends one operation to a process's store, with only the operations' own failure modes.
@@ -28,7 +28,7 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 	t.Helper()
 	var all []*fallback.Store
 	for range 2 {
-		store, err := fallback.New(s, s, fallback.Config{Memory: memstore.Config{Clock: s.clock}})
+		store, err := fallback.New(s, join(t, s, s.clock), fallback.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestLossOutlivesProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		twoAfterALoss(t, s)
-		late, err := fallback.New(s, s, fallback.Config{Memory: memstore.Config{Clock: s.clock}})
+		late, err := fallback.New(s, join(t, s, s.clock), fallback.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestLossOutlivesProcesses(t *testing.T) {
 		if r := do(t, late, op); r.Outcome.Promise.Mode != engine.Fallback {
 			t.Errorf("a process that started after the loss: %+v", r)
 		}
-		if err := fallback.AcceptLoss(t.Context(), s, ""); err != nil {
+		if err := membership.AcceptLoss(t.Context(), s, ""); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

@@ -33,8 +33,7 @@
 //	owed.go       updates to send to the store once it answers
 //	lanes.go      parts of a store that can be away independently
 //	breaker.go    decides whether to use a part
-//	processes.go  counts the processes
-//	markers.go    detects that the store has lost data
+//	processes.go  how many processes share the limits; tests of the store
 //	config.go     the settings
 package fallback
 
@@ -45,6 +44,7 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -57,6 +57,9 @@ type Store struct {
 	lanes     lanes
 	permits   permits
 	owed      owed
+	member    *membership.Member
+	leave     func()
+	name      string // of this process, among the members
 	processes processes
 	began     int64 // in µs since 1970
 
@@ -67,10 +70,10 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// New wraps store. Close also closes it. The coordinator counts the processes; usually it is the innermost store. The
-// error is an [*engine.InputError] for a Config out of range.
-func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, error) {
-	if err := c.check(); err != nil {
+// New wraps store. Close also closes it. The member counts the processes and detects that the store has lost data. It
+// beats until Close. The error is an [*engine.InputError] for a Config out of range.
+func New(store engine.Store, member *membership.Member, c Config) (*Store, error) {
+	if err := c.check(member); err != nil {
 		return nil, err
 	}
 	c.Memory.WhenFull = memstore.Refuse // a forgotten share would start anew
@@ -78,13 +81,15 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys, c.Memory.Clock().UnixMicro()), began: c.Memory.Clock().UnixMicro()}
-	s.processes.init(coordinator, &s.config)
+	began := c.Memory.Clock().UnixMicro()
+	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys, began), began: began, member: member}
+	s.processes.expect, s.processes.clock = c.Expect, c.Memory.Clock
 	s.makeLanes(&c)
 	life, end := context.WithCancel(context.Background())
 	s.end = end
 	s.owed.wake = make(chan struct{}, 1)
-	s.works.Go(func() { s.processes.run(life) })
+	s.name, _ = member.Members()
+	s.leave = member.Start(s.processes.heard)
 	s.works.Go(func() { s.repay(life) })
 	for i := range s.lanes.each {
 		s.works.Go(func() { s.lanes.each[i].run(life) })
@@ -118,7 +123,7 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	stats := Stats{
 		Answered: s.answered.Load(), Processes: s.processes.count(),
-		Away: s.lanes.open.Load() > 0, Losses: s.processes.losses.Load(),
+		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(),
 		Owed: s.owed.count.Load(), Unsettled: s.owed.lost.Load(),
 	}
 	for i := range s.lanes.each {
@@ -129,7 +134,7 @@ func (s *Store) Stats() Stats {
 
 // Members returns the name of this process in its group, and the sorted names of all members from the last answered
 // beat: up to [engine.MaxMembers].
-func (s *Store) Members() (own string, all []string) { return s.processes.members() }
+func (s *Store) Members() (own string, all []string) { return s.member.Members() }
 
 // Cause returns the reason why the store is away: the error of the last failed call, or nil after an answered one.
 func (s *Store) Cause() error {
@@ -192,7 +197,7 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 
 // consult decides operations whose lanes are in use.
 func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	if s.processes.lost.Load() != 0 {
+	if s.member.Lost() != 0 {
 		s.doubt(ctx, ops, results)
 		return
 	}
@@ -267,6 +272,6 @@ func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated
 func (s *Store) Close() error {
 	s.end()
 	s.works.Wait()
-	s.processes.leave()
+	s.leave()
 	return errors.Join(s.own.Close(), s.store.Close())
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +27,7 @@ func TestKeepsTheRulesOfAStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := fallback.New(behind, behind, fallback.Config{All: true, Memory: memory})
+		store, err := fallback.New(behind, join(t, behind, now), fallback.Config{All: true, Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +100,7 @@ func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 func TestNotReplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		behind := unconfirmed{newServer(t)}
-		store, err := fallback.New(behind, behind, fallback.Config{All: true, Expect: 4})
+		store, err := fallback.New(behind, join(t, behind, nil), fallback.Config{All: true, Expect: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,49 +423,11 @@ func TestGapsDoNotAddUp(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	s := newServer(t)
 	for field, c := range map[string]fallback.Config{
-		"expect": {Expect: -1}, "slow": {Slow: time.Minute}, "markers": {Markers: 65}, "max_keys": {MaxKeys: 1},
-		"group": {Group: fmt.Sprintf("%300d", 1)},
+		"expect": {Expect: -1}, "slow": {Slow: time.Minute}, "max_keys": {MaxKeys: 1},
 	} {
 		var bad *engine.InputError
-		if _, err := fallback.New(s, s, c); !errors.As(err, &bad) || bad.Field != field {
+		if _, err := fallback.New(s, join(t, s, nil), c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}
-	}
-}
-
-// TestMembersAreNamed checks that each process lists all processes by their names, made unique where they are equal.
-func TestMembersAreNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		behind, err := memstore.New(memstore.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all []*fallback.Store
-		for range 2 {
-			s, err := fallback.New(storetest.Borrow(behind), behind, fallback.Config{Name: "host/7"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, s)
-		}
-		time.Sleep(3 * time.Second)
-		first, members := all[0].Members()
-		second, same := all[1].Members()
-		if first == second || !strings.HasPrefix(first, "host/7/") || !strings.HasPrefix(second, "host/7/") || len(members) != 2 || !slices.Equal(members, same) ||
-			!slices.Contains(members, first) || !slices.Contains(members, second) {
-			t.Errorf("%s and %s: %v, %v", first, second, members, same)
-		}
-		for _, s := range all {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := behind.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err := fallback.New(nil, nil, fallback.Config{Name: strings.Repeat("n", 201)})
-	if err == nil || !strings.Contains(err.Error(), "up to 200 bytes") {
-		t.Errorf("a name of 201 bytes: %v", err)
 	}
 }

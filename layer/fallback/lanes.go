@@ -25,7 +25,7 @@ func (s *Store) makeLanes(c *Config) {
 		b := &s.lanes.each[i]
 		b.probe = func(ctx context.Context) error { return s.probe(ctx, i) }
 		b.repay = func(life context.Context) { s.pay(life, func(op *engine.Op) bool { return !s.lanes.away(op, i) }) }
-		b.back, b.opened, b.slow, b.away = s.processes.hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open
+		b.back, b.opened, b.slow, b.away = s.member.Hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open
 	}
 	s.findProbes()
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
-	"github.com/headgate/headgate/memstore"
 )
 
 var ten = rule.Concurrency(10, rule.LeaseTime(time.Minute))
@@ -130,7 +129,7 @@ func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 func TestUnknownAcquireIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		store, err := fallback.New(s, s, fallback.Config{Expect: 20, Memory: memstore.Config{Clock: s.clock}}) // a share has no permit
+		store, err := fallback.New(s, join(t, s, s.clock), fallback.Config{Expect: 20}) // a share has no permit
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +297,7 @@ func TestAcquireBesideItsRelease(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, closed := newServer(t), make(chan struct{})
 				g := &gate{Store: s, kind: kind, before: kind == engine.OpRelease}
-				store, err := fallback.New(g, s, fallback.Config{Expect: 20, Memory: memstore.Config{Clock: s.clock}})
+				store, err := fallback.New(g, join(t, s, s.clock), fallback.Config{Expect: 20})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,7 +15,7 @@ func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.S
 // charged returns the charge of this process's shares, for a settlement.
 func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
 	r := o.Reservation(&own.op, "")
-	r.Process = s.processes.own
+	r.Process = s.name
 	return r
 }
 
@@ -62,7 +62,7 @@ func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.R
 
 // settle settles a charge of shares. Shares of a process that is gone stay spent, so there is nothing to settle.
 func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
-	if op.Reservation.Process != s.processes.own {
+	if op.Reservation.Process != s.name {
 		return engine.Result{}
 	}
 	r := *op.Reservation

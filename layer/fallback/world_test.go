@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -72,7 +73,7 @@ func (s *server) older(t *testing.T, backup map[string]string) {
 // backup returns the values of a group's markers.
 func (s *server) backup(t *testing.T) map[string]string {
 	t.Helper()
-	const name = fallback.DefaultGroup + "/mark/0"
+	const name = membership.DefaultGroup
 	text, version, err := s.now.Get(t.Context(), name)
 	if err != nil || version == 0 {
 		t.Fatal("there is no marker", err)
@@ -194,12 +195,22 @@ func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
 	return all
 }
 
+// join returns a member of the processes that share a store.
+func join(t testing.TB, coordinator engine.Coordinator, clock func() time.Time) *membership.Member {
+	t.Helper()
+	m, err := membership.New(coordinator, membership.Config{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // begin starts processes, and waits until they know of each other.
 func (s *server) begin(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
-	c.All, c.Memory.Clock = true, s.clock
+	c.All = true
 	for range n {
-		store, err := fallback.New(s, s, c)
+		store, err := fallback.New(s, join(t, s, s.clock), c)
 		if err != nil {
 			t.Fatal(err)
 		}

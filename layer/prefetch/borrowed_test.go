@@ -19,7 +19,7 @@ func TestUnitsKeepACopyOfTheirKey(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
-		layer, err := prefetch.New(s, s, prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		layer, err := prefetch.New(s, join(t, s), prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/headgate/headgate/layer/membership"
 )
 
 // Known bug 43: a process that may no longer be counted in the group, or whose group is lost, prefetches nothing
@@ -15,13 +17,13 @@ func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 		"late join": func(w *world) { w.join() },
 		"back after its life": func(w *world) {
 			w.nodes[0].set(true, 0, 0)
-			time.Sleep(6 * time.Second)
+			time.Sleep(membership.Life + 2*time.Second)
 			w.nodes[0].set(false, 0, 0)
 			time.Sleep(time.Second)
 		},
 		"a beat that is late": func(w *world) {
 			w.nodes[0].set(true, 0, 0)
-			time.Sleep(3400 * time.Millisecond)
+			time.Sleep(membership.Life - 600*time.Millisecond)
 			w.nodes[0].set(false, 900*time.Millisecond, 0)
 			time.Sleep(2 * time.Second)
 		},
@@ -62,9 +64,9 @@ func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		n := w.nodes[0]
 		n.set(true, 0, 0)
-		time.Sleep(4500 * time.Millisecond)
+		time.Sleep(membership.Life + 500*time.Millisecond)
 		if got := n.store.Stats().Members; got != 0 {
-			t.Errorf("cut off for four beats: %d members are known", got)
+			t.Errorf("cut off for longer than a process is counted: %d members are known", got)
 		}
 		n.set(false, 0, 0)
 		for range 34 { // the next beat is half a second away

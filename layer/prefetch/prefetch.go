@@ -21,13 +21,12 @@
 //	spaces.go    changing these limits
 //	hold.go      the units held of one key
 //	table.go     the known keys, bounded
-//	members.go   counts the processes
+//	members.go   how many processes there are, and from and until when that may be used
 //	return.go    returning units
 package prefetch
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -35,6 +34,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/internal/keymap"
+	"github.com/headgate/headgate/layer/membership"
 )
 
 // The defaults of [Config].
@@ -54,9 +54,6 @@ type Config struct {
 	Life time.Duration
 	// MaxUnits is the largest number of units held of one key: 1 to 1 million. It has no default.
 	MaxUnits int64
-	// Group names the group of processes that share the limits, and a value of the coordinator: 1 to 256 bytes. The
-	// default is "leases".
-	Group string
 	// HotAfter is the number of requests within a Life that make a key hot, so that its units are prefetched: 1 to 1
 	// million. The default is 8.
 	HotAfter int
@@ -67,11 +64,12 @@ type Config struct {
 
 // Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
 type Store struct {
-	store   engine.Store
-	config  Config
-	leased  atomic.Pointer[leased]
-	table   table
-	members *members
+	store  engine.Store
+	config Config
+	leased atomic.Pointer[leased]
+	table  table
+	member *membership.Member
+	leave  func()
 
 	life    context.Context
 	end     context.CancelFunc
@@ -86,15 +84,14 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// New wraps store. Close also closes it. The coordinator counts the processes; usually it is the innermost store. The
-// error is an [*engine.InputError] for a Config out of range.
-func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, error) {
+// New wraps store. Close also closes it. The member counts the processes, and beats until Close. The error is an
+// [*engine.InputError] for a Config out of range.
+func New(store engine.Store, member *membership.Member, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}}
+	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}, member: member, leave: member.Start(nil)}
 	s.life, s.end = context.WithCancel(context.Background())
-	s.members = &members{coordinator: coordinator, group: c.Group, own: rand.Text(), beat: max(time.Second, c.Life), life: c.Life}
 	limits := newLeased(c.Limits, c.Spaces)
 	s.leased.Store(&limits)
 	if len(limits) > 0 {
@@ -103,18 +100,10 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	return s, nil
 }
 
-// start starts the background goroutines, once. They are not needed until there is a limit to prefetch.
-func (s *Store) start() {
-	s.started.Do(func() {
-		s.works.Go(func() { s.members.run(s.life) })
-		s.works.Go(s.giveBack)
-	})
-}
+// start starts returning units, once. That is not needed until there is a limit to prefetch.
+func (s *Store) start() { s.started.Do(func() { s.works.Go(s.giveBack) }) }
 
 func (c *Config) check() error {
-	if c.Group == "" {
-		c.Group = "leases"
-	}
 	if c.HotAfter == 0 {
 		c.HotAfter = DefaultHotAfter
 	}
@@ -137,10 +126,7 @@ func (c *Config) check() error {
 	if len(c.Limits) == 0 && c.Spaces == nil {
 		return refuse("limits", "empty", "at least one, or spaces")
 	}
-	if err := checkLimits(c.Limits, c.Spaces); err != nil {
-		return err
-	}
-	return engine.CheckName("group", c.Group)
+	return checkLimits(c.Limits, c.Spaces)
 }
 
 func checkLimits(limits []engine.Limit, spaces map[string][]engine.Limit) error {
@@ -168,7 +154,7 @@ type Stats struct {
 
 // Stats returns the store's counts.
 func (s *Store) Stats() Stats {
-	n, _ := s.members.count(time.Now())
+	n, _ := s.members(time.Now())
 	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
 }
 
@@ -230,7 +216,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	// If the process is stopped from here on, its units are dead when it continues, however many processes there are
 	// by then.
 	sent := time.Now()
-	n, known := s.members.count(sent)
+	n, known := s.members(sent)
 	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {
 		found.ours.finish(hold{})
 		return false, advance{}, nil
@@ -253,6 +239,6 @@ func (s *Store) Close() error {
 	s.end()
 	s.works.Wait()
 	s.returnAll()
-	s.members.leave()
+	s.leave()
 	return s.store.Close()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 )
@@ -60,9 +61,19 @@ func share(t *testing.T) *shared {
 	return &shared{Store: memory}
 }
 
+// join returns a member of the processes that share a store.
+func join(t *testing.T, coordinator engine.Coordinator) *membership.Member {
+	t.Helper()
+	m, err := membership.New(coordinator, membership.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *headgate.Limiter) {
 	t.Helper()
-	store, err := prefetch.New(s, s, c)
+	store, err := prefetch.New(s, join(t, s), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +423,6 @@ func TestConfigIsChecked(t *testing.T) {
 		"life": func(c *prefetch.Config) { c.Life = 0 }, "max_units": func(c *prefetch.Config) { c.MaxUnits = 0 },
 		"hot_after": func(c *prefetch.Config) { c.HotAfter = -1 }, "max_keys": func(c *prefetch.Config) { c.MaxKeys = 1 },
 		"limits": func(c *prefetch.Config) { c.Limits = nil },
-		"group":  func(c *prefetch.Config) { c.Group = string(make([]byte, 300)) },
 	} {
 		c := good()
 		spoil(&c)

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// farewell is how long Close may take to give units back and leave the group.
+// farewell is how long Close may take to give units back.
 const farewell = time.Second
 
 // giveBack returns units that have reached half their life. It runs every quarter of a life.

@@ -98,7 +98,7 @@ func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
 		slow := &slowStore{Store: s}
-		held, err := prefetch.New(slow, s, prefetch.Config{Spaces: map[string][]engine.Limit{"a": {limit}}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		held, err := prefetch.New(slow, join(t, s), prefetch.Config{Spaces: map[string][]engine.Limit{"a": {limit}}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func turns(t *testing.T, joins int) {
 		}
 		var limiters []*headgate.Limiter
 		for range 2 {
-			store, err := prefetch.New(unclosed{memory}, memory, prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: burst})
+			store, err := prefetch.New(unclosed{memory}, join(t, memory), prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: burst})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -103,7 +103,7 @@ const memberLife = time.Second
 func (w *world) join() *node {
 	w.t.Helper()
 	n := &node{group: w.group}
-	store, err := prefetch.New(w.units, n, prefetch.Config{Limits: []engine.Limit{bucket}, Life: memberLife, MaxUnits: 1000, HotAfter: 1})
+	store, err := prefetch.New(w.units, join(w.t, n), prefetch.Config{Limits: []engine.Limit{bucket}, Life: memberLife, MaxUnits: 1000, HotAfter: 1})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
@@ -28,12 +29,18 @@ type Config struct {
 	Prefetch prefetch.Config
 	// Fallback configures the answers of this process while the store is away. nil omits the layer.
 	Fallback *fallback.Config
+	// Membership configures how this process and the others count each other, for prefetch and fallback.
+	Membership membership.Config
 }
 
 // New wraps store with the layers. Close also closes store, but after an error of New it is still open. Prefetch and
 // fallback use the coordinator, which usually is the store itself; without both it may be nil. The error is an
 // [*engine.InputError] from the layer with the invalid settings.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
+	member, err := membership.New(coordinator, c.Membership)
+	if err != nil {
+		return nil, err
+	}
 	leases := len(c.Prefetch.Limits) > 0 || c.Prefetch.Spaces != nil
 	var front *prefetch.Store
 	if !c.WithoutBatch {
@@ -55,8 +62,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 		store = repeats
 	}
 	if leases {
-		var err error
-		if front, err = prefetch.New(store, coordinator, c.Prefetch); err != nil {
+		if front, err = prefetch.New(store, member, c.Prefetch); err != nil {
 			return nil, err
 		}
 		store = front
@@ -64,5 +70,5 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if c.Fallback == nil {
 		return store, nil
 	}
-	return fallback.New(store, coordinator, *c.Fallback)
+	return fallback.New(store, member, *c.Fallback)
 }

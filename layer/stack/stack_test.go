@@ -3,6 +3,8 @@ package stack_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/memstore"
@@ -77,6 +81,71 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 	})
 }
 
+// beats is a coordinator that counts the beats, and the groups.
+type beats struct {
+	engine.Coordinator
+	number atomic.Int64
+	groups sync.Map
+}
+
+func (b *beats) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
+	b.number.Add(1)
+	b.groups.Store(group, member)
+	return b.Coordinator.Beat(ctx, group, member, life)
+}
+
+// kept is a store that stays open.
+type kept struct{ engine.Store }
+
+func (kept) Close() error { return nil }
+
+// Prefetch and fallback share one membership: a process beats once a second, both layers count the same processes, and
+// it leaves the group when the store is closed.
+func TestLayersShareOneMembership(t *testing.T) {
+	limit := rule.TokenBucket(rule.PerSecond(1000))
+	synctest.Test(t, func(t *testing.T) {
+		behind := memory(t, time.Now)
+		defer behind.Close()
+		coordinator := &beats{Coordinator: behind}
+		c := stack.Config{
+			Prefetch:   prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100},
+			Fallback:   &fallback.Config{},
+			Membership: membership.Config{Group: "g"},
+		}
+		var all []engine.Store
+		for range 2 {
+			store, err := stack.New(kept{behind}, coordinator, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, store)
+		}
+		time.Sleep(9500 * time.Millisecond)
+		if n := coordinator.number.Load(); n != 20 {
+			t.Errorf("%d beats of two processes in 9.5 s, want 20", n)
+		}
+		coordinator.groups.Range(func(group, _ any) bool {
+			if group != "g" {
+				t.Errorf("a beat in group %v", group)
+			}
+			return true
+		})
+		outer := all[0].(*fallback.Store)
+		inner := outer.Unwrap().(*prefetch.Store)
+		if shares, leases := outer.Stats().Processes, inner.Stats().Members; shares != 2 || leases != 2 {
+			t.Errorf("shares of %d, leases of %d, want 2", shares, leases)
+		}
+		for i, store := range all {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+			if names, err := behind.Beat(t.Context(), "g", "test", time.Second); err != nil || len(names) != len(all)-i {
+				t.Errorf("after %d were closed: %v, %v", i+1, names, err)
+			}
+		}
+	})
+}
+
 // Settings that a layer rejects are an error, and the store stays open.
 func TestConfigIsChecked(t *testing.T) {
 	behind := memory(t, time.Now)
@@ -85,6 +154,7 @@ func TestConfigIsChecked(t *testing.T) {
 	for field, c := range map[string]stack.Config{
 		"in_flight": {Batch: batch.Config{InFlight: -1}},
 		"max_stale": {MaxStale: -time.Second},
+		"markers":   {Membership: membership.Config{Markers: -1}},
 		"life":      {Prefetch: prefetch.Config{Limits: []engine.Limit{limit}}},
 	} {
 		var bad *engine.InputError

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -81,7 +82,11 @@ func outage(t *testing.T, mode string) (r result) {
 	store := &shared{Store: memory}
 	processes := make([]*decide.Limiter, 4)
 	for i := range processes {
-		layer, err := fallback.New(store, store, fallback.Config{Expect: len(processes)})
+		member, err := membership.New(store, membership.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer, err := fallback.New(store, member, fallback.Config{Expect: len(processes)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,13 +9,9 @@ import (
 
 // nameProcess names this process in the group of processes that share the store.
 func (c *Config) nameProcess() {
-	f := c.StoreOptions.Fallback
-	if f == nil || f.Name != "" {
-		return
+	if name := &c.StoreOptions.Membership.Name; *name == "" {
+		*name = processName(c.Version)
 	}
-	named := *f
-	named.Name = processName(c.Version)
-	c.StoreOptions.Fallback = &named
 }
 
 // processName is the name that other servers list for this one: the host, the process id, the version, and the start

@@ -64,6 +64,7 @@ var floors = [][]room{
 	{
 		{"memstore", "the store in memory", []string{"memstore"}},
 		{"redisstore", "the store on Redis, in Lua", []string{"redisstore/*"}},
+		{"membership", "the processes on a store, lost data", []string{"layer/membership"}},
 	},
 	{
 		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
-	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/redisstore/redisurl"
@@ -62,7 +62,7 @@ func acceptLoss(ctx context.Context, w io.Writer, address string, output outputF
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	if err := fallback.AcceptLoss(ctx, store, ""); err != nil {
+	if err := membership.AcceptLoss(ctx, store, ""); err != nil {
 		return err
 	}
 	if output.json() {

@@ -1,0 +1,49 @@
+package membership
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Config configures a member. The zero Config has the defaults.
+type Config struct {
+	// Group names the group of processes, and the coordinator's values: up to 240 bytes. The default is "processes".
+	Group string
+	// Name is the name of this process for the others, up to 200 bytes. It is only listed. A random text is appended
+	// to make it unique.
+	Name string
+	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a Cluster
+	// each master should have some.
+	Markers int
+	// Clock is read when data was lost. The default is the wall clock at New plus the time since then, so that setting
+	// the wall clock has no effect.
+	Clock func() time.Time
+}
+
+func (c *Config) check() error {
+	if c.Group == "" {
+		c.Group = DefaultGroup
+	}
+	if c.Markers == 0 {
+		c.Markers = 1
+	}
+	if c.Clock == nil {
+		start := time.Now()
+		c.Clock = func() time.Time { return start.Add(time.Since(start)) }
+	}
+	refuse := func(field string, value any, accepted string) error {
+		return &engine.InputError{Field: field, Value: fmt.Sprint(value), Accepted: accepted}
+	}
+	switch {
+	case len(c.Group) > 240:
+		return refuse("group", fmt.Sprint(len(c.Group))+" bytes", "1 to 240 bytes")
+	case len(c.Name) > 200:
+		return refuse("name", fmt.Sprint(len(c.Name))+" bytes", "up to 200 bytes")
+	case c.Markers < 1 || c.Markers > 64:
+		return refuse("markers", c.Markers, "1 to 64")
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,163 @@
+package membership
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// marker is a value in the store that the processes increment about once per interval. It is missing in a store that
+// comes back empty, has a smaller count in one with older data, and another id in one in which another process has
+// recreated it.
+//
+// A loss of less than one interval's charges goes unnoticed.
+type marker struct {
+	id    string
+	count int64
+}
+
+func (m marker) String() string { return m.id + " " + strconv.FormatInt(m.count, 10) }
+
+// Lost returns when the store last lost data, in µs since 1970, or 0. Another process may have noticed the loss. It is 0
+// again after [AcceptLoss].
+func (m *Member) Lost() int64 { return m.lost.Load() }
+
+// Losses returns the number of losses that this process has noticed.
+func (m *Member) Losses() int64 { return m.losses.Load() }
+
+// look reads and increments the markers, and reads the note about a loss. It calls counted after it has read the group's
+// marker, before the others. It is an error only if no marker was read, because one master of a Cluster may be away
+// (known bug 61).
+func (m *Member) look(ctx context.Context, counted func()) error {
+	lost, read := false, false
+	var failed error
+	for i := range m.markers {
+		gone, err := m.raise(ctx, i)
+		lost, read = lost || gone, read || err == nil
+		failed = cmp.Or(failed, err)
+		if i == 0 && err == nil {
+			counted()
+		}
+	}
+	if lost {
+		m.lost.Store(m.config.Clock().UnixMicro())
+		m.losses.Add(1)
+	}
+	if !read {
+		return failed
+	}
+	_ = m.note(ctx, lost) // its master may be away; the next beat retries
+	return nil
+}
+
+// value returns the name of a marker: the group's own is the first.
+func (m *Member) value(i int) string {
+	if i == 0 {
+		return m.config.Group
+	}
+	return m.config.Group + "/mark/" + strconv.Itoa(i)
+}
+
+// raise increments a marker, unless another process has done so since the last beat, and reports whether it reveals a
+// loss. Calls of [Member.Beat] can be concurrent. It reads the last known marker first, so that a concurrent update does
+// not look like a loss.
+func (m *Member) raise(ctx context.Context, i int) (lost bool, err error) {
+	for name, before := m.value(i), m.marker(i); ; {
+		text, version, err := m.coordinator.Get(ctx, name)
+		if err != nil {
+			return false, err
+		}
+		found := marker{id: rand.Text()}
+		if version != 0 {
+			if _, err := fmt.Sscanf(text, "%s %d", &found.id, &found.count); err != nil {
+				return false, fmt.Errorf("the marker %s is %.40q: %w", name, text, err)
+			}
+		}
+		lost = before.id != "" && (found.id != before.id || found.count < before.count)
+		if raised := before.id != "" && found.count > before.count; raised && !lost {
+			m.learn(i, before, found, lost)
+			return false, nil
+		}
+		next := marker{found.id, found.count + 1}
+		_, swapped, err := m.coordinator.CompareAndSet(ctx, name, version, next.String())
+		switch {
+		case err != nil:
+			return lost, err
+		case swapped:
+			found = next
+		case version == 0:
+			continue // another process has just created it
+		}
+		m.learn(i, before, found, lost)
+		return lost, nil
+	}
+}
+
+// marker returns the last known state of a marker.
+func (m *Member) marker(i int) marker {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.markers[i]
+}
+
+// learn stores the found state of a marker, unless another call has stored one since. After a loss the process counts as
+// new, because the others may have counted without it.
+func (m *Member) learn(i int, before, found marker, lost bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if lost || m.markers[i] == before {
+		m.markers[i] = found
+	}
+	if lost {
+		m.count.Since = time.Now()
+	}
+}
+
+// note records in the store when it lost data, so that processes started later are warned. Without a loss of its own,
+// the process takes over the record: another process may have noticed a loss, or an operator accepted it.
+func (m *Member) note(ctx context.Context, lost bool) error {
+	name := lossOf(m.config.Group)
+	text, version, err := m.coordinator.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	if lost {
+		version, _, err = m.coordinator.CompareAndSet(ctx, name, version, strconv.FormatInt(m.lost.Load(), 10))
+		m.noted.Store(version)
+		return err
+	}
+	if version == m.noted.Load() || version == 0 {
+		return nil
+	}
+	m.noted.Store(version)
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("the note %s is %.40q: %w", name, text, err)
+	}
+	m.lost.Store(at)
+	return nil
+}
+
+// lossOf returns the name of the value that records a group's loss.
+func lossOf(group string) string { return group + "/loss" }
+
+// AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data: within an interval
+// they trust the store again, and may admit once more the units counted before the loss. The coordinator is the
+// store's. An empty group means [DefaultGroup].
+func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
+	name := lossOf(cmp.Or(group, DefaultGroup))
+	for {
+		_, version, err := coordinator.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, swapped, err := coordinator.CompareAndSet(ctx, name, version, "0"); err != nil || swapped {
+			return err
+		}
+	}
+}
