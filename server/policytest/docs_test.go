@@ -53,7 +53,7 @@ func TestDocumentedCases(t *testing.T) {
 			}
 		}
 	}
-	if tested != 7 {
-		t.Errorf("%d test files in the documentation, want 7", tested)
+	if tested != 8 {
+		t.Errorf("%d test files in the documentation, want 8", tested)
 	}
 }
