@@ -130,6 +130,14 @@ func (l Limit) Guaranteed() int {
 	return l.Numbers().Guarantees.Value().N
 }
 
+// Guarantees returns the guarantees in the form of their field, or "" for a limit without guarantees.
+func (l Limit) Guarantees() string {
+	if l.Guaranteed() == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(guaranteesText(l.of()), "guarantees ")
+}
+
 // smallest returns the smallest capacity of a limit.
 func smallest(n *algo.Limit) int64 {
 	least := int64(math.MaxInt64)

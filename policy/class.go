@@ -111,6 +111,11 @@ func (p *Policy) classify() error {
 	if !own {
 		return invalid("classes", "set", "classes in the policies that all or first names, which have the limits")
 	}
+	return p.weigh(divides)
+}
+
+// weigh checks that the classes have weights only if a limit of the policy divides its units among keys.
+func (p *Policy) weigh(divides bool) error {
 	if i := slices.IndexFunc(p.classes.list, func(c Class) bool { return c.Weight > 0 }); i >= 0 && !divides {
 		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share limit"), "classes", strconv.Itoa(i))
 	}

@@ -33,6 +33,9 @@ func LowerFor(limit engine.Limit, all []Class) ([]engine.Limit, error) {
 	if err := p.lower(limit); err != nil {
 		return nil, err
 	}
+	if err := p.weigh(limit.Algorithm().Divides()); err != nil {
+		return nil, err
+	}
 	limits := make([]engine.Limit, len(all))
 	for place := range all {
 		limits[place] = p.classes.limit(limit, place, 0)
@@ -44,6 +47,9 @@ func fieldsOf(all []Class) list[classFields] {
 	fields := make(list[classFields], len(all))
 	for i := range all {
 		fields[i] = classFields{Name: &all[i].Name, Leaves: new(all[i].Leaves.String())}
+		if all[i].Weight > 0 {
+			fields[i].Weight = &all[i].Weight
+		}
 	}
 	return fields
 }

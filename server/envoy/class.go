@@ -55,15 +55,19 @@ func (c *classes) String() string {
 // hasClasses reports whether the rule has classes.
 func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }
 
-// classify reads the classes of a rule after its quota was built. at is their field, or nil.
-func (r *Rule) classify(entries []*yamlfile.Node, at *node) error {
+// classify reads the classes of a rule after its quota was built. of is its rate_limit.
+func (r *Rule) classify(entries []*yamlfile.Node, of *node) error {
+	at := of.get("classes")
 	if at == nil || at.Kind == yamlfile.Null {
+		if n := r.limit.Guaranteed(); n > 0 {
+			return located(fmt.Errorf("guarantees without classes; accepted: %d classes, one for each guarantee", n), of.At)
+		}
 		return nil
 	}
 	all := make([]policy.Class, 0, len(entries))
 	for _, e := range entries {
 		f := fields{node: (*node)(e)}
-		class, leaves := policy.Class{Name: f.text("name")}, f.text("leaves")
+		class, leaves := policy.Class{Name: f.text("name"), Weight: int64(f.count("weight", 1, 0))}, f.text("leaves")
 		if f.err != nil {
 			return f.err
 		}

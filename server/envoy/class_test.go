@@ -61,3 +61,55 @@ func TestClassesThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// TestGuarantees checks that the class of a request chooses its guarantee: a flood of the last class leaves the others
+// theirs.
+func TestGuarantees(t *testing.T) {
+	for _, semantics := range []Semantics{Theirs, Improved} {
+		for _, ruled := range []bool{true, false} {
+			f := serving(t, Options{Semantics: semantics}, `
+domain: d
+descriptors:
+  - key: a
+    rate_limit: {unit: minute, requests_per_unit: 10, algorithm: guaranteed-rate, guarantees: '6:2,2:2-5,0', lend: down, classes: [{name: live}, {name: batch}, {name: other}]}
+`)
+			if !ruled {
+				f.policies.Policies = nil
+			}
+			f.want("OK: OK 0/10 36s, OK", "a=1 x6", "class=other")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/10 6s, OK", "a=1", "class=made-up")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/10 6s", "a=1")
+			f.want("OK: OK 0/10 48s, OK", "a=1 x2", "class=live")
+			f.want("OK: OK 0/10 60s, OK", "a=1 x2", "class=batch")
+			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // its ceiling
+		}
+	}
+}
+
+// TestFairShares checks that the values of a descriptor are the keys that share, and that two rules of a domain do not.
+func TestFairShares(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: minute, requests_per_unit: 20, algorithm: fair-share, classes: [{name: paid, weight: 3}, {name: free}]}}
+  - {key: b, rate_limit: {unit: minute, requests_per_unit: 20, algorithm: fair-share}}
+`)
+	f.want("OK: OK 0/20 30s", "a=flood x10")
+	f.want("OVER_LIMIT: OVER_LIMIT 0/20 3s", "a=flood")
+	f.want("OK: OK 0/20 45s", "a=bob x5")
+	f.want("OK: OK 0/20 54s, OK", "a=acme x3", "class=paid")
+	f.want("OK: OK 0/20 30s", "b=flood x10")
+}
+
+// TestAdaptiveRates checks that a rule has the fields of its algorithm.
+func TestAdaptiveRates(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: minute, requests_per_unit: 8, algorithm: adaptive-rate, min: 4, max: 16, interval: 10s, failures: 10}}
+`)
+	f.want("OK: OK 0/8 60s", "a=1 x8")
+	if got, want := f.config.Load().rules[0].limit.String(), "adaptive-rate 8/1m min 4 max 16 interval 10s failures 10"; got != want {
+		t.Errorf("limit %s, want %s", got, want)
+	}
+}

@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -56,6 +57,10 @@ type settings struct {
 	name, algorithm            string
 	perUnit, multiplier, burst uint32
 	unit                       unit
+	// more are further fields of the limit, by their names in policies.
+	more map[string]string
+	// counter names the counter of a limit that divides its units among keys. Such a limit is not named by its key.
+	counter string
 }
 
 // blocked reports whether the quota allows nothing.
@@ -104,10 +109,15 @@ func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	}
 	if s.burst > 0 {
 		if !a.Has("burst") {
-			return engine.Limit{}, fmt.Errorf("burst is %d with algorithm %s; accepted: burst with algorithm token-bucket", s.burst, a)
+			return engine.Limit{}, fmt.Errorf("burst is %d with algorithm %s; accepted: burst with an algorithm that refills, such as token-bucket", s.burst, a)
 		}
 		options = append(options, rule.Burst(int64(s.burst)))
 	}
+	more, err := s.settings(a)
+	if err != nil {
+		return engine.Limit{}, err
+	}
+	options = append(options, more...)
 	limit := engine.Build(a, []engine.Rate{rule.Per(max(1, int64(s.perUnit)), period)}, options...)
 	if err := limit.Err(); err != nil {
 		return engine.Limit{}, fmt.Errorf("invalid rate limit: %s", plain(err))
@@ -115,12 +125,32 @@ func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	return limit, nil
 }
 
+// settings returns the further settings of a limit of the algorithm.
+func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) {
+	for _, field := range slices.Sorted(maps.Keys(s.more)) {
+		if !a.Has(field) {
+			return nil, fmt.Errorf("%s is %s with algorithm %s; accepted: no such field", field, s.more[field], a)
+		}
+		set, err := engine.ParseSetting(field, s.more[field])
+		if err != nil {
+			return nil, fmt.Errorf("invalid rate limit: %s", plain(err))
+		}
+		all = append(all, set)
+	}
+	if a.Divides() {
+		all = append(all, rule.Named(s.counter))
+	}
+	return all, nil
+}
+
 // plain returns the text of an error without the package name.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
 // rateAlgorithms are the algorithms that a rule can name. A pacer delays requests, which Envoy cannot do, and a
 // concurrency limit needs a release.
-var rateAlgorithms = []algo.Algorithm{algo.FixedWindow, algo.TokenBucket, algo.SlidingWindow, algo.SlidingLog}
+var rateAlgorithms = []algo.Algorithm{
+	algo.FixedWindow, algo.TokenBucket, algo.SlidingWindow, algo.SlidingLog, algo.WarmUp, algo.FairShare, algo.AdaptiveRate, algo.GuaranteedRate,
+}
 
 func acceptedAlgorithms() string {
 	names := make([]string, len(rateAlgorithms))
@@ -146,7 +176,10 @@ func (q *quota) String() string {
 	if !q.counts() {
 		text += " (" + q.limit.Algorithm().String()
 		if q.limit.Algorithm().Has("burst") {
-			text += " burst " + strconv.FormatInt(q.limit.Capacity(), 10)
+			text += " burst " + strconv.FormatInt(q.limit.Numbers().Burst, 10)
+		}
+		if all := q.limit.Guarantees(); all != "" {
+			text += " guarantees " + all
 		}
 		text += ")"
 	}

@@ -149,6 +149,12 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	s := settings{
 		name: f.text("name"), algorithm: f.text("algorithm"), burst: f.count("burst", 1, 0),
 		perUnit: f.count("requests_per_unit", 0, 0), multiplier: f.count("unit_multiplier", 1, 1),
+		more: map[string]string{}, counter: b.hashedName(fullKey, ""),
+	}
+	for _, field := range limitKeys {
+		if text := f.text(field); text != "" {
+			s.more[field] = text
+		}
 	}
 	r.unlimited = f.flag("unlimited")
 	name := f.text("unit")
@@ -173,7 +179,7 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 		if r.quota, err = s.build(); err != nil {
 			return nil, located(err, limit.At)
 		}
-		if err = r.classify(classes, limit.get("classes")); err != nil {
+		if err = r.classify(classes, limit); err != nil {
 			return nil, err
 		}
 		r.near, r.stats, r.policy = r.quota.near(b.ratio), b.stats(fullKey), b.policyName(fullKey)
