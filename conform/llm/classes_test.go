@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -24,7 +25,7 @@ func floodedByAClass(w *world) {
 		}
 		return
 	}
-	const lasts = 40 * time.Second
+	lasts := time.Duration(raced.Size(40, 10)) * time.Second
 	for _, c := range []struct {
 		leaves      int
 		least, most float64 // share of interactive calls that are denied
