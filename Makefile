@@ -162,5 +162,5 @@ simulate-real: ## is the goodput of a real server over the loopback within 10 % 
 	@cd replay && go test ./overload/loopback -count=1 -v -run TestGoodputAsSimulated -real
 
 .PHONY: cover
-cover: ## coverage of the rooms that decide, by all modules' tests
+cover: ## coverage of the rooms that decide, by the tests nearest to them
 	@./scripts/cover $(COVERED)

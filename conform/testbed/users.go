@@ -100,14 +100,16 @@ func (u *User) withdraw(prefix string) {
 	}
 	delete(u.given, prefix)
 	for _, s := range u.holders() {
-		s.MustDo("eval", deleteScript, 0, prefix+"/*")
+		if s != nil { // some tests kill servers
+			_, _ = s.Do("eval", deleteScript, 0, prefix+"/*")
+		}
 	}
 	rules := []any{"acl", "setuser", UserName, "resetkeys", "resetchannels"}
 	for other := range u.given {
 		rules = append(rules, "~"+other+"/*", "&"+other+"/*")
 	}
 	for _, s := range u.servers {
-		s.MustDo(rules...)
+		_, _ = s.Do(rules...)
 	}
 }
 
