@@ -25,7 +25,7 @@ func TestSharesDifferential(t *testing.T) {
 	for seed := range uint64(raced.Size(6, 3)) { // one for each burst with the race detector
 		clock := headgatetest.NewClock()
 		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: fmt.Sprint(seed), Clock: clock.Now})
-		differential.RunShares(t, store, clock, *differential.Seed+seed, 300)
+		differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))
 	}
 }
 
