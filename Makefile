@@ -35,7 +35,7 @@ test: setup ## the tests of a change, step by step, in about ten minutes
 	@scripts/test
 
 .PHONY: test-full
-test-full: setup $(LINT) ## what make test leaves out: other deployments, all fuzz targets, all planted mistakes (40 CPU minutes); PARTS=10 runs one step of ten, drawn by the tree
+test-full: setup $(LINT) ## what make test leaves out, in about 36 CPU minutes once builds are cached: other deployments and more; and the long ones, in 33 more: all fuzz targets and planted mistakes; PARTS=10 runs one step of ten, drawn by the tree
 	@scripts/test-full $(PARTS)
 
 .PHONY: test-long
@@ -162,5 +162,5 @@ simulate-real: ## is the goodput of a real server over the loopback within 10 % 
 	@cd replay && go test ./overload/loopback -count=1 -v -run TestGoodputAsSimulated -real
 
 .PHONY: cover
-cover: ## coverage of the rooms that decide, by all modules' tests
+cover: ## coverage of the rooms that decide, by the tests nearest to them
 	@./scripts/cover $(COVERED)

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -145,7 +146,7 @@ func TestManyWaitersLeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			many := 20_000
-			if raced {
+			if raced.On {
 				many = 5000 // the race detector knows 8128 goroutines
 			}
 			l, store := onMemory(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
@@ -257,7 +258,7 @@ func TestTwoProcessesWait(t *testing.T) {
 
 // A caller that need not wait allocates nothing more than Allow.
 func TestWaitDoesNotAllocate(t *testing.T) {
-	if raced {
+	if raced.On {
 		t.Skip("pools drop what they hold")
 	}
 	p := operate.Policy(headgate.New(), "p", rule.TokenBucket(rule.PerSecond(1_000_000)))

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
@@ -18,7 +19,7 @@ import (
 
 // The total memory per key is as documented.
 func TestBytes(t *testing.T) {
-	if raced {
+	if raced.On {
 		t.Skip("slow with the race detector; make test runs this without it too")
 	}
 	const keys = 1 << 18
@@ -75,7 +76,7 @@ func heap() int64 {
 
 // Open reservations take as much memory as documented: under 200 bytes with one limit, under 400 with four.
 func TestBytesOfOpenReservations(t *testing.T) {
-	if raced {
+	if raced.On {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const count = 10_000

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
@@ -224,7 +225,7 @@ func TestSystemClockAdvances(t *testing.T) {
 
 // A decision on one limit of a known key allocates nothing.
 func TestNoAllocation(t *testing.T) {
-	if raced {
+	if raced.On {
 		t.Skip("the race detector makes pools allocate; make test runs this without it too")
 	}
 	ctx := context.Background()

@@ -24,9 +24,12 @@ step() {
 alone() { (set -e; "$@"); }
 
 # finish prints the table, in seconds of wall and CPU time, also where a step has failed. The
-# load is that at the start of the step.
+# load is that at the start of the step. With a pattern in $long, a second sum leaves out the steps
+# that match it.
 finish() {
-  awk 'BEGIN { printf "%-22s %8s %8s %6s\n", "step", "wall s", "CPU s", "load" }
-    { printf "%-22s %8.0f %8.0f %6s\n", $1, $2, $3 + $4, $5; wall += $2; cpu += $3 + $4 }
-    END { printf "%-22s %8.0f %8.0f        %.1f and %.1f minutes\n", "all", wall, cpu, wall / 60, cpu / 60 }' "$table" | tee "bin/$(basename "$0")-steps.txt"
+  awk -v long="${long-}" 'BEGIN { printf "%-22s %8s %8s %6s\n", "step", "wall s", "CPU s", "load" }
+    { printf "%-22s %8.0f %8.0f %6s\n", $1, $2, $3 + $4, $5; wall += $2; cpu += $3 + $4
+      if (long == "" || $1 !~ long) { wall2 += $2; cpu2 += $3 + $4 } }
+    function sum(name, wall, cpu) { printf "%-22s %8.0f %8.0f        %.1f and %.1f minutes\n", name, wall, cpu, wall / 60, cpu / 60 }
+    END { sum("all", wall, cpu); if (long != "") sum("without the long ones", wall2, cpu2) }' "$table" | tee "bin/$(basename "$0")-steps.txt"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
@@ -50,7 +51,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 	r := rand.New(rand.NewPCG(11, *differential.Seed))
 	refused := errors.New("rejected before")
 	var instants []time.Time
-	for call := range 40 {
+	for call := range raced.Size(40, 10) {
 		operation, after := next(r, call)
 		clock.Advance(after)
 		instants = append(instants, clock.Now())

@@ -15,11 +15,12 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // randomCalls is how many scripts TestCalls runs.
-var randomCalls = flag.Int("calls", 150, "random scripts of calls with many operations")
+var randomCalls = flag.Int("calls", raced.Size(150, 30), "random scripts of calls with many operations")
 
 // bySteps decides operations one by one with the steps of package algo, and deletes only states that are equivalent
 // to no state.

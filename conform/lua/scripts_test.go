@@ -12,12 +12,13 @@ import (
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
 // redisSteps is the number of steps for each algorithm on each deployment of Redis.
-var redisSteps = flag.Int("redis-steps", 1000, "differential steps an algorithm, deployment and client")
+var redisSteps = flag.Int("redis-steps", raced.Size(1000, 100), "differential steps an algorithm, deployment and client")
 
 // auditedSteps is the longest run whose keys are checked after each step. The check takes longer than the step.
 const auditedSteps = 10_000

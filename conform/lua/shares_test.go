@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -21,10 +22,10 @@ import (
 func TestSharesDifferential(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	for seed := range uint64(6) {
+	for seed := range uint64(raced.Size(6, 3)) { // one for each burst with the race detector
 		clock := headgatetest.NewClock()
 		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: fmt.Sprint(seed), Clock: clock.Now})
-		differential.RunShares(t, store, clock, *differential.Seed+seed, 300)
+		differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))
 	}
 }
 

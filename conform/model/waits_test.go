@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/internal/raced"
 )
 
 // Every number is checked by trying it: the wait (rule 3), the remaining units (section 5) and the reset.
@@ -31,7 +32,7 @@ func TestVectorsByTrying(t *testing.T) {
 }
 
 func TestScriptsByTrying(t *testing.T) {
-	for i := range uint64(40) {
+	for i := range uint64(raced.Size(40, 8)) {
 		opts := script.Options{ClockSteps: i%2 > 0, Changes: i%4 > 1, All: i%8 > 3, Big: i%16 > 7, Extras: i%5 > 2}
 		for _, algorithm := range script.Algorithms {
 			tryCase(t, script.Generate(rand.New(rand.NewPCG(i, 3)), algorithm, 100, opts))
@@ -113,7 +114,7 @@ func tryReset(s *model.Subject, limits []model.Limit, step model.Step, got model
 }
 
 func TestLeasesByTrying(t *testing.T) {
-	for i := range uint64(40) {
+	for i := range uint64(raced.Size(40, 8)) {
 		opts := script.Options{ClockSteps: i%2 > 0, Changes: i%4 > 1, Extras: i%8 > 3}
 		c := script.GenerateLeases(rand.New(rand.NewPCG(i, 3)), 200, opts)
 		s := model.New()

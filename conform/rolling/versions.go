@@ -13,13 +13,14 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/storetest"
 )
 
 // Interleavings is how many interleavings to run for each algorithm in memory; on Redis it is a tenth. `make
-// test-full` sets it to 10^5.
-var Interleavings = flag.Int("interleavings", 4_000, "random interleavings of versions an algorithm")
+// test-long` sets it to 10^5.
+var Interleavings = flag.Int("interleavings", raced.Size(4_000, 400), "random interleavings of versions an algorithm")
 
 // subjects is how many interleavings share a clock and one call.
 const subjects = 100

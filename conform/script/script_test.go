@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/conform/model"
+	"github.com/headgate/headgate/internal/raced"
 )
 
 func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
@@ -35,7 +36,7 @@ func TestStepsFallAtEdges(t *testing.T) {
 	for _, algorithm := range Algorithms {
 		for i, opts := range everyOptions() {
 			g := newGenerator(seeded(uint64(i)), algorithm, opts)
-			const steps = 500
+			steps := raced.Size(500, 100)
 			for range steps {
 				g.step()
 			}
@@ -49,7 +50,7 @@ func TestStepsFallAtEdges(t *testing.T) {
 func TestScriptsStayInRange(t *testing.T) {
 	for i, opts := range everyOptions() {
 		for _, algorithm := range Algorithms {
-			checkRange(t, Generate(seeded(uint64(i)), algorithm, 300, opts), opts)
+			checkRange(t, Generate(seeded(uint64(i)), algorithm, raced.Size(300, 60), opts), opts)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/conform/script"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
 )
@@ -35,7 +36,7 @@ func TestDifferential(t *testing.T) {
 
 // TestSharesDifferential: many keys of fair-share limits, and so many charges that parts become smaller.
 func TestSharesDifferential(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(raced.Size(6, 3)) { // one for each burst with the race detector
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			clock := headgatetest.NewClock()
@@ -44,7 +45,7 @@ func TestSharesDifferential(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			differential.RunShares(t, store, clock, *differential.Seed+seed, 300)
+			differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))
 		})
 	}
 }

@@ -21,15 +21,16 @@ const (
 // User manages the user's rights on a deployment's servers.
 type User struct {
 	servers []*redistest.Server
+	holders func() []*redistest.Server
 	mu      sync.Mutex
-	given   map[string]bool // prefixes
+	given   map[string]int // uses of a prefix by tests that have not ended
 }
 
 // Guard returns the deployment for stores that connect as that user. When the test ends, it checks the servers' ACL
 // logs for commands that they refused: known bug 46.
 func Guard(t *testing.T, d Deployment) Deployment {
 	t.Helper()
-	d.User = &User{servers: d.all, given: map[string]bool{}}
+	d.User = &User{servers: d.all, holders: d.Holders, given: map[string]int{}}
 	for _, s := range d.all {
 		s.MustDo("acl", "setuser", UserName, "reset", "on", ">"+UserWord)
 	}
@@ -65,7 +66,7 @@ func refusals(t *testing.T, s *redistest.Server) (all []string) {
 // hashRights are the additional rights for states in hashes.
 const hashRights = " +hscan +pttl +hlen"
 
-// Permit grants the rights for a prefix.
+// Permit grants the rights for a prefix until the test ends.
 func (u *User) Permit(t testing.TB, prefix string) {
 	t.Helper()
 	if u == nil {
@@ -73,16 +74,42 @@ func (u *User) Permit(t testing.TB, prefix string) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.given[prefix] {
+	t.Cleanup(func() { u.withdraw(prefix) })
+	if u.given[prefix]++; u.given[prefix] > 1 {
 		return
 	}
-	u.given[prefix] = true
 	store, err := redisstore.New(nil, redisstore.Config{Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range u.servers {
 		s.MustDo(append([]any{"acl", "setuser", UserName}, Words(store.Permissions()+hashRights)...)...)
+	}
+}
+
+// deleteScript deletes the keys that match a pattern.
+const deleteScript = `for _, key in ipairs(redis.call('keys', ARGV[1])) do redis.call('del', key) end return 1`
+
+// withdraw deletes the keys of a prefix and ends the rights for it, when its last test ends. Otherwise each command
+// would be compared with the prefixes of all tests before it, and each check of an [Audit] would list all their keys.
+func (u *User) withdraw(prefix string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.given[prefix]--; u.given[prefix] > 0 {
+		return
+	}
+	delete(u.given, prefix)
+	for _, s := range u.holders() {
+		if s != nil { // some tests kill servers
+			_, _ = s.Do("eval", deleteScript, 0, prefix+"/*")
+		}
+	}
+	rules := []any{"acl", "setuser", UserName, "resetkeys", "resetchannels"}
+	for other := range u.given {
+		rules = append(rules, "~"+other+"/*", "&"+other+"/*")
+	}
+	for _, s := range u.servers {
+		_, _ = s.Do(rules...)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/raced"
 )
 
 // zones returns every IANA zone, but only one of each group of equal zones.
@@ -87,7 +88,10 @@ func TestCalendarWindowsTileTheTimeLine(t *testing.T) {
 		algo.Month: 31 * 24 * time.Hour, algo.Year: 366 * 24 * time.Hour,
 	}
 	anchored := algo.Anchor{Year: 2024, Month: 1, Day: 31, Hour: 2, Minute: 30}
-	for _, zone := range zones(t) {
+	for z, zone := range zones(t) {
+		if z%raced.Size(1, 10) > 0 {
+			continue
+		}
 		for i, change := range changes(zone) {
 			for unit, length := range lengths {
 				tiles(t, zone, unit, algo.Anchor{}, length.Microseconds(), change)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/raced"
 )
 
 // one token refills in two µs, so that a wait of 1 µs refills a part.
@@ -42,12 +43,13 @@ func TestReturnsKeepTheBound(t *testing.T) {
 			t.Parallel()
 			kept := orders{limit: &c.limit, costs: c.costs, keep: true, order: c.first}
 			lost := orders{limit: &c.limit, costs: c.costs, order: slices.Clone(c.first)}
-			kept.try(c.depth)
-			if lost.try(c.depth); kept.excess > 0 {
+			depth := c.depth - raced.Size(0, 2)
+			kept.try(depth)
+			if lost.try(depth); kept.excess > 0 {
 				t.Errorf("%d of %d orders exceed the bound, such as %v", kept.excess, kept.tried, kept.example)
 			}
 			t.Logf("%d orders; without the record %d exceed, such as %v; %d and %d units came back", kept.tried, lost.excess, lost.example, kept.back, lost.back)
-			if lost.excess == 0 && c.lost {
+			if lost.excess == 0 && c.lost && !raced.On { // orders are shorter with the race detector
 				t.Error("no order exceeds the bound without the record")
 			}
 		})

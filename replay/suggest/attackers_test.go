@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/replay/replaytest"
 )
 
@@ -50,7 +51,7 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 			o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 5 * time.Second}
 		}, []string{replaytest.FloodAddress}},
 	} {
-		for seed := range uint64(2) {
+		for seed := range uint64(raced.Size(2, 1)) {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				o := people

@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/internal/raced"
 )
 
 // Input is something that a client sends.
@@ -79,7 +81,7 @@ const leastMemory = 4
 // in memory.
 func Compare(t *testing.T, plain Input, inputs ...Input) {
 	t.Helper()
-	if raceDetector {
+	if raced.On {
 		t.Skip("the race detector takes more time and memory than the server")
 	}
 	base := Measure(plain)

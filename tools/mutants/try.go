@@ -87,7 +87,11 @@ func (f *field) run(s suite, on *mutant, limit time.Duration) (output string, pa
 // try returns the test that catches a mutant.
 func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	if known.pkg != "" {
-		if _, passed := f.run(known.only(), m, testLimit); !passed {
+		limit := testLimit
+		if m.kind == audited {
+			limit = suiteLimit // the audit is at the end of a schedule, which lasts nearly as long as testLimit
+		}
+		if _, passed := f.run(known.only(), m, limit); !passed {
 			return known, true
 		}
 	}

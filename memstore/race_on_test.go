@@ -1,6 +1,0 @@
-//go:build race
-
-package memstore_test
-
-// raced is set when the race detector runs. It makes pools drop their memory, so allocations cannot be counted.
-const raced = true
