@@ -28,6 +28,7 @@ type clientBody struct {
 	// upstream accepts no bytes does not count.
 	least, came int64
 	waited      time.Duration
+	messages    *frames      // of a gRPC call over HTTP/2, or nil
 	slow        atomic.Int64 // in all, ns
 
 	mu    sync.Mutex
@@ -51,7 +52,7 @@ func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 		http1: r.ProtoMajor == 1, least: g.config.LeastBody,
 	}
 	if !b.http1 && isGRPC(r) { // a gRPC stream with few messages is naturally slow
-		b.least = 0
+		b.messages = &frames{}
 	}
 	return b
 }
@@ -65,7 +66,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p) // at EOF the server removes the deadline
 	took := time.Since(began)
 	b.slow.Add(int64(took))
-	b.count(n, took)
+	b.count(p[:n], took)
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -76,15 +77,25 @@ func (b *clientBody) Read(p []byte) (int, error) {
 
 // patience returns how long the next read may take.
 func (b *clientBody) patience() time.Duration {
-	if b.least == 0 {
+	if b.least == 0 || b.messages != nil && b.messages.between() {
 		return b.stall
 	}
 	return min(b.stall, b.window-b.waited)
 }
 
-// count counts the bytes of a read. Enough of them start a new window.
-func (b *clientBody) count(n int, took time.Duration) {
-	b.came += int64(n)
+// count counts the bytes of a read. Enough of them start a new window, and so does the end of a gRPC message. The time before a
+// message does not count.
+func (b *clientBody) count(p []byte, took time.Duration) {
+	if b.messages != nil {
+		if b.messages.between() {
+			took = 0
+		}
+		if b.messages.follow(p) {
+			b.came, b.waited = 0, 0
+			return
+		}
+	}
+	b.came += int64(len(p))
 	b.waited += took
 	if b.came >= b.least {
 		b.came, b.waited = 0, 0

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -72,19 +73,88 @@ func TestLeastRateOfABody(t *testing.T) {
 	}
 }
 
-// TestGRPCHasNoLeastRate checks that a stream of messages may be slow, but only over HTTP/2.
-func TestGRPCHasNoLeastRate(t *testing.T) {
+// TestGRPCMessagesHaveALeastRate checks that a stream may be slow between messages, but not within one, and only over
+// HTTP/2.
+func TestGRPCMessagesHaveALeastRate(t *testing.T) {
 	g := &Gateway{config: Config{LeastBody: 1024}}
 	for _, c := range []struct {
 		major       int
 		contentType string
-		want        int64
-	}{{2, "application/grpc", 0}, {2, "application/json", 1024}, {1, "application/grpc", 1024}} {
+		follows     bool
+	}{{2, "application/grpc", true}, {2, "application/json", false}, {1, "application/grpc", false}} {
 		r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader())
 		r.ProtoMajor = c.major
 		r.Header.Set("Content-Type", c.contentType)
-		if got := g.body(httptest.NewRecorder(), r).least; got != c.want {
-			t.Errorf("HTTP/%d, %s: %d bytes, want %d", c.major, c.contentType, got, c.want)
+		if b := g.body(httptest.NewRecorder(), r); b.least != 1024 || (b.messages != nil) != c.follows {
+			t.Errorf("HTTP/%d, %s: %d bytes, messages %v", c.major, c.contentType, b.least, b.messages)
 		}
 	}
+	message := append([]byte{0, 0, 0, 0, 20}, make([]byte, 20)...)
+	for _, c := range []struct {
+		name   string
+		pieces [][]byte // one every 9 s
+		want   time.Duration
+	}{
+		{name: "whole messages", pieces: [][]byte{message, message, append(message, message...), message}},
+		{name: "an empty message", pieces: [][]byte{message[:4], {0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0}, message}},
+		{name: "a message in two pieces", pieces: [][]byte{message[:7], message[7:], message[:3], message[3:]}},
+		{name: "the head of a message", pieces: [][]byte{message, message[:3]}, want: 19 * time.Second},
+		{name: "a byte of a message after another one", pieces: [][]byte{append(message, 0), {0}, message}, want: 10 * time.Second},
+		{name: "a trickle", pieces: [][]byte{message, message[:6], message[6:7], message[7:]}, want: 19 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, conn := net.Pipe()
+				b := &clientBody{
+					ReadCloser: conn, writer: http.NewResponseController(withDeadlines{httptest.NewRecorder(), conn}),
+					stall: 30 * time.Second, window: bodyWindow, least: 1024, messages: &frames{},
+				}
+				go func() {
+					for i, piece := range c.pieces {
+						if i > 0 {
+							time.Sleep(9 * time.Second)
+						}
+						_, _ = client.Write(piece)
+					}
+					if c.want != 0 {
+						time.Sleep(20 * time.Second)
+					}
+					client.Close()
+				}()
+				began, err := time.Now(), error(nil)
+				for err == nil {
+					_, err = b.Read(make([]byte, 64))
+				}
+				if took := time.Since(began); c.want == 0 && !errors.Is(err, io.EOF) || c.want != 0 && (took != c.want || !errors.Is(err, os.ErrDeadlineExceeded)) {
+					t.Errorf("ended after %v: %v, want after %v", took, err, c.want)
+				}
+				conn.Close()
+				time.Sleep(time.Hour) // until the client has noticed
+			})
+		})
+	}
+}
+
+// A whole body in any pieces ends between messages.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte("hello, frames"), uint8(3), uint8(4))
+	f.Add([]byte{}, uint8(1), uint8(1))
+	f.Fuzz(func(t *testing.T, text []byte, messages, piece uint8) {
+		var body []byte
+		for i := range int(messages) {
+			part := text[:len(text)*i/int(messages)]
+			body = append(binary.BigEndian.AppendUint32(append(body, byte(i)), uint32(len(part))), part...)
+		}
+		size := max(1, int(piece))
+		var m frames
+		for at := 0; at < len(body); at += size {
+			m.follow(body[at:min(len(body), at+size)])
+		}
+		if !m.between() {
+			t.Errorf("%+v after whole messages", m)
+		}
+		if m.follow([]byte{0, 0, 0, 0}); m.between() {
+			t.Error("a head without its last byte is no message")
+		}
+	})
 }

@@ -47,7 +47,7 @@ signals are those of serve.`,
 	flags.StringVar(&f.unmatched, "unmatched", "pass", "requests without a route: pass them on without a limit, or deny them with 404")
 	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 has no bound")
 	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection whose other end takes no bytes for this long, and a request whose body stops; 1s to 1h")
-	flags.Int64Var(&f.leastBody, "body-rate", 1024, "fewest `bytes` of its body that a client may send in 10 s, 0 to 1048576; fewer are answered 408; 0 has no bound; gRPC has none")
+	flags.Int64Var(&f.leastBody, "body-rate", 1024, "fewest `bytes` of its body that a client may send in 10 s, 0 to 1048576; fewer are answered 408; 0 has no bound; gRPC has it only within a message")
 	flags.IntVar(&f.maxWaiting, "max-waiting", 5000, "most requests that wait for their turn at once, 0 to 10000; more are answered 503")
 	flags.StringVar(&f.readyPath, "ready-path", "", "`path` that the gateway answers itself, with its readiness, for load balancers")
 	return c
