@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/layer/membership"
 )
 
@@ -88,7 +89,7 @@ func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 // Processes come and go, lose their connection to the group and find it again, get late answers, and the group is
 // lost: at no time do they hold more units than they state.
 func TestBoundAtAllTimes(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(raced.Size(10, 4)) { // see turns
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 43))
 			w := start(t, 1+r.IntN(4))
