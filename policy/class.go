@@ -122,11 +122,11 @@ func (p *Policy) weigh(divides bool) error {
 	return nil
 }
 
-// unclassed checks that a policy without classes has no limit for several.
+// unclassed checks that a policy without classes has no limit and no candidate for several.
 func (p *Policy) unclassed() error {
 	for i := range p.members {
 		m := &p.members[i]
-		if n := m.limit.Guaranteed(); m.policy == p && n > 0 {
+		if n := max(m.limit.Guaranteed(), m.candidate.Guaranteed()); m.policy == p && n > 0 {
 			return invalid("classes", "not set", strconv.Itoa(n)+" classes, one for each guarantee, such as [{name: interactive}, {name: batch}]")
 		}
 	}

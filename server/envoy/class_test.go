@@ -82,6 +82,8 @@ descriptors:
 			f.want("OK: OK 0/10 48s, OK", "a=1 x2", "class=live")
 			f.want("OK: OK 0/10 60s, OK", "a=1 x2", "class=batch")
 			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // its ceiling
+			f.want("OK: OK 6/10 20s, OK", "a=3 x2", "class=live")
+			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // to the class that spent them
 		}
 	}
 }

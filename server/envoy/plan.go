@@ -37,7 +37,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		}
 		if m.rule != nil {
 			q.Policy = m.rule.policy
-			if kind == engine.OpAllow || kind == engine.OpPeek {
+			if kind != engine.OpCount {
 				q.Class, q.Limit = b.class, m.rule.classes.limit(b.class, q.Limit)
 			}
 		}

@@ -24,7 +24,7 @@ const (
 var (
 	verdicts = []string{"allowed", "denied", "error"}
 	// classless are the verbs that ignore classes.
-	classless = []string{"give", "reset", "release"}
+	classless = []string{"reset", "release"}
 )
 
 // begin is the start of tests that do not set one.

@@ -31,6 +31,7 @@ policies:
   credit: {algorithm: fixed-window, limit: 5, window: 36525d}
   calls:  {first: [month, credit]}
   lanes:  {algorithm: fixed-window, limit: 10, window: 1h, classes: [{name: live}, {name: batch, leaves: 30%}, {name: idle, leaves: 5}]}
+  parts:  {algorithm: guaranteed-rate, rate: 4/4h, guarantees: "1:1,0", classes: [{name: live}, {name: batch}]}
   slots:  {algorithm: concurrency, limit: 4, lease: 30s, classes: [{name: live}, {name: batch, leaves: 2}]}
   quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
   off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}
@@ -69,7 +70,7 @@ type Request struct {
 	Used    []int64
 	// Reports distinguishes a report, of Used, from a commit.
 	Reports bool
-	// Class is the class of a take, peek, reserve or acquire, or "".
+	// Class is the class of a take, peek, give, reserve or acquire, or "".
 	Class string
 }
 
