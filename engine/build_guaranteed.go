@@ -116,7 +116,7 @@ func guarantee(text string, n *algo.Limit) (c algo.Guarantee, err error) {
 	}
 	if capped && err == nil {
 		c.Ceiling = read(ceiling, "ceiling", max(1, c.Rate), n.Count)
-		c.Most = max(c.Burst, partOf(n.Burst, c.Ceiling, n.Count))
+		c.Most = c.Burst + partOf(n.Burst, c.Ceiling-c.Rate, n.Count)
 	}
 	if err == nil && c.Rate == 0 && c.Burst > 0 {
 		err = invalid("guarantees", remark(text), "no burst without a guarantee, which would never refill")

@@ -40,7 +40,7 @@ func TestKeys(t *testing.T) {
 		{"a/b{c}%", rule.Pacer(rule.PerSecond(20), rule.MaxQueue(1), rule.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
 		{"inline", rule.WarmUp(rule.PerSecond(20), time.Minute), "k", "headgate/inline/warm-up:1:50ms:60s/default/{k}"},
 		{"policy:api", rule.AdaptiveRate(rule.PerSecond(20), 5, 40), "ann", "headgate/policy:api/adaptive-rate:1s/default/{ann}"},
-		{"policy:api", rule.GuaranteedRate(rule.PerSecond(20), "12:8,4:1-16", rule.Burst(10)), "ann", "headgate/policy:api/guaranteed-rate:5:250ms:3-8,1-1-4-8:1/default/{ann}"},
+		{"policy:api", rule.GuaranteedRate(rule.PerSecond(20), "12:8,4:1-16", rule.Burst(10)), "ann", "headgate/policy:api/guaranteed-rate:5:250ms:3-8,1-1-4-7:1/default/{ann}"},
 		{"policy:api", rule.FairShare(rule.PerSecond(20)), "ann", "headgate/policy:api/fair-share:1:50ms/default/{*policy:api}"},
 	} {
 		if got := keyOf(c.space, c.limit, c.subject); got != c.want {

@@ -51,9 +51,9 @@ func (l Limit) sharedUnits() int64 {
 	return units
 }
 
-// ceilingUnits is the capacity of a ceiling's bucket: its part of the burst, rounded up, but at least the class's own.
+// ceilingUnits is the capacity of a ceiling's bucket: the class's own, and the part of the burst for the rate that it may borrow.
 func (l Limit) ceilingUnits(g Guarantee) int64 {
-	return max(g.Burst, ceilDiv(mul(num(l.Burst), num(g.Ceiling)), num(l.Count)).Int64())
+	return g.Burst + ceilDiv(mul(num(l.Burst), num(g.Ceiling-g.Rate)), num(l.Count)).Int64()
 }
 
 func (o *loan) class() Guarantee { return o.limit.Guarantees[o.limit.Rank-1] }

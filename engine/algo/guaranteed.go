@@ -238,7 +238,7 @@ func (g *guaranteed) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 }
 
 func (g *guaranteed) give(l *Limit, _ Instant, n, _ int64) {
-	amount := min(n, 3*l.Burst) * l.Period // more than can be missing
+	amount := min(n, 4*l.Burst) * l.Period // more than can be missing
 	g.returned(l, amount, amount)
 }
 

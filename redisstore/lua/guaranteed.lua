@@ -153,7 +153,7 @@ missing[own], missing[1] = missing[own] - first, math.max(0, missing[1] - (amoun
 missing[own + 1] = math.max(0, missing[own + 1] - amount_capped)
 
 --- give
-local amount = math.min(units, 3 * burst) * period -- more than can be missing
+local amount = math.min(units, 4 * burst) * period -- more than can be missing
 local amount_capped = amount
 --@returned
 
