@@ -183,7 +183,7 @@ for i = 2, #numbers.missing, 2 do value = value .. pack('>I7I7', numbers.missing
 if shifted then
   value, ttl = shifted, shifted_ttl
 else
-  --@last
+  ttl = reset
   --@encode
 end
 --@write_key
