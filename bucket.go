@@ -42,8 +42,8 @@ type TokenBucket struct {
 	// minute. Until it is over, nothing passes.
 	MaxPause time.Duration
 	// Guarantees divides the rate among 2 to 8 classes of requests, the most important first: guaranteed-rate in files.
-	// With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200 to the second, which never has
-	// more than 500, and nothing to the third. Requests of a class within its guarantee always pass. The unused
+	// With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200 to the second, whose
+	// ceiling is 500, and nothing to the third. Requests of a class within its guarantee always pass. The unused
 	// part of a guarantee is lent to the others. A class also has a burst of its own, by default half of its part of Burst;
 	// "700:100" sets it. The limits of the classes differ only in their Rank and share one bucket, so policies of one
 	// name with different ranks divide it. Guarantees exclude Debt, NextPays, Min and Max.

@@ -84,6 +84,7 @@ type Units struct {
 	KeyAndPolicy
 
 	Units  *int64 `json:"units,omitempty"`
+	Class  string `json:"class,omitempty"`
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
 }

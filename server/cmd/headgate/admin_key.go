@@ -163,10 +163,12 @@ func (b *by) unitsOf(policy, key string) *adminapi.Units {
 func newKeyGive(a *adminClient) *cobra.Command {
 	var operator by
 	var n int64
+	var class string
 	c := &cobra.Command{
 		Use: "give POLICY KEY", Short: "Give units back to a key", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
 			body := operator.unitsOf(args[0], args[1])
+			body.Class = class
 			if c.Flags().Changed("n") {
 				body.Units = &n
 			}
@@ -180,6 +182,7 @@ func newKeyGive(a *adminClient) *cobra.Command {
 	}
 	operator.addTo(c)
 	c.Flags().Int64VarP(&n, "n", "n", 1, "units; by default the policy's own cost")
+	c.Flags().StringVar(&class, "class", "", "the class that was charged, for a guaranteed rate; by default the last of the policy")
 	return c
 }
 
