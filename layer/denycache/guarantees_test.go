@@ -14,7 +14,7 @@ import (
 )
 
 // Each class of a guaranteed rate has its own denials, so two classes that are denied in turn do not reach the store. A give
-// by one class drops those of all, because its units can pass on.
+// by one class drops the denials of all, because its units can pass on.
 func TestDenialsOfClasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Minute})

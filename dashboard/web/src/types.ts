@@ -20,6 +20,7 @@ export interface KeyAndCost extends KeyAndPolicy {
 /** Units are units of a key for a give or a reset by an operator. */
 export interface Units extends KeyAndPolicy {
   units?: number;
+  class?: string;
   author: string;
   reason?: string;
 }
