@@ -142,11 +142,10 @@ func penaltyOf(op *engine.Op) int {
 	return first
 }
 
-// id is the name of a limit's counter and, for a guaranteed rate, the class, because each class has its own denials.
+// id is the name of a limit's counter.
 type id struct {
 	space, key, name string
 	algorithm        algo.Algorithm
-	rank             int64
 }
 
 // shard is a part of the denials. Its version grows when units may have come back: answers to earlier requests are
@@ -156,7 +155,7 @@ type shard = keymap.Shard[id, *denial]
 func idOf(op *engine.Op, i int) id {
 	space, key := op.Subject(i)
 	limit := op.Charges[i].Limit
-	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm(), rank: limit.Numbers().Rank}
+	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm()}
 }
 
 // repeat answers with a known denial if it covers the operation.
@@ -206,10 +205,6 @@ func (s *Store) forget(op *engine.Op) {
 		h := s.table.Of(name.key)
 		h.Lock()
 		delete(h.Known, name)
-		for class := range op.Charges[i].Limit.Guaranteed() { // units of one class can pass on to the others
-			name.rank = int64(class + 1)
-			delete(h.Known, name)
-		}
 		h.Version++
 		h.Unlock()
 	}
