@@ -19,7 +19,13 @@ var validKeys = map[string]bool{
 }
 
 // extraKeys are keys added by Headgate, and unit_multiplier from Envoy's API.
-var extraKeys = map[string]bool{"algorithm": true, "burst": true, "classes": true, "leaves": true, "weight": true, "unit_multiplier": true}
+var extraKeys = func() map[string]bool {
+	keys := map[string]bool{"algorithm": true, "burst": true, "classes": true, "leaves": true, "weight": true, "unit_multiplier": true}
+	for _, key := range limitKeys {
+		keys[key] = true
+	}
+	return keys
+}()
 
 // limitKeys are the fields of limits that a rule can have under rate_limit, by their names in policies. The others are not
 // for Envoy: unit has the windows, and refused hits are counted by the algorithm.
@@ -27,7 +33,7 @@ var limitKeys = func() (keys []string) {
 	omitted := []string{"burst", "name", "windows", "align", "anchor", "lease", "count_denied", "next_pays", "rank"}
 	for f := range engine.Fields() {
 		if slices.ContainsFunc(rateAlgorithms, f.On) && !slices.Contains(omitted, f.Name) {
-			keys, extraKeys[f.Name] = append(keys, f.Name), true
+			keys = append(keys, f.Name)
 		}
 	}
 	return keys
