@@ -131,15 +131,20 @@ func (d *draft) pacer(l *spec) error {
 
 // refill returns how long the tokens take to refill, in µs, rounded up; ok is false if the result exceeds 64 bits.
 func refill(l *spec, burst, more int64) (span int64, ok bool) {
-	hi, lo := bits.Mul64(uint64(burst+more), uint64(l.numbers.Period))
-	if hi >= uint64(l.numbers.Count) {
+	return ceilOver(burst+more, l.numbers.Period, l.numbers.Count)
+}
+
+// ceilOver returns ⌈a·b/by⌉, and at most 2^62; ok is false if the result exceeds 64 bits.
+func ceilOver(a, b, by int64) (quotient int64, ok bool) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(by) {
 		return 0, false
 	}
-	quotient, rest := bits.Div64(hi, lo, uint64(l.numbers.Count))
+	whole, rest := bits.Div64(hi, lo, uint64(by))
 	if rest > 0 {
-		quotient++
+		whole++
 	}
-	return int64(min(quotient, 1<<62)), true
+	return int64(min(whole, 1<<62)), true
 }
 
 // checkRefill returns an error for a bucket that takes more than 100 years to fill. The error names the number that

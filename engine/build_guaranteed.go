@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math/bits"
 	"strconv"
 	"strings"
 
@@ -47,7 +46,7 @@ func (d *draft) guaranteedRate(l *spec) error {
 	if most := longest.Microseconds() / 2 / n.Period; n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d with these guarantees", most))
 	}
-	n.Guarantees = all.Handle()
+	n.Guarantee(all)
 	return nil
 }
 
@@ -132,7 +131,9 @@ func ownBurst(rate int64, n *algo.Limit) int64 {
 	return max(1, (partOf(n.Burst, rate, n.Count)+1)/2)
 }
 
-func guaranteesText(l *spec) string {
+func guaranteesText(l *spec) string { return "guarantees " + l.guarantees() }
+
+func (l *spec) guarantees() string {
 	n, all := l.numbers, l.numbers.Guarantees.Value()
 	parts := make([]string, all.N)
 	for i, c := range all.Of[:all.N] {
@@ -144,7 +145,7 @@ func guaranteesText(l *spec) string {
 			parts[i] += "-" + strconv.FormatInt(c.Ceiling*l.scale, 10)
 		}
 	}
-	return "guarantees " + strings.Join(parts, ",")
+	return strings.Join(parts, ",")
 }
 
 func lendText(l *spec) string {
@@ -161,12 +162,8 @@ func rankText(l *spec) string {
 	return ""
 }
 
-// partOf returns ⌈whole·part/of⌉.
+// partOf returns ⌈whole·part/of⌉, of a part that is not larger than of.
 func partOf(whole, part, of int64) int64 {
-	hi, lo := bits.Mul64(uint64(whole), uint64(part))
-	units, rest := bits.Div64(hi, lo, uint64(of))
-	if rest > 0 {
-		units++
-	}
-	return int64(units)
+	units, _ := ceilOver(whole, part, of)
+	return units
 }

@@ -135,7 +135,7 @@ func (l Limit) Guarantees() string {
 	if l.Guaranteed() == 0 {
 		return ""
 	}
-	return strings.TrimPrefix(guaranteesText(l.of()), "guarantees ")
+	return l.of().guarantees()
 }
 
 // smallest returns the smallest capacity of a limit.

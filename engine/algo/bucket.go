@@ -153,7 +153,7 @@ func (l *Limit) depthUnits() int64 {
 // next_pays it is only the burst.
 func (l *Limit) LongestRefill() int64 {
 	if l.Algorithm.Guarantees() {
-		return l.longestLending()
+		return l.Guarantees.Value().Refill
 	}
 	b := fresh(l, 0)
 	if l.Algorithm.Adapts() {

@@ -15,7 +15,7 @@ var guaranteedRate = algorithm{
 		// A class has its own rate and the lent ones, so it is not oneByOne.
 		burstIsCount: true, // as for a token bucket
 		guarantees:   true,
-		// The wait of a denial assumes that nobody takes a unit, so none passes before it is over.
+		// The wait of a denial assumes that no request takes a unit, so none passes before it is over.
 		repeatable: true,
 		// Units are not prefetched, because they would be taken from all classes ahead of the requests.
 	},
@@ -114,24 +114,12 @@ func (v *lent) left(l *Limit) (own, shared int64) {
 	return class.Burst*l.Period - v.of[l.Rank-1].own, all*l.Period - v.shared
 }
 
-func (g *guaranteed) has(l *Limit) int64 { return g.lent.has(l) }
-
 // ceilOf returns ⌈a/b⌉, and 0 if nothing is missing.
 func ceilOf(a, b int64) int64 {
 	if a == 0 {
 		return 0
 	}
 	return (a + b - 1) / b
-}
-
-// longestLending returns how long an empty limit takes to be full.
-func (l *Limit) longestLending() int64 {
-	all := l.Guarantees.Value()
-	empty := lent{shared: all.Shared * l.Period, of: make([]owing, all.N)}
-	for i := range empty.of {
-		empty.of[i] = owing{own: all.Of[i].Burst * l.Period, ceiling: all.Of[i].Most * l.Period}
-	}
-	return empty.full(l)
 }
 
 // none reports whether nothing is missing. A state with more missing than charges can make, as a damaged snapshot may have
@@ -156,7 +144,7 @@ func (g *guaranteed) behind(l *Limit, t Instant) (us int64, far bool) {
 		return 0, false
 	}
 	us = g.lent.at - t.Now
-	return us, us > l.longestLending() && us > g.lent.full(l)
+	return us, us > l.LongestRefill() && us > g.lent.full(l)
 }
 
 func (g *guaranteed) pull(_ *Limit, t Instant) {
@@ -182,7 +170,7 @@ func (g *guaranteed) wait(l *Limit, _ Instant, cost int64) (wait int64, window i
 	if over := g.lent.of[l.Rank-1].ceiling + price - own.Most*l.Period; own.Ceiling > 0 && over > 0 {
 		wait = ceilOf(over, own.Ceiling)
 	}
-	short := price - g.has(l)
+	short := price - g.lent.has(l)
 	if short <= 0 {
 		return wait, 0
 	}
@@ -206,7 +194,7 @@ func (g *guaranteed) wait(l *Limit, _ Instant, cost int64) (wait int64, window i
 
 func (g *guaranteed) room(l *Limit, _ Instant) int64 {
 	own, _ := l.own()
-	room := g.has(l) / l.Period
+	room := g.lent.has(l) / l.Period
 	if own.Ceiling > 0 {
 		room = min(room, (own.Most*l.Period-g.lent.of[l.Rank-1].ceiling)/l.Period)
 	}
@@ -227,8 +215,9 @@ func (g *guaranteed) spare(l *Limit) int64 {
 // charge takes units from the class's own bucket first.
 func (g *guaranteed) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 	own, _ := l.own()
+	left, _ := g.lent.left(l)
 	o, price := &g.lent.of[l.Rank-1], cost*l.Period
-	first := max(0, min(price, own.Burst*l.Period-o.own))
+	first := min(price, left)
 	o.own += first
 	g.lent.shared += price - first
 	if own.Ceiling > 0 {

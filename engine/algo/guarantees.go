@@ -11,6 +11,8 @@ type Guarantees struct {
 	N  int
 	// Shared is the capacity of the shared bucket, in units.
 	Shared int64
+	// Refill is how long an empty limit takes to be full, in µs. It follows from the other numbers: see [Limit.Guarantee].
+	Refill int64
 	// Down is set if a class lends to the classes after it before it lends to all.
 	Down bool
 }
@@ -23,8 +25,16 @@ type Guarantee struct {
 	Ceiling, Most int64
 }
 
-// Handle returns the guarantees as a limit has them.
-func (g Guarantees) Handle() unique.Handle[Guarantees] { return unique.Make(g) }
+// Guarantee sets the parts of a limit with a rate.
+func (l *Limit) Guarantee(all Guarantees) {
+	empty := lent{shared: all.Shared * l.Period, of: make([]owing, all.N)}
+	for i := range empty.of {
+		empty.of[i] = owing{own: all.Of[i].Burst * l.Period, ceiling: all.Of[i].Most * l.Period}
+	}
+	l.Guarantees = unique.Make(all)
+	all.Refill = empty.full(l)
+	l.Guarantees = unique.Make(all)
+}
 
 // own returns the part of the limit's class.
 func (l *Limit) own() (own Guarantee, shared int64) {
