@@ -186,7 +186,9 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	if kind > engine.OpGive || l.observer != nil {
 		*r = engine.Result{} // clears an earlier answer that the store would overwrite only in part
 	}
-	l.outcomes.attach(op)
+	if l.outcomes.count.Load() > 0 {
+		l.outcomes.attach(op)
+	}
 	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
 	if l.observer != nil {

@@ -427,6 +427,16 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 	return allowed, granted
 }
 
+// Adapts reports whether the rate of one of the limits follows reports of outcomes.
+func (o *Op) Adapts() bool {
+	for i := range o.Charges {
+		if o.Charges[i].Limit.Algorithm().Adapts() {
+			return true
+		}
+	}
+	return false
+}
+
 // Granted returns the number of units charged by an operation that is allowed in full: the largest cost of its steps
 // that are not set aside.
 func (o *Op) Granted(steps []algo.Step) (units int64) {

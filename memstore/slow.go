@@ -193,7 +193,10 @@ func (t *transaction) load() (absent int64) {
 			absent++
 		}
 	}
-	return absent + t.loadSettled() + t.loadReturned()
+	if t.op.Kind == engine.OpSettle {
+		absent += t.loadSettled() + t.loadReturned()
+	}
+	return absent
 }
 
 // run decides the operation and writes its result.
@@ -251,7 +254,9 @@ func (t *transaction) end(r *engine.Result) {
 			added--
 		}
 	}
-	t.storeReturned(false)
+	if t.op.Kind == engine.OpSettle {
+		t.storeReturned(false)
+	}
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
 		if step.Write && step.TTL > 0 && p.slot == nowhere && p.scope != nil {

@@ -24,6 +24,12 @@ func (a Algorithm) Refills() bool { return traits[a].refills }
 // Divides reports whether all keys of a name space count in one counter, which divides its units among them.
 func (a Algorithm) Divides() bool { return traits[a].divides }
 
+// Adapts reports whether a limit's rate follows reports of outcomes: see [Step].Report.
+func (a Algorithm) Adapts() bool { return traits[a].adapts }
+
+// Guarantees reports whether classes of requests have parts of the limit's rate.
+func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
+
 // Capacity returns the number of units that a full limit admits at once: the burst of a limit that refills, otherwise
 // the count (of the first window, if there are several), or 0 for a limit without a rate. For a limit that divides its
 // units it is the most that one key can have.

@@ -110,12 +110,6 @@ func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 // CountsHits reports whether [Count] supports limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
 
-// Adapts reports whether a limit's rate follows reports of outcomes: see [Step].Report.
-func (a Algorithm) Adapts() bool { return traits[a].adapts }
-
-// Guarantees reports whether classes of requests have parts of the limit's rate.
-func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
-
 // InWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
 // [State.Words].
 func (a Algorithm) InWords() bool { return traits[a].inWords }

@@ -57,7 +57,7 @@ func (b *Batch) Answer(i int) Response {
 		}
 	}
 	response.Decision.Binding.Policy = response.Policy
-	if kind == engine.OpAllow && response.Decision.Allowed {
+	if kind == engine.OpAllow && response.Decision.Allowed && op.Adapts() {
 		response.Outcome = operate.Outcomes(b.rules.Limiter, op)
 	}
 	if op.Settled {
