@@ -46,7 +46,7 @@ func TestFieldsOfLimits(t *testing.T) {
 func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
-	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}}
+	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}, algo.FairConcurrency: headgate.Concurrency{}}
 	for _, limit := range []headgate.Limit{
 		headgate.TokenBucket{Rate: headgate.PerSecond(10)},
 		headgate.TokenBucket{Rate: headgate.PerSecond(10), Min: 1, Max: 100},
@@ -64,8 +64,8 @@ func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	for _, a := range algo.Algorithms() {
 		want := len(a.Fields()) + 1
 		switch a {
-		case algo.Concurrency:
-			want-- // only its semaphore has a name
+		case algo.Concurrency, algo.FairConcurrency: // one struct, with the field Fair; only its semaphore has a name
+			want = 4
 		case algo.TokenBucket, algo.AdaptiveRate, algo.GuaranteedRate: // one struct has the fields of all
 			want = 13
 		}

@@ -42,14 +42,25 @@ func NoLimit() Limit { return parsed(engine.Build(algo.Unlimited, nil)) }
 // Concurrency is a limit on the units held at the same time, for [Limiter.Semaphore]. A caller holds a unit until it
 // releases it, or until the lease time passes without a renewal.
 type Concurrency struct {
-	// Units is the number of units: 1 to 100 000.
+	// Units is the number of units: 1 to 100 000, with Fair at least 10.
 	Units int64
 	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
+	// Fair makes the Units those of all keys together, and divides them fairly among the keys: fair-concurrency in files.
+	// Of 90 units a lone key can hold 80, of two keys that want more each 42, and the first unit of a key passes
+	// while any is free.
+	Fair bool
+	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight 1
+	// while both want more. It needs Fair. Semaphores of one name with different weights divide the same units.
+	Weight int
 }
 
 func (c Concurrency) rule() engine.Limit {
-	return build(algo.Concurrency, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease))
+	a := algo.Concurrency
+	if c.Fair {
+		a = algo.FairConcurrency
+	}
+	return build(a, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease), units("weight", int64(c.Weight)))
 }
 
 // build returns the limit of an algorithm. A setting without a field is skipped: it has its default.

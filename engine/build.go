@@ -93,17 +93,18 @@ func (d *draft) of(field string) Setting {
 
 // builders check the settings of each algorithm's limits, and set the numbers.
 var builders = [...]func(*draft, *spec) error{
-	algo.TokenBucket:    (*draft).tokenBucket,
-	algo.Pacer:          (*draft).pacer,
-	algo.FixedWindow:    (*draft).fixedWindow,
-	algo.SlidingWindow:  (*draft).slidingWindow,
-	algo.SlidingLog:     (*draft).slidingLog,
-	algo.WarmUp:         (*draft).warmUp,
-	algo.Concurrency:    (*draft).concurrency,
-	algo.FairShare:      (*draft).fairShare,
-	algo.Penalty:        (*draft).penalty,
-	algo.AdaptiveRate:   (*draft).adaptiveRate,
-	algo.GuaranteedRate: (*draft).guaranteedRate,
+	algo.TokenBucket:     (*draft).tokenBucket,
+	algo.Pacer:           (*draft).pacer,
+	algo.FixedWindow:     (*draft).fixedWindow,
+	algo.SlidingWindow:   (*draft).slidingWindow,
+	algo.SlidingLog:      (*draft).slidingLog,
+	algo.WarmUp:          (*draft).warmUp,
+	algo.Concurrency:     (*draft).concurrency,
+	algo.FairShare:       (*draft).fairShare,
+	algo.Penalty:         (*draft).penalty,
+	algo.AdaptiveRate:    (*draft).adaptiveRate,
+	algo.GuaranteedRate:  (*draft).guaranteedRate,
+	algo.FairConcurrency: (*draft).fairConcurrency,
 }
 
 // A missing builder panics in every program that imports the package.
@@ -217,6 +218,16 @@ func (d *draft) concurrency(l *spec) error {
 	}
 	l.numbers.Count, l.numbers.Period = r.Count, r.Period.Microseconds()
 	return nil
+}
+
+func (d *draft) fairConcurrency(l *spec) error {
+	if n := d.rates[0].Count; n < leastDivided {
+		return invalid("limit", n, "10 to 100000 on fair-concurrency")
+	}
+	if err := d.concurrency(l); err != nil {
+		return err
+	}
+	return d.weight(l)
 }
 
 func checkUnits(field string, n int64) error {

@@ -77,22 +77,31 @@ func (d *draft) fairShare(l *spec) error {
 	if n.Burst < leastDivided || n.Burst > mostDivided {
 		return invalid("burst", n.Burst, fmt.Sprintf("%d to %d on fair-share: among more than burst − 1 keys none has a unit", leastDivided, mostDivided))
 	}
+	if err := d.weight(l); err != nil {
+		return err
+	}
+	return checkRefill("burst", l, n.Burst, 0)
+}
+
+// weight checks the weight of a limit that divides its units among keys.
+func (d *draft) weight(l *spec) error {
+	n := &l.numbers
 	if n.Weight = 1; d.has("weight") {
 		n.Weight = d.of("weight").Units
 	}
 	if n.Weight < 1 || n.Weight > MaxWeight {
 		return invalid("weight", n.Weight, WeightAccepted)
 	}
-	return checkRefill("burst", l, n.Burst, 0)
+	return nil
 }
 
-// MaxWeight is the largest weight of a key under a fair-share limit, and WeightAccepted names the range in errors.
+// MaxWeight is the largest weight of a key under a limit that divides its units, and WeightAccepted names the range in errors.
 const (
 	MaxWeight      = 100
 	WeightAccepted = "1 to 100"
 )
 
-// The bursts that are divided among keys.
+// The bursts that are divided among keys, and the smallest number of permits.
 const (
 	leastDivided = 10
 	mostDivided  = 1 << 36

@@ -59,7 +59,7 @@ func (l Leave) keeping(least, capacity int64) int64 {
 func (l Limit) LeftBy(leave Leave) int64 {
 	n := l.Numbers()
 	if n.Algorithm.Divides() { // its capacity is the most that one key can have
-		return leave.keeping(leastDivided, n.Burst)
+		return leave.keeping(leastDivided, smallest(n))
 	}
 	return leave.Of(l.Capacity())
 }

@@ -19,7 +19,7 @@ type Pool struct {
 // outstanding, at least 50 of them its own, and 3 keys ask for more than they get.
 func (l Limit) Pool(remaining int64, reset time.Duration) (p Pool, ok bool) {
 	n := l.Numbers()
-	if !n.Algorithm.Divides() {
+	if !n.Algorithm.Divides() || n.Algorithm.Holds() {
 		return p, false
 	}
 	p.Burst, p.Outstanding = n.Burst, min(n.Burst, n.Refilled(reset.Microseconds()))

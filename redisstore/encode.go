@@ -302,8 +302,9 @@ func encodeLog(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return encodeWindows(appendInt(b, 7, l.Longest()), l)
 }
 
+// encodePermits appends all but the key that asks, which follows if there is a weight.
 func encodePermits(b []byte, l *algo.Limit, cost, _ int64) []byte {
-	return appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
+	return append(appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period), byte(l.Weight))
 }
 
 func encodeStateless(b []byte, l *algo.Limit, cost, _ int64) []byte {

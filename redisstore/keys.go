@@ -34,8 +34,8 @@ const (
 	tagEscapes   = "%}"
 )
 
-// permitUnits replaces the algorithm in the second key of a concurrency limit, which has each holder's units.
-const permitUnits = "concurrency-units"
+// permitUnits follows the algorithm in the second key of a concurrency limit, which has each holder's units.
+const permitUnits = "-units"
 
 // settled replaces the algorithm in the key that marks a reservation as settled. The reservation's id replaces the
 // limit's name.
@@ -70,7 +70,7 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 		}
 		end(b, true)
 		if limit.Algorithm().Holds() {
-			b = s.shards.appendSubject(appendHead(b, s.prefix, space, permitUnits, &grid, limit.Name()), subject)
+			b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String()+permitUnits, &grid, limit.Name()), subject)
 			end(b, true)
 		}
 		if keepsReturns(op, i) {

@@ -60,7 +60,7 @@ var fragments = [familyCount]struct {
 	familyWindow:      {"window", "history", []algo.Algorithm{algo.SlidingWindow}, encodeSegments},
 	familyLog:         {"log", "history", []algo.Algorithm{algo.SlidingLog}, encodeLog},
 	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp},
-	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency}, encodePermits},
+	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency, algo.FairConcurrency}, encodePermits},
 	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
 	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare}, encodeFair},
 	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty},

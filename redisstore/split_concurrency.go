@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +79,12 @@ func (x *splitOp) readPermits(ctx context.Context) error {
 	script := x.store.scripts.permitsGet()
 	commands := make([]Command, len(x.slotOps))
 	for n := range x.slotOps {
-		commands[n] = x.permitCommand(n, script)
+		var holders []string
+		for i := range x.slotOps[n].op.Charges {
+			holder, _ := holderOf(&x.slotOps[n].op, i)
+			holders = append(holders, holder)
+		}
+		commands[n] = x.permitCommand(n, script, holders)
 	}
 	replies, err := x.sendCommands(ctx, commands, script)
 	if err != nil {
@@ -106,9 +112,10 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	for i, p := range part.held {
 		limit := part.op.Charges[i].Limit.Numbers()
 		wrote := part.result.Outcome.AtMicros + limit.Period // the expiry written by the acquire
-		args = append(args, strconv.FormatInt(wrote, 10), strconv.FormatInt(limit.Count, 10), p.expires, p.units)
+		holder, own := holderOf(&part.op, i)
+		args = append(args, holder, own, strconv.FormatInt(wrote, 10), strconv.FormatInt(limit.Count, 10), p.expires, p.units)
 	}
-	if _, err := x.sendCommands(ctx, []Command{x.permitCommand(n, script, args...)}, script); err != nil {
+	if _, err := x.sendCommands(ctx, []Command{x.permitCommand(n, script, args)}, script); err != nil {
 		return // the acquired units stay until they expire, as after a lost release
 	}
 	for i := range part.op.Charges {
@@ -117,12 +124,21 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	_ = x.runSlot(ctx, n, engine.OpPeek, time.Time{})
 }
 
-// permitCommand makes the command that runs a script on a slot's keys for the holder.
-func (x *splitOp) permitCommand(n int, script *script, more ...string) Command {
+// holderOf returns the holder under which the limit at index i has the operation's permit, and the part of it that is
+// the key's number if the limit divides its units among keys.
+func holderOf(op *engine.Op, i int) (holder, own string) {
+	if op.Charges[i].Limit.Algorithm().Divides() {
+		own = string(binary.BigEndian.AppendUint64(nil, op.Whose(i)))
+	}
+	return own + op.ID, own
+}
+
+// permitCommand makes the command that runs a script on a slot's keys.
+func (x *splitOp) permitCommand(n int, script *script, texts []string) Command {
 	op := &x.slotOps[n].op
 	keys := x.store.Keys(op)
 	args := append([]string{"EVALSHA", script.sha, strconv.Itoa(len(keys))}, keys...)
-	args = append(append(args, op.ID), more...)
+	args = append(args, texts...)
 	if x.store.clock != nil {
 		args = append(args, strconv.FormatInt(x.store.now(), 10))
 	}

@@ -60,7 +60,7 @@ func runEvery(t *testing.T, o Options) {
 	for _, a := range algo.Algorithms() {
 		limit, ok := examples[a]
 		switch {
-		case a == algo.DenyAll || a == algo.Unlimited || a == algo.Concurrency || a == algo.Penalty: // "constants", "leases", "penalties"
+		case a.Constant() || a.Holds() || a.Punishes(): // "constants", "leases", "penalties"
 		case !ok:
 			t.Errorf(`no limit of %s in storetest.Examples; CONTRIBUTING.md, "Adding an algorithm", lists the places`, a)
 		default:

@@ -52,6 +52,7 @@ func runAll(t *testing.T, o Options) {
 	t.Run("more units", func(t *testing.T) { runMoreUnits(t, o) })
 	t.Run("lengths of leases", func(t *testing.T) { runLeaseLengths(t, o) })
 	t.Run("leases of several limits", func(t *testing.T) { runLeasesTogether(t, o) })
+	t.Run("fair leases", func(t *testing.T) { runFairLeases(t, o) })
 	t.Run("lists", func(t *testing.T) { runLists(t, o) })
 	t.Run("terms", func(t *testing.T) { runTerms(t, o) })
 	t.Run("ceilings", func(t *testing.T) { runCeilings(t, o) })

@@ -17,6 +17,21 @@ var LeaseKinds = map[string]engine.Kind{
 	model.Acquire: engine.OpAcquire, model.Renew: engine.OpRenew, model.Release: engine.OpRelease, model.Held: engine.OpPeek,
 }
 
+// LeaseOp returns the operation of a step.
+func LeaseOp(space string, l model.Limit, s model.LeaseStep) engine.Op {
+	return engine.Op{
+		Kind: LeaseKinds[s.Op], Space: space, Key: "k" + l.Key, ID: s.ID, Charges: []engine.Charge{{Limit: leaseLimit(l, s), Cost: s.Cost}},
+	}
+}
+
+func leaseLimit(l model.Limit, s model.LeaseStep) engine.Limit {
+	lease := rule.LeaseTime(time.Duration(s.LeaseUS) * time.Microsecond)
+	if l.Algorithm == model.FairConcurrency {
+		return rule.FairConcurrency(l.Limit, lease, rule.Weight(int(l.Weight)))
+	}
+	return rule.Concurrency(l.Limit, lease)
+}
+
 // RunLeases runs one script on a store, in its own namespace.
 func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64) {
 	t.Helper()
@@ -28,8 +43,7 @@ func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 		s.Cost = 1 + int64(s.ID[1]-'0')%3
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
-		ours := rule.Concurrency(limit.Limit, rule.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
-		op := engine.Op{Kind: LeaseKinds[s.Op], Space: space, Key: "k", ID: s.ID, Charges: []engine.Charge{{Limit: ours, Cost: s.Cost}}}
+		op := LeaseOp(space, limit, s)
 		if s.Op == model.Held {
 			op.Charges[0].Cost = 0
 		}

@@ -169,6 +169,39 @@ func TestSplitRestores(t *testing.T) {
 	}
 }
 
+// TestSplitRestoresTheUnitsOfAKey: the same with a limit that divides its units among keys. Afterwards each key has the units
+// that its permits have.
+func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
+	t.Parallel()
+	_, _, store, _ := interrupted(t)
+	fair := rule.FairConcurrency(20, rule.Named("fair"), rule.LeaseTime(10*time.Second))
+	of := func(key string, n int64) engine.Charge { return engine.Charge{Limit: fair, Space: "s", Key: key, Cost: n} }
+	ask := func(key string, n, ofB int64) {
+		t.Helper()
+		if d := leases(t, store, engine.OpAcquire, "holder", of(key, n), charge(splitB, splitAll, ofB)).Outcome; d.Allowed {
+			t.Fatalf("four units of three: %+v", d)
+		}
+	}
+	ask("ann", 5, 4) // of nothing held
+	leases(t, store, engine.OpAcquire, "holder", of("ann", 8))
+	leases(t, store, engine.OpAcquire, "other", of("ann", 1))
+	leases(t, store, engine.OpAcquire, "holder", of("bob", 2)) // with the same id
+	ask("ann", 9, 4)
+	ask("ann", 6, 4)
+	for key, left := range map[string]int64{"ann": 7, "bob": 7, "carol": 8} { // ⌊(8·9 − own)/9⌋
+		if d := leases(t, store, engine.OpPeek, "", of(key, 1)).Outcome; d.Remaining != left {
+			t.Errorf("%s: %d remaining, want %d", key, d.Remaining, left)
+		}
+	}
+	for _, id := range []string{"holder", "other"} {
+		leases(t, store, engine.OpRelease, id, of("ann", 0))
+	}
+	leases(t, store, engine.OpRelease, "holder", of("bob", 0))
+	if d := leases(t, store, engine.OpExpiry, "", of("ann", 0)); d.Found {
+		t.Errorf("after all releases there is a state, which ends in %s", d.TTL)
+	}
+}
+
 // A denied request on several slots returns no units that the refill has already replaced, and no pacer slot that
 // others are queued after (known bug 58).
 func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {

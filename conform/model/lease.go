@@ -3,10 +3,14 @@ package model
 import (
 	"errors"
 	"maps"
+	"sort"
 )
 
-// Concurrency is the name of the algorithm.
-const Concurrency = "concurrency"
+// The names of the algorithms.
+const (
+	Concurrency     = "concurrency"
+	FairConcurrency = "fair-concurrency"
+)
 
 var _ = register(algorithm{
 	names: []string{Concurrency},
@@ -16,8 +20,26 @@ var _ = register(algorithm{
 	absent: func(l Limit, now int64) view { return newHolding(l, now) },
 })
 
-// leases are the holders of a concurrency limit (section 7), by id.
-type leases map[string]lease
+var _ = register(algorithm{
+	names: []string{FairConcurrency},
+	check: func(l Limit) error {
+		return errors.Join(within("limit", l.Limit, 10, MaxUnits), within("weight", l.weight(), 1, 100), l.noCountDenied())
+	},
+	absent: func(l Limit, now int64) view { return newHolding(l, now) },
+	shared: true,
+})
+
+// leases are the holders of a concurrency limit (section 7), by id, and under a fair one by key and id.
+type leases map[holder]lease
+
+type holder struct{ key, id string }
+
+func (l Limit) holder(id string) holder {
+	if l.Algorithm == FairConcurrency {
+		return holder{l.Key, id}
+	}
+	return holder{id: id}
+}
 
 // lease is one permit. It stores its own length, so that another version of the limit does not shorten it.
 type lease struct{ cost, length, expires int64 }
@@ -26,19 +48,19 @@ type lease struct{ cost, length, expires int64 }
 // nothing but the expiry, even if the limit was lowered since (rule 10).
 func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
-	others := maps.Clone(held)
-	delete(others, id)
-	mine, live := held[id]
+	others, who := maps.Clone(held), l.holder(id)
+	delete(others, who)
+	mine, live := held[who]
 	repeated := live && mine.cost == cost
-	allowed := repeated || cost <= l.Limit-others.units()
+	allowed := repeated || others.admits(l, cost, mine.cost)
 	if cost == 0 { // like Take(0): allowed, writes nothing
 		return held.answer(l, true, 0, atUS)
 	}
 	if !allowed {
 		s.keep(l, held, corrected)
-		return held.answer(l, false, others.wait(l, cost, atUS), atUS)
+		return held.answer(l, false, others.wait(l, cost, mine.cost, atUS), atUS)
 	}
-	others[id] = lease{cost, leaseUS, atUS + leaseUS}
+	others[who] = lease{cost, leaseUS, atUS + leaseUS}
 	s.leases[keyOf(l, 0, 1)] = others
 	return others.answer(l, true, 0, atUS)
 }
@@ -46,12 +68,12 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 // Renew extends a live lease. If there is none, the lease is lost: not allowed, Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
-	mine, live := held[id]
+	mine, live := held[l.holder(id)]
 	if !live {
 		s.keep(l, held, corrected)
 		return held.answer(l, false, never, atUS)
 	}
-	held[id] = lease{mine.cost, leaseUS, atUS + leaseUS}
+	held[l.holder(id)] = lease{mine.cost, leaseUS, atUS + leaseUS}
 	s.leases[keyOf(l, 0, 1)] = held
 	return held.answer(l, true, 0, atUS)
 }
@@ -59,8 +81,8 @@ func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 // Release releases a lease. If it is gone already, that is no error.
 func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
-	_, live := held[id]
-	delete(held, id)
+	_, live := held[l.holder(id)]
+	delete(held, l.holder(id))
 	s.keep(l, held, live || corrected)
 	return held.answer(l, true, 0, atUS)
 }
@@ -101,20 +123,37 @@ func (h leases) units() (n int64) {
 	return n
 }
 
+// admits reports whether c fits in addition to all leases. Under a fair limit a key can have eight units, times its
+// weight, for each that is then free; a key without any can always have one, and a holder fewer than it had.
+func (h leases) admits(l Limit, c, had int64) bool {
+	free := l.Limit - h.units() - c
+	if free < 0 || l.Algorithm != FairConcurrency {
+		return free >= 0
+	}
+	own := c
+	for who, e := range h {
+		if who.key == l.Key {
+			own += e.cost
+		}
+	}
+	return own == 1 || c <= had || own <= 8*l.weight()*free
+}
+
+// most is the largest cost that fits.
+func (h leases) most(l Limit) int64 {
+	return int64(sort.Search(int(l.Limit), func(i int) bool { return !h.admits(l, int64(i)+1, 0) }))
+}
+
 // wait is the earliest expiry after which c fits.
-func (h leases) wait(l Limit, c, now int64) int64 {
-	if c > l.Limit {
+func (h leases) wait(l Limit, c, had, now int64) int64 {
+	if !(leases{}).admits(l, c, had) {
 		return never
 	}
 	first := int64(never)
 	for _, candidate := range h {
-		var left int64
-		for _, e := range h {
-			if e.expires > candidate.expires {
-				left += e.cost
-			}
-		}
-		if left+c <= l.Limit {
+		left := maps.Clone(h)
+		maps.DeleteFunc(left, func(_ holder, e lease) bool { return e.expires <= candidate.expires })
+		if left.admits(l, c, had) {
 			first = min(first, candidate.expires-now)
 		}
 	}
@@ -122,7 +161,7 @@ func (h leases) wait(l Limit, c, now int64) int64 {
 }
 
 func (h leases) answer(l Limit, allowed bool, wait, now int64) Answer {
-	r := row{limit: l.Limit, remaining: max(0, l.Limit-h.units()), wait: wait}
+	r := row{limit: leases{}.most(l), remaining: h.most(l), wait: wait}
 	for _, e := range h {
 		r.reset = max(r.reset, e.expires-now)
 	}

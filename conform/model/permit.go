@@ -46,9 +46,9 @@ func (h *holding) moved(_ Limit, now int64) (view, bool) {
 func (h *holding) gone() bool { return len(h.leases) == 0 }
 
 func (h *holding) rows(c int64) []row {
-	r := row{limit: h.limit.Limit, remaining: h.most()}
+	r := row{limit: leases{}.most(h.limit), remaining: h.most()}
 	if !h.admits(c) {
-		r.wait = h.leases.wait(h.limit, c, h.now)
+		r.wait = h.leases.wait(h.limit, c, 0, h.now)
 	}
 	for _, e := range h.leases {
 		r.reset = max(r.reset, e.expires-h.now)
@@ -56,20 +56,20 @@ func (h *holding) rows(c int64) []row {
 	return []row{r}
 }
 
-func (h *holding) admits(c int64) bool { return c == 0 || c <= h.limit.Limit-h.units() }
-func (h *holding) most() int64         { return max(0, h.limit.Limit-h.units()) }
+func (h *holding) admits(c int64) bool { return c == 0 || h.leases.admits(h.limit, c, 0) }
+func (h *holding) most() int64         { return h.leases.most(h.limit) }
 func (h *holding) delay(int64) int64   { return 0 }
 func (h *holding) deny(_, _ int64)     {}
 func (h *holding) give(int64)          {}
 func (h *holding) place() int64        { return h.now }
 
 func (h *holding) spend(c int64) {
-	h.leases[h.id] = lease{c, h.limit.WindowUS, h.now + h.limit.WindowUS}
+	h.leases[h.limit.holder(h.id)] = lease{c, h.limit.WindowUS, h.now + h.limit.WindowUS}
 	h.latest = h.now
 }
 
 // giveBack releases the permit, whatever was used.
 func (h *holding) giveBack(_ int64, of held, r returns) returns {
-	delete(h.leases, of.id)
+	delete(h.leases, h.limit.holder(of.id))
 	return r
 }

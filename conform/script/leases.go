@@ -7,27 +7,25 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// GenerateLeases makes one case of a concurrency limit with a few holders. Most steps are at an expiry ± 1 µs or at
-// capacity ± 1 unit. With Extras the holders' lease times differ.
+// GenerateLeases makes one case of a concurrency limit with a few holders, or of a fair one with three keys. Most steps are at
+// an expiry ± 1 µs or at capacity ± 1 unit. With Extras the holders' lease times differ.
 func GenerateLeases(r *rand.Rand, steps int, opts Options) model.LeaseCase {
-	var c model.LeaseCase
-	for range 1 + 2*r.IntN(2) {
-		c.Limits = append(c.Limits, model.Limit{Algorithm: model.Concurrency, Limit: pick(r, []int64{1, 2, 5, 20})})
-		if !opts.Changes {
-			break
-		}
-	}
+	c := model.LeaseCase{Limits: leaseLimits(r, opts)}
 	leases := []int64{pick(r, []int64{ms, sec, 60 * sec})}
 	if opts.Extras {
 		leases = append(leases, 3*leases[0])
 	}
 	s := model.New()
 	now, until := startUS+r.Int64N(sec), int64(0)
+	ids := 8
+	if c.Limits[0].Key != "" { // with each key
+		ids = 3
+	}
 	for range steps {
 		step := model.LeaseStep{
 			Limit:   r.IntN(len(c.Limits)),
 			Op:      leaseOp(r),
-			ID:      fmt.Sprintf("h%d", r.IntN(8)),
+			ID:      fmt.Sprintf("h%d", r.IntN(ids)),
 			LeaseUS: pick(r, leases),
 		}
 		step.AtUS = leaseTime(r, now, until, step.LeaseUS, opts)
@@ -40,6 +38,28 @@ func GenerateLeases(r *rand.Rand, steps int, opts Options) model.LeaseCase {
 		}
 	}
 	return c
+}
+
+func leaseLimits(r *rand.Rand, opts Options) (limits []model.Limit) {
+	if r.IntN(2) == 0 {
+		most := int64(0)
+		for i, key := range []string{"a", "b", "c", "a", "b"} {
+			if most == 0 || opts.Changes {
+				most = pick(r, []int64{10, 12, 19, 40})
+			}
+			if i < 3 || opts.Changes {
+				limits = append(limits, model.Limit{Algorithm: model.FairConcurrency, Key: key, Limit: most, Weight: pick(r, []int64{1, 1, 3, 100})})
+			}
+		}
+		return limits
+	}
+	for range 1 + 2*r.IntN(2) {
+		limits = append(limits, model.Limit{Algorithm: model.Concurrency, Limit: pick(r, []int64{1, 2, 5, 20})})
+		if !opts.Changes {
+			break
+		}
+	}
+	return limits
 }
 
 func leaseOp(r *rand.Rand) string {
@@ -68,8 +88,11 @@ func leaseTime(r *rand.Rand, now, until, leaseUS int64, opts Options) int64 {
 }
 
 func leaseCost(r *rand.Rand, l model.Limit) int64 {
-	if r.IntN(3) == 0 {
+	switch n := r.IntN(6); {
+	case n < 2:
 		return l.Limit + r.Int64N(3) - 1
+	case n < 4 && l.Weight > 0:
+		return 1 + r.Int64N(l.Limit)
 	}
 	return 1 + r.Int64N(2)
 }

@@ -15,6 +15,20 @@ var _ = register(model.Concurrency, drawing{
 	beside: true,
 })
 
+var _ = register(model.FairConcurrency, drawing{
+	draw: func(r *rand.Rand, l *model.Limit, _ Options) {
+		l.Limit, l.WindowUS = pick(r, []int64{10, 11, 20}), pick(r, []int64{ms, sec, 60 * sec})
+		l.Weight = pick(r, []int64{1, 1, 3, 100})
+	},
+	beside: true,
+	keys:   []string{"{list}", "{list}a", "{list}b"},
+})
+
+// holds reports whether the units of a limit are held.
+func holds(l model.Limit) bool {
+	return l.Algorithm == model.Concurrency || l.Algorithm == model.FairConcurrency
+}
+
 // listKeys are suffixes of the case's key, for the limits of a list that have their own keys. All are on one slot of
 // a Cluster, because with several slots the mode is split, and the decision is not made in one step (storetest and
 // conform/llm test that).
@@ -25,7 +39,7 @@ func chooses(r *rand.Rand, set []model.Limit) {
 	for i := range set {
 		l := &set[i]
 		l.CountDenied = false
-		if l.Algorithm != model.Concurrency {
+		if !holds(*l) {
 			l.Choice = r.IntN(3)
 		}
 	}
@@ -44,7 +58,7 @@ func (g *generator) first(s *model.Step) {
 // list gives each limit of a step its own cost. A permit is only reserved and peeked at.
 func (g *generator) list(s *model.Step) {
 	limits := g.made.LimitSets[s.Set]
-	permit := slices.ContainsFunc(limits, func(l model.Limit) bool { return l.Algorithm == model.Concurrency })
+	permit := slices.ContainsFunc(limits, holds)
 	if permit && s.Op != model.Reserve && s.Op != model.Settle && s.Op != model.Reset {
 		s.Op = model.Peek
 	}
@@ -56,7 +70,7 @@ func (g *generator) list(s *model.Step) {
 		switch {
 		case g.rand.IntN(2) == 0:
 			s.Costs[i] = s.N
-		case l.Algorithm == model.Concurrency:
+		case holds(l):
 			s.Costs[i] = 1
 		default:
 			s.Costs[i] = g.rand.Int64N(2 + capacity(l))

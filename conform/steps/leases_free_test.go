@@ -11,7 +11,6 @@ import (
 	"github.com/headgate/headgate/conform/script"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -49,7 +48,7 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
 		results := make([]engine.Result, 1)
-		store.Do(t.Context(), []engine.Op{leaseOp(limit, s)}, results)
+		store.Do(t.Context(), []engine.Op{differential.LeaseOp("leases", limit, s)}, results)
 		d := results[0].Outcome
 		got := model.Answer{
 			Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining, ResetAfterUS: d.ResetAfter.Microseconds(),
@@ -62,14 +61,6 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 			t.Fatalf("seed %d step %d: %s %s %d, lease %d µs, limit %d (%v):\n got %s\nwant %s",
 				seed, i, s.Op, s.ID, s.Cost, s.LeaseUS, limit.Limit, results[0].Err, got, want)
 		}
-	}
-}
-
-func leaseOp(limit model.Limit, s model.LeaseStep) engine.Op {
-	l := rule.Concurrency(limit.Limit, rule.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
-	return engine.Op{
-		Kind: differential.LeaseKinds[s.Op], Space: "leases", Key: "k", ID: s.ID,
-		Charges: []engine.Charge{{Limit: l, Cost: s.Cost}},
 	}
 }
 

@@ -3,6 +3,8 @@ package testbed
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,22 +115,55 @@ func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	}
 }
 
-// checkLeases checks that a holder is in both states of a concurrency limit, or in neither.
+// checkLeases checks that a holder is in both states of a concurrency limit, or in neither. The second state also has all
+// units and, if the limit divides them, the units of each key.
 func (a *audited) checkLeases(keys map[string]seen) {
 	for key := range keys {
 		units, ok := strings.CutPrefix(key, a.prefix)
-		if !ok || !strings.Contains(units, "/concurrency/") {
+		if !ok || !strings.Contains(units, "concurrency/") {
 			continue
 		}
-		other := a.prefix + strings.Replace(units, "/concurrency/", "/concurrency-units/", 1)
+		other := a.prefix + strings.Replace(units, "concurrency/", "concurrency-units/", 1)
 		for _, s := range a.holders {
-			holders, err := s.Do("zcard", key)
-			fields, err2 := s.Do("hlen", other)
-			if err == nil && err2 == nil && fmt.Sprint(fields) != "0" && fmt.Sprint(fields) != fmt.Sprint(holders.(int64)+1) {
-				a.t.Errorf("%v holders and %v fields of %q", holders, fields, key)
+			holders, err := s.Do("zrange", key, 0, -1)
+			fields, err2 := s.Do("hgetall", other)
+			if err != nil || err2 != nil || len(fields.([]any)) == 0 {
+				continue
+			}
+			want := unitsOf(holders.([]any), fields.([]any), strings.Contains(units, "fair-concurrency/"))
+			if got := textsOf(fields.([]any)); !maps.Equal(got, want) {
+				a.t.Errorf("%q has %q, want %q", other, got, want)
 			}
 		}
 	}
+}
+
+// unitsOf returns what the second state should have: the units of the holders as they are, and the sum for each key.
+func unitsOf(holders, fields []any, divided bool) map[string]string {
+	has, want, sums := textsOf(fields), map[string]string{}, map[string]int{}
+	want[""] = has[""]
+	for _, one := range holders {
+		id, _ := one.(string)
+		want[id] = has[id]
+		if units, _, found := strings.Cut(has[id], " "); divided && found {
+			n, _ := strconv.Atoi(units)
+			sums[id[:8]] += n
+		}
+	}
+	for key, n := range sums {
+		want[key] = strconv.Itoa(n)
+	}
+	return want
+}
+
+// textsOf returns the fields of a hash.
+func textsOf(fields []any) map[string]string {
+	texts := map[string]string{}
+	for i := 0; i < len(fields); i += 2 {
+		name, _ := fields[i].(string)
+		texts[name], _ = fields[i+1].(string)
+	}
+	return texts
 }
 
 // lookScript returns the name, the TTL and the value of each key, in one call.

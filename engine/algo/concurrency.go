@@ -2,6 +2,7 @@ package algo
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -21,12 +22,14 @@ var concurrency = algorithm{
 		}
 		return []Share{{Limit: own, Own: true, Scale: 1}}
 	},
-	hold: func(s *State, l *Limit, t Instant, holder string, units int64) {
-		s.permits.acquire(l, t, strings.Clone(holder), units) // the state retains it
-	},
+	hold:    holdPermit,
 	release: func(s *State, holder string) { s.permits.release(holder) },
 	// Each process gives out its share of the permits, while the store may have given out all.
 	sharesBound: func(l *Limit, _ int64) int64 { return l.Count },
+}
+
+func holdPermit(s *State, l *Limit, t Instant, holder string, units int64) {
+	s.permits.acquire(l, t, strings.Clone(holder), units) // the state retains it
 }
 
 // permits is the permits of a state, or nil.
@@ -49,6 +52,8 @@ type Permits struct {
 	// list.
 	expiry map[string]int64
 	held   int64
+	// byKey has the units of each key. It is nil unless the limit divides its units among keys.
+	byKey map[string]int64
 	// latest is when the last permit was acquired or renewed.
 	latest int64
 }
@@ -64,7 +69,7 @@ type lease struct {
 func newPermits() *Permits { return &Permits{expiry: map[string]int64{}} }
 
 func (s *Permits) clone() *Permits {
-	c := &Permits{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held, latest: s.latest}
+	c := &Permits{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held, byKey: maps.Clone(s.byKey), latest: s.latest}
 	for _, e := range s.list {
 		c.expiry[e.id] = e.expires
 	}
@@ -101,7 +106,7 @@ func (s *Permits) settled(t Instant) *Permits {
 	}
 	c := s.clone()
 	for _, e := range c.list[:expired] {
-		c.held -= e.cost
+		c.add(e.id, -e.cost)
 		delete(c.expiry, e.id)
 	}
 	c.list = slices.Delete(c.list, 0, expired)
@@ -134,22 +139,52 @@ func (s *Permits) units(id string) int64 {
 	return 0
 }
 
+// add adds units to the sums of all permits and of the holder's key.
+func (s *Permits) add(id string, units int64) {
+	s.held += units
+	if s.byKey == nil {
+		return
+	}
+	key := keyOf(id)
+	if s.byKey[key] += units; s.byKey[key] == 0 {
+		delete(s.byKey, key)
+	}
+}
+
+// own returns the units of all holders of the id's key, under a limit that divides its units.
+func (s *Permits) own(id string) int64 {
+	if s.byKey == nil {
+		return 0
+	}
+	return s.byKey[keyOf(id)]
+}
+
 // waitBeside returns how long until the cost fits in addition to the units of all other holders.
 func (s *Permits) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
-	if cost > l.Count {
+	before := s.units(id)
+	held, own := s.held-before, s.own(id)-before
+	if !l.fits(0, 0, before, cost) {
 		return Never
 	}
-	over := s.held + cost - l.Count
-	over -= s.units(id)
-	for i := 0; over > 0; i++ {
-		if s.list[i].id == id {
+	for i := 0; !l.fits(held, own, before, cost); i++ {
+		e := &s.list[i]
+		if e.id == id {
 			continue
 		}
-		if over -= s.list[i].cost; over <= 0 {
-			return s.list[i].expires - t.Now
+		if held -= e.cost; s.byKey != nil && keyOf(e.id) == keyOf(id) {
+			own -= e.cost
+		}
+		if l.fits(held, own, before, cost) {
+			return e.expires - t.Now
 		}
 	}
 	return 0
+}
+
+// fits reports whether a cost fits in addition to the held units, of which the key's own are a part. before is how many
+// units the holder has.
+func (l *Limit) fits(held, own, before, cost int64) bool {
+	return held+cost <= l.Count && (!l.Algorithm.Divides() || cost <= before || l.fair(held, own, cost))
 }
 
 func (s *Permits) acquire(l *Limit, t Instant, id string, cost int64) {
@@ -157,7 +192,7 @@ func (s *Permits) acquire(l *Limit, t Instant, id string, cost int64) {
 	at := t.Now + l.Period
 	s.list = slices.Insert(s.list, s.from(at+1), lease{expires: at, length: l.Period, cost: cost, id: id})
 	s.expiry[id] = at
-	s.held += cost
+	s.add(id, cost)
 	s.latest = t.Now
 }
 
@@ -177,7 +212,7 @@ func (s *Permits) release(id string) bool {
 	if i < 0 {
 		return false
 	}
-	s.held -= s.list[i].cost
+	s.add(id, -s.list[i].cost)
 	s.list = slices.Delete(s.list, i, i+1)
 	delete(s.expiry, id)
 	return true

@@ -144,7 +144,12 @@ func (f *fair) fairDepth(l *Limit, own, cost int64) uint128 {
 }
 
 // mostOfOne returns the largest number of units that a key can owe while no other key owes any.
-func (l *Limit) mostOfOne() int64 { return l.Weight * l.Burst / (l.Weight + 1) }
+func (l *Limit) mostOfOne() int64 {
+	if l.Algorithm.Holds() {
+		return l.mostHeld()
+	}
+	return l.Weight * l.Burst / (l.Weight + 1)
+}
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
 	if f.parts.level > (l.Burst-1)*grains {

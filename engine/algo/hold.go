@@ -9,9 +9,9 @@ func Acquire(steps []Step, t Instant, id string) bool {
 	for i := range steps {
 		s := &steps[i]
 		s.settle(t)
-		s.Outcome.Wait = s.State.permits.waitBeside(s.Limit, t, id, s.Cost)
+		s.Outcome.Wait = s.State.permits.waitBeside(s.Limit, t, s.holder(id), s.Cost)
 		allowed = allowed && s.Outcome.Wait == 0
-		held = held && s.State.permits.units(id) == s.Cost
+		held = held && s.State.permits.units(s.holder(id)) == s.Cost
 	}
 	if held {
 		Renew(steps, t, id)
@@ -20,7 +20,7 @@ func Acquire(steps []Step, t Instant, id string) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed {
-			s.State.permits.acquire(s.Limit, t, id, s.Cost)
+			s.State.permits.acquire(s.Limit, t, s.holder(id), s.Cost)
 			s.Write, s.moved = true, nil
 		}
 		s.finish(t)
@@ -34,14 +34,14 @@ func Renew(steps []Step, t Instant, id string) bool {
 	live := true
 	for i := range steps {
 		steps[i].correct(t)
-		live = live && steps[i].State.permits.find(id) >= 0
+		live = live && steps[i].State.permits.find(steps[i].holder(id)) >= 0
 	}
 	for i := range steps {
 		s := &steps[i]
 		s.Outcome.Wait = Never
 		if live {
 			s.Outcome.Wait = 0
-			s.State.permits.renew(s.Limit, t, id)
+			s.State.permits.renew(s.Limit, t, s.holder(id))
 			s.Write, s.moved = true, nil
 		}
 		s.finish(t)
@@ -56,7 +56,7 @@ func Release(steps []Step, t Instant, id string) bool {
 	for i := range steps {
 		s := &steps[i]
 		s.correct(t)
-		if s.State.permits.release(id) {
+		if s.State.permits.release(s.holder(id)) {
 			held, s.Write, s.moved = true, true, nil
 		}
 		s.finish(t)

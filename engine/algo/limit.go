@@ -65,7 +65,7 @@ type Limit struct {
 	Queue int64
 	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64
-	// Weight is how many times the share of another key a key of a fair-share limit can have.
+	// Weight is how many times the share of another key a key can have, of a limit that divides its units among keys.
 	Weight int64
 	// Block, MaxBlock and Forget are a penalty's first and longest block, and how long it remembers a block, in µs.
 	Block, MaxBlock, Forget int64
@@ -123,7 +123,7 @@ func (l *Limit) Largest() int64 {
 	if l.Algorithm.Constant() || l.Algorithm.Punishes() {
 		return Never
 	}
-	if l.Algorithm.Refills() {
+	if l.Algorithm.Refills() || l.Algorithm.Holds() {
 		return l.Capacity()
 	}
 	return l.leastRoom(func(w Window) int64 { return w.Limit })

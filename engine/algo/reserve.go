@@ -61,7 +61,7 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 // hold charges a reservation.
 func (s *Step) hold(t Instant) {
 	if hold := s.Limit.Algorithm.entry().hold; hold != nil {
-		hold(&s.State, s.Limit, s.instant(t), s.Holder, s.Cost)
+		hold(&s.State, s.Limit, s.instant(t), s.holder(s.Holder), s.Cost)
 		s.Write, s.moved = true, nil
 		return
 	}
@@ -156,7 +156,7 @@ func (s *Step) spare(t Instant) int64 {
 func (s *Step) giveHeld(t Instant, n int64) {
 	e := s.Limit.Algorithm.entry()
 	if e.release != nil {
-		e.release(&s.State, s.Holder)
+		e.release(&s.State, s.holder(s.Holder))
 		return
 	}
 	if giveHeld := e.giveHeld; giveHeld != nil {

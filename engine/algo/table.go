@@ -22,26 +22,28 @@ const (
 	Penalty
 	AdaptiveRate
 	GuaranteedRate
+	FairConcurrency
 	algorithmCount
 )
 
 // algorithms is the only table of algorithms. No other code distinguishes them, except the hot paths in quick.go and
 // words.go.
 var algorithms = [algorithmCount]algorithm{
-	None:           none,
-	TokenBucket:    tokenBucket,
-	Pacer:          pacer,
-	FixedWindow:    fixedWindow,
-	SlidingWindow:  slidingWindow,
-	SlidingLog:     slidingLog,
-	WarmUp:         warmUp,
-	Concurrency:    concurrency,
-	DenyAll:        denyAll,
-	Unlimited:      unlimited,
-	FairShare:      fairShare,
-	Penalty:        penalty,
-	AdaptiveRate:   adaptiveRate,
-	GuaranteedRate: guaranteedRate,
+	None:            none,
+	TokenBucket:     tokenBucket,
+	Pacer:           pacer,
+	FixedWindow:     fixedWindow,
+	SlidingWindow:   slidingWindow,
+	SlidingLog:      slidingLog,
+	WarmUp:          warmUp,
+	Concurrency:     concurrency,
+	DenyAll:         denyAll,
+	Unlimited:       unlimited,
+	FairShare:       fairShare,
+	Penalty:         penalty,
+	AdaptiveRate:    adaptiveRate,
+	GuaranteedRate:  guaranteedRate,
+	FairConcurrency: fairConcurrency,
 }
 
 // traits are the properties for every possible Algorithm number. Decisions read them several times, so the table

@@ -66,6 +66,11 @@ func Concurrency(limit int64, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.Concurrency, []engine.Rate{Per(limit, engine.DefaultLease)}, settings...)
 }
 
+// FairConcurrency returns a limit on the units that all keys hold at the same time, divided among the keys.
+func FairConcurrency(limit int64, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.FairConcurrency, []engine.Rate{Per(limit, engine.DefaultLease)}, settings...)
+}
+
 // DenyAll returns the limit that denies every request.
 func DenyAll() engine.Limit { return engine.Build(algo.DenyAll, nil) }
 

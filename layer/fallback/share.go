@@ -45,7 +45,7 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 			charge := op.Charges[i]
 			charge.Limit, charge.Report = share, nil // a share ignores outcomes
 
-			if op.Charges[i].Limit.Algorithm().Divides() { // no process knows the keys of others
+			if op.Charges[i].Limit.Algorithm().Divides() && !share.Algorithm().Divides() { // no process knows the keys of others
 				charge.Space, charge.Key = op.Counted(i)
 			}
 			if charge.Items == 0 && len(op.Charges) > 1 {

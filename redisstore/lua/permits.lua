@@ -14,13 +14,13 @@ for j = 1, count do
     k, at, err = k + 1, at + 1, nil
     key = KEYS[k]
     --@args
-    holder = id
+    holder = own_key .. id
     --@settle
     failed = failed or err
     if not failed then
       wait = NEVER
-      if cost <= limit then
-        wait = wait_for(key, holders, in_use + cost - limit - had, lease_time, shortened, id)
+      if has_room(0, 0) then
+        wait = wait_for(key, holders, in_use - had, own - had, lease_time, shortened, holder)
       end
       fits, same, live = fits and wait == 0, same and had == cost, live and had > 0
       any = any or had > 0

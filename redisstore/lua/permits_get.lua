@@ -1,7 +1,8 @@
 -- Returns a holder's permit of each limit: its expiry, and its units with the lease
--- time, as they are stored, or two empty texts. The keys are those of permits.lua.
-local id, found = ARGV[1], {}
+-- time, as they are stored, or two empty texts. The keys are those of permits.lua, and ARGV has the holder of each two.
+local found = {}
 for i = 1, #KEYS, 2 do
+  local id = ARGV[(i + 1) / 2]
   local expires = redis.call('ZSCORE', KEYS[i], id)
   local units = redis.call('HGET', KEYS[i + 1], id)
   local live = expires and units and tonumber(expires) > now

@@ -1,15 +1,17 @@
 -- Restores a holder's permit of each limit as permits_get.lua returned it, after an
 -- acquire that another slot denied. A permit that has changed since the acquire
 -- stays as it is. If the units no longer fit beside those of other holders, the
--- acquired ones stay.
-local id = ARGV[1]
+-- acquired ones stay. ARGV has six texts for each two keys: the holder; if the limit divides its units among keys, the
+-- beginning of the holder with the key's number, otherwise an empty text; when the acquired permit expires; the limit;
+-- and the permit before.
 
 -- units_of returns the units of a permit; its lease time follows them.
 local function units_of(value) return tonumber(string.match(value, '^%d+')) end
 
 for i = 1, #KEYS, 2 do
-  local key, holders, at = KEYS[i], KEYS[i + 1], 2 * i
-  local wrote, limit, expires, had = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
+  local key, holders, at = KEYS[i], KEYS[i + 1], 3 * i
+  local id, own_key, wrote = ARGV[at - 2], ARGV[at - 1], ARGV[at]
+  local limit, expires, had = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local has, all, score = redis.call('HGET', holders, id), redis.call('HGET', holders, ''), redis.call('ZSCORE', key, id)
   if has and all and score and tonumber(score) == tonumber(wrote) then
     local format, in_use, latest = struct.unpack('>BI8i8', all)
@@ -18,11 +20,16 @@ for i = 1, #KEYS, 2 do
       in_use = others
       redis.call('ZREM', key, id)
       redis.call('HDEL', holders, id)
+      had = '0'
     else
       if units_of(had) > units_of(has) and others + units_of(had) > limit then had = has end
       in_use = others + units_of(had)
       redis.call('ZADD', key, expires, id)
       redis.call('HSET', holders, id, had)
+    end
+    if own_key ~= '' then
+      local own = tonumber(redis.call('HGET', holders, own_key) or 0) - units_of(has) + units_of(had)
+      redis.call(own > 0 and 'HSET' or 'HDEL', holders, own_key, own > 0 and string.format('%d', own) or nil)
     end
     local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
     if #last == 0 then
