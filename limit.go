@@ -47,7 +47,7 @@ type Concurrency struct {
 	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
 	// Fair makes the Units those of all keys together, and divides them fairly among the keys: fair-concurrency in files.
-	// Of 90 units a lone key can hold 80, of two keys that want more each 42, and the first unit of a key passes
+	// Of 100 units a lone key can hold 93, of two keys that want more each about 46, and the first unit of a key passes
 	// while any is free.
 	Fair bool
 	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight 1

@@ -13,7 +13,7 @@ import (
 const maxClasses = 8
 
 // Class is a class of requests of a policy. The units that it leaves are for the classes before it. Weight is that of its keys under a
-// fair-share limit; 0 is the limit's own.
+// limit that divides its units among keys; 0 is the limit's own.
 type Class struct {
 	Name   string
 	Leaves engine.Leave
@@ -117,7 +117,7 @@ func (p *Policy) classify() error {
 // weigh checks that the classes have weights only if a limit of the policy divides its units among keys.
 func (p *Policy) weigh(divides bool) error {
 	if i := slices.IndexFunc(p.classes.list, func(c Class) bool { return c.Weight > 0 }); i >= 0 && !divides {
-		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share limit"), "classes", strconv.Itoa(i))
+		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share or fair-concurrency limit"), "classes", strconv.Itoa(i))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func TestLeavesOfAFairShare(t *testing.T) {
 // TestWeightWithoutFairShare: the error names the field of the class once.
 func TestWeightWithoutFairShare(t *testing.T) {
 	_, err := policy.Parse("x.yaml", []byte("policies: {a: {algorithm: token-bucket, rate: 10/s, classes: [{name: p, weight: 2}]}}"))
-	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a fair-share limit"
+	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a fair-share or fair-concurrency limit"
 	if fmt.Sprint(err) != want {
 		t.Errorf("%v; want %s", err, want)
 	}

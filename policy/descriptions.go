@@ -59,7 +59,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 	},
 	reflect.TypeFor[classFields](): {
 		{Name: "name", About: "The name of the class, in the form of a policy's."},
-		{Name: "weight", Accepted: engine.WeightAccepted, About: "How many times as much a key of the class can have of a fair-share limit as one of weight 1, while both ask for more. By default the limit's own weight."},
+		{Name: "weight", Accepted: engine.WeightAccepted, About: "How many times as much a key of the class can have of a fair-share or fair-concurrency limit as one of weight 1, while both ask for more. By default the limit's own weight."},
 		{Name: "leaves", About: "How much must remain after a request of the class: a percentage of each capacity, such as 10%, rounded up, or a number of units. By default 0."},
 	},
 	reflect.TypeFor[LimitFields](): {

@@ -347,7 +347,7 @@ func (s *Set) Replicated() (names []string) {
 	return names
 }
 
-// Divided returns the keys of the counters that the fair-share limits of the policies have.
+// Divided returns the keys of the counters of the limits that divide their units among keys.
 func (s *Set) Divided() (counted []string) {
 	for _, name := range s.Names() {
 		p := s.byName[name]

@@ -55,7 +55,7 @@ func divided(charges, before []Charge) error {
 	for i := range charges {
 		c := &charges[i]
 		if c.Limit.Algorithm().Divides() && !c.Shadow && slices.ContainsFunc(before, func(b Charge) bool { return !b.Shadow && c.sameCounter(&b) }) {
-			return invalid("policy", format.Quote(c.Policy)+" twice", "a fair-share limit once in a route, because its keys share a counter")
+			return invalid("policy", format.Quote(c.Policy)+" twice", "a limit that divides its units among keys once in a route, because its keys share a counter")
 		}
 	}
 	return nil

@@ -123,20 +123,28 @@ func (h leases) units() (n int64) {
 	return n
 }
 
-// admits reports whether c fits in addition to all leases. Under a fair limit a key can have eight units, times its
-// weight, for each that is then free; a key without any can always have one, and a holder fewer than it had.
+// admits reports whether c fits in addition to all leases. Under a fair limit (section 7b) a key can have one unit if it has
+// none, a holder fewer than it had, and otherwise as many as leave enough free.
 func (h leases) admits(l Limit, c, had int64) bool {
 	free := l.Limit - h.units() - c
 	if free < 0 || l.Algorithm != FairConcurrency {
 		return free >= 0
 	}
-	own := c
+	byKey, squares := map[string]int64{}, int64(0)
 	for who, e := range h {
-		if who.key == l.Key {
-			own += e.cost
-		}
+		byKey[who.key] += e.cost
 	}
-	return own == 1 || c <= had || own <= 8*l.weight()*free
+	for _, n := range byKey {
+		squares += n * n
+	}
+	own, kept, reserve := byKey[l.Key]+c, l.weight()*free, (l.Limit+15)/16
+	switch {
+	case own == 1 || c <= had || kept >= 2*reserve:
+		return true
+	case len(h) == 0:
+		return kept >= reserve
+	}
+	return kept*squares >= reserve*own*h.units() // free ≥ reserve·own/mean/weight, with the mean squares/units
 }
 
 // most is the largest cost that fits.

@@ -52,8 +52,10 @@ type Permits struct {
 	// list.
 	expiry map[string]int64
 	held   int64
-	// byKey has the units of each key. It is nil unless the limit divides its units among keys.
-	byKey map[string]int64
+	// byKey has the units of each key, and squares is the sum of their squares. It is nil unless the limit divides its
+	// units among keys.
+	byKey   map[string]int64
+	squares int64
 	// latest is when the last permit was acquired or renewed.
 	latest int64
 }
@@ -69,7 +71,7 @@ type lease struct {
 func newPermits() *Permits { return &Permits{expiry: map[string]int64{}} }
 
 func (s *Permits) clone() *Permits {
-	c := &Permits{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held, byKey: maps.Clone(s.byKey), latest: s.latest}
+	c := &Permits{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held, byKey: maps.Clone(s.byKey), squares: s.squares, latest: s.latest}
 	for _, e := range s.list {
 		c.expiry[e.id] = e.expires
 	}
@@ -146,45 +148,32 @@ func (s *Permits) add(id string, units int64) {
 		return
 	}
 	key := keyOf(id)
-	if s.byKey[key] += units; s.byKey[key] == 0 {
+	own := s.byKey[key] + units
+	s.squares += units * (2*own - units)
+	if s.byKey[key] = own; own == 0 {
 		delete(s.byKey, key)
 	}
 }
 
-// own returns the units of all holders of the id's key, under a limit that divides its units.
-func (s *Permits) own(id string) int64 {
-	if s.byKey == nil {
-		return 0
-	}
-	return s.byKey[keyOf(id)]
-}
-
 // waitBeside returns how long until the cost fits in addition to the units of all other holders.
 func (s *Permits) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
-	before := s.units(id)
-	held, own := s.held-before, s.own(id)-before
-	if !l.fits(0, 0, before, cost) {
+	if l.Algorithm.Divides() {
+		return s.fairWait(l, t, id, cost)
+	}
+	if cost > l.Count {
 		return Never
 	}
-	for i := 0; !l.fits(held, own, before, cost); i++ {
-		e := &s.list[i]
-		if e.id == id {
+	over := s.held + cost - l.Count
+	over -= s.units(id)
+	for i := 0; over > 0; i++ {
+		if s.list[i].id == id {
 			continue
 		}
-		if held -= e.cost; s.byKey != nil && keyOf(e.id) == keyOf(id) {
-			own -= e.cost
-		}
-		if l.fits(held, own, before, cost) {
-			return e.expires - t.Now
+		if over -= s.list[i].cost; over <= 0 {
+			return s.list[i].expires - t.Now
 		}
 	}
 	return 0
-}
-
-// fits reports whether a cost fits in addition to the held units, of which the key's own are a part. before is how many
-// units the holder has.
-func (l *Limit) fits(held, own, before, cost int64) bool {
-	return held+cost <= l.Count && (!l.Algorithm.Divides() || cost <= before || l.fair(held, own, cost))
 }
 
 func (s *Permits) acquire(l *Limit, t Instant, id string, cost int64) {

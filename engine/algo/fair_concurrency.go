@@ -40,21 +40,79 @@ func holderOf(whose uint64, id string) string {
 	return string(append(binary.BigEndian.AppendUint64(make([]byte, 0, keyBytes+len(id)), whose), id...))
 }
 
-// freePerUnit is how many units a key of weight 1 can hold for each unit that is free. A lone key can hold 8/9 of all
-// units, and the rest is free for another key. With 1, as in a fair share, it would be half: there, unlike here, a lone
-// key still gets the whole rate.
-const freePerUnit = 8
+// division is what decides how many permits a key can get: all held units, those of the key, and the sum of the
+// squares of the units of each key.
+type division struct{ held, own, squares int64 }
 
-// fair reports whether the key's units, with the cost, are at most freePerUnit times its weight for each unit that is
-// then free. A key without units always gets one.
-func (l *Limit) fair(held, own, cost int64) bool {
-	return own == 0 && cost == 1 || own+cost <= freePerUnit*l.Weight*(l.Count-held-cost)
+// less returns the division after a key with so many units has given some back. own reports that it is the asking key.
+func (d division) less(units, of int64, own bool) division {
+	d.held -= units
+	d.squares -= units * (2*of - units)
+	if own {
+		d.own -= units
+	}
+	return d
 }
 
-// mostHeld returns the largest number of units that a key can hold while no other key holds any.
-func (l *Limit) mostHeld() int64 {
-	w := freePerUnit * l.Weight
-	return max(1, w*l.Count/(w+1))
+// of returns the division for the key of an id.
+func (s *Permits) of(id string) division {
+	return division{held: s.held, own: s.byKey[keyOf(id)], squares: s.squares}
+}
+
+// room returns the largest number of units that the key can get. A key that would have as many units as the average unit's
+// key has, M = squares/held, must leave a sixteenth of the permits free. With fewer it must leave a part of that in
+// proportion, with more up to twice as much, and all of it divided by its weight. So while keys compete, the larger
+// waits for the smaller, and a key without units gets one as long as one is free.
+func (d division) room(l *Limit) int64 {
+	free := l.Count - d.held
+	if free <= 0 {
+		return 0
+	}
+	leave := func(units, by int64) int64 { return free - (units+by-1)/by }
+	reserve := (l.Count + 15) / 16
+	most := leave(reserve, l.Weight)
+	if d.held > 0 {
+		// c units pass iff weight·(free − c)·M ≥ reserve·(own + c), or weight·(free − c) ≥ 2·reserve.
+		most = leave(reserve*d.held*(free+d.own), l.Weight*d.squares+reserve*d.held)
+		most = max(most, leave(2*reserve, l.Weight))
+	}
+	if d.own == 0 {
+		most = max(most, 1)
+	}
+	return max(0, most)
+}
+
+// mostHeld returns the largest number of units that a key can get at once while no key holds any.
+func (l *Limit) mostHeld() int64 { return division{}.room(l) }
+
+// fairWait returns how long until the cost fits in addition to the units of all other holders. A holder can always have
+// fewer units than it has.
+func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
+	before, key := s.units(id), keyOf(id)
+	d := s.of(id).less(before, s.byKey[key], true)
+	fits := func() bool { return cost <= before && cost <= l.Count-d.held || cost <= d.room(l) }
+	if fits() {
+		return 0
+	}
+	if cost > max(before, l.mostHeld()) || cost > l.Count {
+		return Never
+	}
+	left := map[string]int64{key: d.own}
+	for i := range s.list {
+		e := &s.list[i]
+		if e.id == id {
+			continue
+		}
+		of := keyOf(e.id)
+		if _, seen := left[of]; !seen {
+			left[of] = s.byKey[of]
+		}
+		d = d.less(e.cost, left[of], of == key)
+		if left[of] -= e.cost; fits() {
+			return e.expires - t.Now
+		}
+	}
+	return 0
 }
 
 func (f *fairPermits) behind(l *Limit, t Instant) (us int64, far bool) { return f.permits.behind(l, t) }
@@ -77,18 +135,7 @@ func (f *fairPermits) wait(l *Limit, t Instant, cost int64) (wait int64, window 
 	return f.permits.waitBeside(l, t, f.asks(), cost), 0
 }
 
-// room returns the largest cost that fits: own + c ≤ w·(free − c).
-func (f *fairPermits) room(l *Limit, _ Instant) int64 {
-	free, own, w := l.Count-f.permits.held, f.permits.own(f.asks()), freePerUnit*l.Weight
-	switch most := (w*free - own) / (w + 1); {
-	case free <= 0:
-		return 0
-	case own == 0:
-		return max(1, most)
-	default:
-		return max(0, most)
-	}
-}
+func (f *fairPermits) room(l *Limit, _ Instant) int64 { return f.permits.of(f.asks()).room(l) }
 
 func (f *fairPermits) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
 func (f *fairPermits) give(*Limit, Instant, int64, int64)                 {}
@@ -103,7 +150,7 @@ func (f *fairPermits) append(to []byte) []byte       { return f.permits.append(t
 func (f *fairPermits) decode(d *decoder) {
 	f.permits.decode(d)
 	p := f.permits.Permits
-	p.byKey, p.held = map[string]int64{}, 0
+	p.byKey, p.held, p.squares = map[string]int64{}, 0, 0
 	for _, e := range p.list {
 		if d.failed = d.failed || len(e.id) <= keyBytes; d.failed {
 			return

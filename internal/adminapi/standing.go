@@ -82,13 +82,14 @@ type ClassStanding struct {
 
 // Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates.
 type Pool struct {
-	// Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet.
+	// Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet; for permits, the
+	// number of permits, and of those that are held.
 	Burst       int64 `json:"burst"`
 	Outstanding int64 `json:"outstanding"`
-	// Own estimates the outstanding units of this key.
-	Own int64 `json:"own"`
-	// HeavyKeys estimates the number of keys of weight 1 that ask for more than they get.
-	HeavyKeys int64 `json:"heavy_keys"`
+	// Own estimates the outstanding units of this key, and HeavyKeys the number of keys of weight 1 that ask for more than
+	// they get. They are omitted for permits.
+	Own       *int64 `json:"own,omitempty"`
+	HeavyKeys *int64 `json:"heavy_keys,omitempty"`
 }
 
 // InForce is the rate of a limit whose rate adapts. Changes counts the changes since the state began.

@@ -2,14 +2,16 @@
 -- the holders by expiry, in µs. The second, holders, is a hash. It has the units and the lease time of each
 -- holder and, in the field '', the format, the units of all holders and the time of
 -- the last acquire or renewal. With a weight, a holder begins with the 8 bytes of its key's hash, and the hash has the
--- units of each key in a field of these 8 bytes. clock is the time of that acquire or renewal.
+-- units of each key in a field of these 8 bytes; the sum of their squares follows in the field ''. clock is the time of that
+-- acquire or renewal.
 
 --- locals
 local limit, lease_time, in_use, clock, holders, shortened
 local weight, own_key, own -- 0, or the weight, the request's key and the units of all its holders
+local total -- with a weight, the sum of the squares of the units of each key
 local holder, had -- whose permit an operation is about, and how many units it has
 local grant -- how many units it gets: 0 releases its permit, nil leaves it as it is
-local ended -- the holders whose permits have expired; with a weight, by_key has their units by key
+local ended -- the holders whose permits have expired; with a weight, left has the units that their keys have left
 local last, last_ends -- the holder whose permit expires last, and when; nil and 0 without permits
 local others_end -- when the last permit of other holders expires, 0 if none counts
 
@@ -51,18 +53,27 @@ local function shorten(key, holders, length)
   return list
 end
 
--- has_room returns whether the cost fits in addition to held units, of which the key has own. A holder can always have
--- fewer units than before.
-local function has_room(held, own)
-  local free = limit - held - cost
-  return free >= 0 and (weight == 0 or cost <= had or own == 0 and cost == 1 or own + cost <= 8 * weight * free)
+-- room_for returns the largest cost that fits in addition to held units, of which the key has own. squares is the sum of the
+-- squares of the units of each key. A holder can always have fewer units than before.
+local function room_for(held, own, squares)
+  local free = limit - held
+  if weight == 0 or free <= 0 then return free end
+  local reserve = (limit + 15 - (limit + 15) % 16) / 16
+  local most = free - math.ceil(reserve / weight)
+  if held > 0 then
+    local kept = reserve * held
+    local q, r = muldiv(kept, free + own, weight * squares + kept)
+    if r > 0 then q = q + 1 end
+    most = math.max(free - q, free - math.ceil(2 * reserve / weight))
+  end
+  return math.max(most, own == 0 and 1 or 0, math.min(had, free))
 end
 
 -- wait_for returns how long it takes until the cost fits in addition to held units, of which the key has own, without
 -- those of the holder `but`. If the clock was set back, shortened has the permits.
-local function wait_for(key, holders, held, own, length, shortened, but)
-  local from = 0
-  while not has_room(held, own) do
+local function wait_for(key, holders, held, own, squares, length, shortened, but)
+  local from, left = 0, { [own_key] = own }
+  while cost > room_for(held, own, squares) do
     local page = shortened or {}
     if not shortened then
       local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%d', now), '+inf', 'WITHSCORES', 'LIMIT', from, 100), {}
@@ -74,15 +85,20 @@ local function wait_for(key, holders, held, own, length, shortened, but)
       local permit = page[i]
       if permit.id ~= but then
         held = held - permit.units
-        if weight > 0 and string.sub(permit.id, 1, 8) == own_key then own = own - permit.units end
+        if weight > 0 then
+          local of = string.sub(permit.id, 1, 8)
+          local units = left[of] or ended.left and ended.left[of] or tonumber(call('HGET', holders, of) or 0)
+          left[of], squares = units - permit.units, squares - permit.units * (2 * units - permit.units)
+          own = left[own_key]
+        end
       end
-      if has_room(held, own) then return permit.expires - now end
+      if cost <= room_for(held, own, squares) then return permit.expires - now end
     end
     if shortened or #page == 0 then break end
     from = from + 100
   end
   -- The sum of the units is larger than that of the permits: one key was evicted.
-  return has_room(held, own) and 0 or length
+  return cost <= room_for(held, own, squares) and 0 or length
 end
 
 --- read
@@ -92,14 +108,15 @@ if weight > 0 then
 else
   stored = call('HMGET', holders, '', holder)
 end
-own = tonumber(stored[3]) or 0
+own, total = tonumber(stored[3]) or 0, 0
 in_use, grant, had, last, last_ends = stored.err and stored or stored[1], nil, 0, nil, 0
 absent, clock = not in_use, 0
 if absent then
   in_use = 0
 elseif type(in_use) == 'string' and #in_use == 9 and byte(in_use) == 1 then
   _, in_use = unpack('>BI8', in_use)
-elseif type(in_use) == 'string' and #in_use == 17 and byte(in_use) == FORMAT then
+elseif type(in_use) == 'string' and #in_use == (weight > 0 and 25 or 17) and byte(in_use) == FORMAT then
+  if weight > 0 then total = unpack('>I8', in_use, 18) end
   _, in_use, clock = unpack('>BI8i8', in_use)
 else
   absent, err, in_use = true, state_error(in_use), 0
@@ -113,17 +130,18 @@ elseif #ended > 0 then
   ended = call('ZRANGEBYSCORE', key, '-inf', format('%d', now))
 end
 if last_ends <= now then
-  in_use, own, clock = 0, 0, 0
+  in_use, own, total, clock = 0, 0, 0, 0
 elseif #ended > 0 and not absent then
   local sum, units = permits_of(holders, ended, 0)
   in_use = in_use - sum
   if weight > 0 then
-    local by_key = {}
+    local left = { [own_key] = own }
     for i = 1, #ended do
       local of = string.sub(ended[i], 1, 8)
-      by_key[of] = (by_key[of] or 0) + units[i]
+      local had = left[of] or tonumber(call('HGET', holders, of) or 0)
+      left[of], total = had - units[i], total - units[i] * (2 * had - units[i])
     end
-    own, ended.by_key = own - (by_key[own_key] or 0), by_key
+    own, ended.left = left[own_key], left
   end
 end
 if stored[2] and not err then
@@ -147,10 +165,10 @@ if shortened then shifted = true end
 
 --- wait
 wait = 0
-if not has_room(0, 0) then
+if cost > room_for(0, 0, 0) then
   wait = NEVER
 elseif cost > 0 then
-  wait = wait_for(key, holders, in_use, own, lease_time, shortened)
+  wait = wait_for(key, holders, in_use, own, total, lease_time, shortened)
 end
 
 --- room
@@ -166,23 +184,20 @@ local expires = holder == last and last_ends or call('ZSCORE', key, holder)
 if expires and tonumber(expires) > now then had = permit_of(stored[2], lease_time) end
 
 --- charge
-grant, in_use, own, clock = units, in_use - had + units, own - had + units, now
+grant, in_use, total, own, clock = units, in_use - had + units, total + (units - had) * (2 * own + units - had), own + units - had, now
 
 --- give
 
 --- give_held
 -- A permit is released whatever was used.
 write = had > 0
-grant, in_use, own = write and 0 or nil, in_use - had, own - had
+grant, in_use, total, own = write and 0 or nil, in_use - had, total - had * (2 * own - had), own - had
 
 --- penalize
 
 --- report
-remaining, reset, others_end = limit - in_use, 0, 0
-if weight > 0 and remaining > 0 then
-  local most, each = 8 * weight * remaining - own, 8 * weight + 1
-  remaining = math.max(own == 0 and 1 or 0, (most - most % each) / each)
-end
+had = 0
+remaining, reset, others_end = room_for(in_use, own, total), 0, 0
 if remaining < 0 then remaining = 0 end
 if shortened then
   for i = #shortened, 1, -1 do
@@ -204,14 +219,13 @@ if grant and grant > 0 and reset < lease_time then reset = lease_time end
 --- store
 -- What expires with the clock set back far is written as it is cut. Both keys expire with the last permit.
 if shortened then clock = now end
-local header, permit = pack('>BI8i8', FORMAT, in_use, clock), grant and grant > 0 and format('%d %d', grant, lease_time)
+local header, permit = pack('>BI8i8', FORMAT, in_use, clock) .. (weight > 0 and pack('>I8', total) or ''), grant and grant > 0 and format('%d %d', grant, lease_time)
 local answer
 if weight > 0 then
   if last_ends <= now then call('DEL', holders) end
-  for of, less in pairs(ended.by_key or {}) do
-    local left = (tonumber(call('HGET', holders, of) or nil) or 0) - less
-    if of ~= own_key and left > 0 then
-      call('HSET', holders, of, format('%d', left))
+  for of, units in pairs(ended.left or {}) do
+    if of ~= own_key and units > 0 then
+      call('HSET', holders, of, format('%d', units))
     elseif of ~= own_key then
       call('HDEL', holders, of)
     end
@@ -254,12 +268,12 @@ else
 end
 
 --- suspend
-suspended = { limit, in_use, lease_time, holders, shortened, clock, had, holder, absent, ended, last, last_ends, weight, own_key, own }
+suspended = { limit, in_use, lease_time, holders, shortened, clock, had, holder, absent, ended, last, last_ends, weight, own_key, own, total }
 
 --- resume
 limit, in_use, lease_time, holders, shortened, clock = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
 had, holder, absent, ended, last, last_ends, grant = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], nil
-weight, own_key, own = suspended[13], suspended[14], suspended[15]
+weight, own_key, own, total = suspended[13], suspended[14], suspended[15], suspended[16]
 
 --- ttl
 k = k + 1

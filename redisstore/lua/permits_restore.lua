@@ -15,6 +15,7 @@ for i = 1, #KEYS, 2 do
   local has, all, score = redis.call('HGET', holders, id), redis.call('HGET', holders, ''), redis.call('ZSCORE', key, id)
   if has and all and score and tonumber(score) == tonumber(wrote) then
     local format, in_use, latest = struct.unpack('>BI8i8', all)
+    local squares = string.sub(all, 18)
     local others = in_use - units_of(has)
     if had == '' or tonumber(expires) <= now then
       in_use = others
@@ -28,14 +29,15 @@ for i = 1, #KEYS, 2 do
       redis.call('HSET', holders, id, had)
     end
     if own_key ~= '' then
-      local own = tonumber(redis.call('HGET', holders, own_key) or 0) - units_of(has) + units_of(had)
-      redis.call(own > 0 and 'HSET' or 'HDEL', holders, own_key, own > 0 and string.format('%d', own) or nil)
+      local own, more = tonumber(redis.call('HGET', holders, own_key) or 0), units_of(had) - units_of(has)
+      squares = struct.pack('>I8', struct.unpack('>I8', squares) + more * (2 * own + more))
+      redis.call(own + more > 0 and 'HSET' or 'HDEL', holders, own_key, own + more > 0 and string.format('%d', own + more) or nil)
     end
     local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
     if #last == 0 then
       redis.call('DEL', key, holders)
     else
-      redis.call('HSET', holders, '', struct.pack('>BI8i8', format, in_use, latest))
+      redis.call('HSET', holders, '', struct.pack('>BI8i8', format, in_use, latest) .. squares)
       local left = string.format('%.0f', math.ceil((tonumber(last[2]) - now) / 1000) + pad)
       redis.call('PEXPIRE', key, left)
       redis.call('PEXPIRE', holders, left)

@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"net/http"
 	"slices"
 	"time"
@@ -107,6 +108,9 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		ops = append(ops,
 			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
 			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
+		if newcomer, ok := c.Limit.Newcomer(); ok {
+			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: rand.Text(), Charges: []engine.Charge{{Limit: newcomer, Cost: 1}}})
+		}
 		if !c.Shadow {
 			together, deciding = append(together, c.Charge), append(deciding, i)
 		}
@@ -127,10 +131,9 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		results = results[1:]
 	}
 	for i := range e.Limits {
-		stand(&e.Limits[i], &results[2*i], &results[2*i+1])
-		more(&e.Limits[i], charges[i].Limit, &results[2*i])
+		stand(&e.Limits[i], &results[0], &results[1])
+		results = more(&e.Limits[i], charges[i].Limit, results)
 	}
-	results = results[2*len(e.Limits):]
 	for i := range inClasses {
 		for j := range inClasses[i] {
 			e.Limits[i].Classes = append(e.Limits[i].Classes, inClass(inClasses[i][j].Class, &results[0]))
@@ -180,14 +183,23 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 	l.State = expiry.Err == nil && expiry.Found
 }
 
-// more sets the state that only some limits have: of all keys together, or the rate in force.
-func more(l *adminapi.Standing, limit engine.Limit, peek *operate.Result) {
-	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter); ok && peek.Err == nil {
-		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, HeavyKeys: p.Heavy}
+// more sets the state that only some limits have: of all keys together, or the rate in force. It returns the results
+// after those of the limit.
+func more(l *adminapi.Standing, limit engine.Limit, results []operate.Result) (rest []operate.Result) {
+	peek, free, rest := &results[0], int64(0), results[2:]
+	if _, ok := limit.Newcomer(); ok {
+		free, rest = rest[0].Decision.Remaining, rest[1:]
+	}
+	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter, free); ok && peek.Err == nil {
+		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding}
+		if !limit.Algorithm().Holds() {
+			l.Pool.Own, l.Pool.HeavyKeys = &p.Own, &p.Heavy
+		}
 	}
 	if b := &peek.Decision.Binding; peek.Err == nil && limit.Algorithm().Adapts() {
 		l.InForce = &adminapi.InForce{Rate: b.Rate.String(), Changes: b.Version}
 	}
+	return rest
 }
 
 // inClass returns the standing of a class, from the result of a peek.

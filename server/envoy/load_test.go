@@ -90,7 +90,7 @@ func TestLoadErrors(t *testing.T) {
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: adaptive-rate}}]", "2:36: invalid rate limit: window is 1d; accepted: 1ms to 1h, in whole microseconds, on adaptive-rate"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: guaranteed-rate, guarantees: '3,2'}}]", "2:36: guarantees without classes; accepted: 2 classes, one for each guarantee"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: fair-share, weight: many}}]", "2:36: invalid rate limit: weight is \"many\"; accepted: a whole number"},
-		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, classes: [{name: a, weight: 3}]}}]", "2:80: invalid classes: weight is 3; accepted: none on a policy without a fair-share limit"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, classes: [{name: a, weight: 3}]}}]", "2:80: invalid classes: weight is 3; accepted: none on a policy without a fair-share or fair-concurrency limit"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 200000, algorithm: sliding-log}}]", "2:36: invalid rate limit: limit is 200000; accepted: 1 to 100000 on a sliding-log; beyond that use sliding-window strict"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: year, unit_multiplier: 101}}]", "2:36: rate limit of 101 years is longer than 100 years; accepted: a unit_multiplier up to 100"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, unit_multiplier: 0}}]", `2:65: error loading config file: unit_multiplier is "0"; accepted: a whole number from 1 to 4294967295`},

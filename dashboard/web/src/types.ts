@@ -388,13 +388,12 @@ export interface ClassStanding {
 
 /** Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates. */
 export interface Pool {
-  /** Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet. */
+  /** Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet; for permits, the number of permits, and of those that are held. */
   burst: number;
   outstanding: number;
-  /** Own estimates the outstanding units of this key. */
-  own: number;
-  /** HeavyKeys estimates the number of keys of weight 1 that ask for more than they get. */
-  heavy_keys: number;
+  /** Own estimates the outstanding units of this key, and HeavyKeys the number of keys of weight 1 that ask for more than they get. They are omitted for permits. */
+  own?: number;
+  heavy_keys?: number;
 }
 
 /** InForce is the rate of a limit whose rate adapts. Changes counts the changes since the state began. */
@@ -526,4 +525,5 @@ export const algorithms: Record<string, string[]> = {
   "penalty": [],
   "adaptive-rate": [],
   "guaranteed-rate": [],
+  "fair-concurrency": [],
 };

@@ -97,7 +97,7 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 	for i := range e.Limits {
 		fmt.Fprintf(w, "  %s\n", standingText(&e.Limits[i]))
 		if p := e.Limits[i].Pool; p != nil {
-			fmt.Fprintf(w, "    all keys: %d of %d units outstanding, about %d of them this key's; about %d keys ask for more than they get\n", p.Outstanding, p.Burst, p.Own, p.HeavyKeys)
+			fmt.Fprintf(w, "    all keys: %s\n", poolText(p))
 		}
 		if r := e.Limits[i].InForce; r != nil {
 			fmt.Fprintf(w, "    rate in force: %s, changes: %d\n", r.Rate, r.Changes)
@@ -119,6 +119,13 @@ func writeOpen(w io.Writer, o *adminapi.Open) {
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+func poolText(p *adminapi.Pool) string {
+	if p.Own == nil || p.HeavyKeys == nil {
+		return fmt.Sprintf("%d of %d units held", p.Outstanding, p.Burst)
+	}
+	return fmt.Sprintf("%d of %d units outstanding, about %d of them this key's; about %d keys ask for more than they get", p.Outstanding, p.Burst, *p.Own, *p.HeavyKeys)
 }
 
 func standingText(s *adminapi.Standing) string {
