@@ -19,7 +19,7 @@ func choose(items []item, wait func(i int) int64) (allowed bool, made int) {
 	for i := range items {
 		it := &items[i]
 		if it.aside = it.limit.Choice != 0 && it.limit.Choice != made; it.aside && best == 0 {
-			it.cost = 0
+			it.cost, it.reported, it.moved = 0, it.observed, nil
 		}
 	}
 	return best == 0, made

@@ -62,6 +62,7 @@ type item struct {
 	aside bool // another choice is taken
 	// reported: the view has counted outcomes or changed its rate, so a denial stores it too.
 	reported bool
+	observed bool // it has counted outcomes
 }
 
 // Apply applies one operation at a store time. Several limits are one all-or-nothing request. n must not be negative
@@ -112,7 +113,7 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 			it.reported = g.stepped && it.cost > 0
 			if s.Outcomes != nil {
 				g.observe(s.Outcomes)
-				it.reported = true
+				it.reported, it.observed = true, true
 			}
 		}
 		items[i] = it
