@@ -17,14 +17,14 @@ type held struct {
 	key  *asker
 }
 
-// hold lets keys ask for 20 s for one of 100 permits, each of which they hold for 100 ms on average: 1000 a second. It
-// returns what passed in all.
-func hold(t *testing.T, algorithm algo.Algorithm, keys ...*asker) (total int) {
+// hold lets keys ask until an instant for one of the permits, each of which they hold for 100 ms on average: with 100
+// permits this is 1000 a second. It returns what passed in all.
+func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*asker) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
-	var permits []held // by their end
+	var holders []held // by their end
 	step := func(k *asker) []algo.Step {
-		limit := algo.Limit{Algorithm: algorithm, Count: 100, Period: 60_000_000}
+		limit := algo.Limit{Algorithm: algorithm, Count: permits, Period: 60_000_000}
 		if algorithm == algo.FairConcurrency {
 			limit.Weight = max(1, k.weight)
 		}
@@ -35,15 +35,15 @@ func hold(t *testing.T, algorithm algo.Algorithm, keys ...*asker) (total int) {
 	}
 	for {
 		k := slices.MinFunc(keys, func(a, b *asker) int { return cmp.Compare(a.next, b.next) })
-		if k.next >= 20 {
+		if k.next >= until {
 			return total
 		}
-		for len(permits) > 0 && permits[0].ends <= k.next {
-			steps := step(permits[0].key)
-			if !algo.Release(steps, algo.Instant{Now: int64(permits[0].ends * 1e6)}, permits[0].id) {
+		for len(holders) > 0 && holders[0].ends <= k.next {
+			steps := step(holders[0].key)
+			if !algo.Release(steps, algo.Instant{Now: int64(holders[0].ends * 1e6)}, holders[0].id) {
 				t.Fatal("a permit is lost")
 			}
-			state, permits = steps[0].State, permits[1:]
+			state, holders = steps[0].State, holders[1:]
 		}
 		k.asked++
 		steps, id := step(k), strconv.Itoa(k.asked)
@@ -55,52 +55,82 @@ func hold(t *testing.T, algorithm algo.Algorithm, keys ...*asker) (total int) {
 			total++
 			k.first = k.first || k.asked == 1
 			state = steps[0].State
-			if back, err := algo.DecodeState(state.Append(nil)); err != nil || string(back.Append(nil)) != string(state.Append(nil)) {
-				t.Fatal("the state does not read back", err)
+			if k.given%64 == 0 {
+				readBack(t, &state)
 			}
 			one := held{ends: k.next + r.ExpFloat64()/10, id: id, key: k}
-			at, _ := slices.BinarySearchFunc(permits, one, func(a, b held) int { return cmp.Compare(a.ends, b.ends) })
-			permits = slices.Insert(permits, at, one)
+			at, _ := slices.BinarySearchFunc(holders, one, func(a, b held) int { return cmp.Compare(a.ends, b.ends) })
+			holders = slices.Insert(holders, at, one)
 		}
 		k.next += r.ExpFloat64() / k.rate
 	}
 }
 
-// TestFairPermitsUnderFlood: the case of TestFairUnderFlood. With common permits the keys that ask for little get little.
+func readBack(t *testing.T, state *algo.State) {
+	t.Helper()
+	back, err := algo.DecodeState(state.Append(nil))
+	if err != nil || string(back.Append(nil)) != string(state.Append(nil)) {
+		t.Fatal("the state does not read back", err)
+	}
+}
+
+// denials returns the percentage of the keys' requests that were denied.
+func denials(keys []*asker) (percent float64) {
+	denied, asked := 0, 0
+	for _, k := range keys {
+		denied, asked = denied+k.asked-k.given, asked+k.asked
+	}
+	return 100 * float64(denied) / float64(asked)
+}
+
+// TestFairPermitsUnderFlood: the load of TestFairUnderFlood, on 100 permits, and four times as much on 400. With common permits
+// the keys that ask for little get little.
 func TestFairPermitsUnderFlood(t *testing.T) {
-	keys := func() (late *asker, good, all []*asker) {
-		late, good = &asker{rate: 100, next: 10}, several(10, func(int) float64 { return 20 })
-		return late, good, slices.Concat([]*asker{{rate: 20_000}, late}, several(5, func(int) float64 { return 300 }), good)
-	}
-	denials := func(keys []*asker) (percent float64) {
-		denied, asked := 0, 0
-		for _, k := range keys {
-			denied, asked = denied+k.asked-k.given, asked+k.asked
+	for _, c := range []struct {
+		algorithm           algo.Algorithm
+		permits             int64
+		until, total, jain  float64
+		leastDenied, denied float64 // of the keys that ask for little, in percent
+	}{
+		{algo.FairConcurrency, 100, 8, 900, 0.99, 0, 0.4},
+		{algo.FairConcurrency, 400, 2, 3700, 0.99, 0, 0},
+		{algo.Concurrency, 100, 4, 950, 0, 90, 100},
+	} {
+		scale := float64(c.permits) / 100
+		late, good := &asker{rate: 100 * scale, next: c.until / 2}, several(10, func(int) float64 { return 20 * scale })
+		all := slices.Concat([]*asker{{rate: 20_000 * scale}, late}, several(5, func(int) float64 { return 300 * scale }), good)
+		total := hold(t, c.algorithm, c.permits, c.until, all...)
+		rate, denied := float64(total)/c.until, denials(good)
+		t.Logf("%s %d: %.0f a second, the flood %.0f, one of the five %.0f, Jain %.4f, %.2f %% of the others denied", c.algorithm, c.permits, rate,
+			float64(all[0].given)/c.until, float64(all[2].given)/c.until, jain(total, all), denied)
+		if rate < c.total || jain(total, all) < c.jain || denied < c.leastDenied || denied > c.denied || c.jain > 0 && !late.first {
+			t.Errorf("want at least %.0f and Jain %.2f, at most %.1f %% denied, and the late key's first: %t", c.total, c.jain, c.denied, late.first)
 		}
-		return 100 * float64(denied) / float64(asked)
 	}
-	late, good, all := keys()
-	total := hold(t, algo.FairConcurrency, all...)
-	t.Logf("fair: %d passed, the flood %d, each of the five %d, Jain %.4f, %.2f %% of the others denied", total, all[0].given, all[2].given, jain(total, all), denials(good))
-	if total < 17_900 || jain(total, all) < 0.99 || denials(good) > 0.3 || !late.first {
-		t.Errorf("%d passed, Jain %.4f, %.2f %% of the others denied; the late key's first passed: %t", total, jain(total, all), denials(good), late.first)
-	}
-	_, good, all = keys()
-	total = hold(t, algo.Concurrency, all...)
-	t.Logf("common: %d passed, the flood %d, each of the five %d, Jain %.4f, %.2f %% of the others denied", total, all[0].given, all[2].given, jain(total, all), denials(good))
-	if denials(good) < 90 {
-		t.Errorf("common permits denied only %.2f %%", denials(good))
+}
+
+// TestFairPermitsAmongMany: 60 keys ask for much, 20 for little. There must be permits for all.
+func TestFairPermitsAmongMany(t *testing.T) {
+	for permits, most := range map[int64]float64{100: 40, 400: 6} {
+		scale := float64(permits) / 100
+		good := several(20, func(int) float64 { return 5 * scale })
+		all := append(several(60, func(i int) float64 { return (50 + 40*float64(i)) * scale }), good...)
+		if total := hold(t, algo.FairConcurrency, permits, 1, all...); denials(good) > most || jain(total, all) < 0.9 {
+			t.Errorf("%d permits: %.1f %% denied, Jain %.3f", permits, denials(good), jain(total, all))
+		} else {
+			t.Logf("%d permits: %.1f %% denied, Jain %.3f", permits, denials(good), jain(total, all))
+		}
 	}
 }
 
 // TestFairPermits: two keys, of weight 3 and 1, that both want all; and a lone key.
 func TestFairPermits(t *testing.T) {
 	three, one := &asker{rate: 5000, weight: 3}, &asker{rate: 5000}
-	if hold(t, algo.FairConcurrency, three, one); three.given*10 < one.given*27 || three.given*10 > one.given*33 {
+	if hold(t, algo.FairConcurrency, 100, 4, three, one); three.given*10 < one.given*27 || three.given*10 > one.given*33 {
 		t.Errorf("with weights 3 and 1: %d and %d", three.given, one.given)
 	}
 	lone := &asker{rate: 5000}
-	if hold(t, algo.FairConcurrency, lone); lone.given < 17_000 {
-		t.Errorf("a lone key had %d of 20000", lone.given)
+	if hold(t, algo.FairConcurrency, 100, 4, lone); lone.given < 3_600 {
+		t.Errorf("a lone key had %d of 4000", lone.given)
 	}
 }
