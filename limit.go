@@ -46,7 +46,7 @@ type Concurrency struct {
 	Units int64
 	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
-	// Fair makes the Units those of all keys together, and divides them fairly among the keys: fair-concurrency in files.
+	// Fair means that all keys together have the Units, divided fairly among the keys: fair-concurrency in files.
 	// Of 100 units a lone key can hold 93, of two keys that want more each about 46, and the first unit of a key passes
 	// while any is free.
 	Fair bool

@@ -39,8 +39,8 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 	return p, true
 }
 
-// Newcomer returns the limit under which [Limit.Pool] needs the remaining units of a key that has none: nearly all
-// free ones. ok is false if it needs no such answer, because the reset tells how many are free.
+// Newcomer returns a limit for a peek by a key without units. Nearly all free units are remaining then, and [Limit.Pool] needs
+// this number. ok is false if it does not, because the reset tells how many are free.
 func (l Limit) Newcomer() (limit Limit, ok bool) {
 	if a := l.Algorithm(); !a.Divides() || !a.Holds() {
 		return l, false

@@ -36,7 +36,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestPoolOfPermits holds permits of several keys, and compares the estimates with what they hold.
+// TestPoolOfPermits holds permits of several keys, and compares the estimates with the number of held permits.
 func TestPoolOfPermits(t *testing.T) {
 	limit, err := engine.ParseLimit("fair-concurrency 100 lease 1m")
 	if err != nil {

@@ -124,8 +124,8 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	_ = x.runSlot(ctx, n, engine.OpPeek, time.Time{})
 }
 
-// holderOf returns the holder under which the limit at index i has the operation's permit, and the part of it that is
-// the key's number if the limit divides its units among keys.
+// holderOf returns the holder of the operation's permit of the limit at index i. If the limit divides its units among keys,
+// the holder begins with own, the key's number.
 func holderOf(op *engine.Op, i int) (holder, own string) {
 	if op.Charges[i].Limit.Algorithm().Divides() {
 		own = string(binary.BigEndian.AppendUint64(nil, op.Whose(i)))

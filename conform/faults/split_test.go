@@ -173,9 +173,12 @@ func TestSplitRestores(t *testing.T) {
 // that its permits have.
 func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	t.Parallel()
-	_, _, store, _ := interrupted(t)
+	clock, _, store, _ := interrupted(t)
 	fair := rule.FairConcurrency(20, rule.Named("fair"), rule.LeaseTime(10*time.Second))
-	of := func(key string, n int64) engine.Charge { return engine.Charge{Limit: fair, Space: "s", Key: key, Cost: n} }
+	clock.Advance(time.Second)
+	of := func(key string, n int64) engine.Charge {
+		return engine.Charge{Limit: fair, Space: "s", Key: key, Cost: n}
+	}
 	ask := func(key string, n, ofB int64) {
 		t.Helper()
 		if d := leases(t, store, engine.OpAcquire, "holder", of(key, n), charge(splitB, splitAll, ofB)).Outcome; d.Allowed {

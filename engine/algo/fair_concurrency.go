@@ -28,7 +28,7 @@ const keyBytes = 8
 
 func keyOf(id string) string { return id[:keyBytes] }
 
-// holder returns the id under which the state has the permit of a holder.
+// holder returns the id that the state has for a holder's permit.
 func (s *Step) holder(id string) string {
 	if !s.Limit.Algorithm.Divides() {
 		return id
@@ -40,8 +40,8 @@ func holderOf(whose uint64, id string) string {
 	return string(append(binary.BigEndian.AppendUint64(make([]byte, 0, keyBytes+len(id)), whose), id...))
 }
 
-// division is what decides how many permits a key can get: all held units, those of the key, and the sum of the
-// squares of the units of each key.
+// division has the numbers that decide how many permits a key can get: the units that all keys hold, the key's own units, and
+// the sum of the squares of each key's units.
 type division struct{ held, own, squares int64 }
 
 // less returns the division after a key with so many units has given some back. own reports that it is the asking key.
@@ -59,10 +59,10 @@ func (s *Permits) of(id string) division {
 	return division{held: s.held, own: s.byKey[keyOf(id)], squares: s.squares}
 }
 
-// room returns the largest number of units that the key can get. A key that would have as many units as the average unit's
-// key has, M = squares/held, must leave a sixteenth of the permits free. With fewer it must leave a part of that in
-// proportion, with more up to twice as much, and all of it divided by its weight. So while keys compete, the larger
-// waits for the smaller, and a key without units gets one as long as one is free.
+// room returns the largest number of units that the key can get. The holder of the average unit has M = squares/held units. A
+// key that would have as many must leave a sixteenth of the permits free, a smaller key less in proportion, and a larger one more,
+// up to an eighth; a key of weight 3 leaves a third of these. So while keys compete, the larger waits for the smaller.
+// A key without units gets one as long as one is free.
 func (d division) room(l *Limit) int64 {
 	free := l.Count - d.held
 	if free <= 0 {

@@ -17,8 +17,8 @@ type held struct {
 	key  *asker
 }
 
-// hold lets keys ask until an instant for one of the permits, each of which they hold for 100 ms on average: with 100
-// permits this is 1000 a second. It returns what passed in all.
+// hold lets keys ask for permits until an instant. They hold a permit for 100 ms on average, so 100 permits are for 1000 calls a
+// second. It returns how many requests passed.
 func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*asker) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}

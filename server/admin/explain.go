@@ -183,8 +183,8 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 	l.State = expiry.Err == nil && expiry.Found
 }
 
-// more sets the state that only some limits have: of all keys together, or the rate in force. It returns the results
-// after those of the limit.
+// more sets the state that only some limits have: of all keys together, or the rate in force. It returns the
+// remaining results.
 func more(l *adminapi.Standing, limit engine.Limit, results []operate.Result) (rest []operate.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
 	if _, ok := limit.Newcomer(); ok {
