@@ -31,6 +31,7 @@ func runFairLeases(t *testing.T, o Options) {
 		why     string
 	}{
 		{0, engine.OpPeek, fairHeld, "ann", "", 1, true, 18, 0, "a lone key can have all but a sixteenth"},
+		{0, engine.OpPeek, fairHeldThrice, "ann", "", 1, true, 19, 0, "with weight 3 a third of that is kept, rounded up"},
 		{0, engine.OpAcquire, fairHeld, "ann", "a", 19, false, 18, never, "and no more, whatever is free"},
 		{0, engine.OpAcquire, fairHeld, "ann", "a", 18, true, 0, 0, "it gets them at once"},
 		{0, engine.OpAcquire, fairHeld, "ann", "b", 1, false, 0, 10 * second, "it must leave two free"},
@@ -66,5 +67,48 @@ func runFairLeases(t *testing.T, o Options) {
 	}
 	if r := do(t, store, op(engine.OpPeek, "ann", fairHeld, 1, "")); r.Outcome.Remaining != 18 {
 		t.Errorf("after a reset %d remaining, want 18", r.Outcome.Remaining)
+	}
+}
+
+// runFairWaits checks waits for several permits to expire: each changes the units of its key, and of the average key.
+func runFairWaits(t *testing.T, o Options) {
+	clock := headgatetest.NewClock()
+	store := o.New(t, clock.Now)
+	limit := rule.FairConcurrency(160, rule.LeaseTime(10*second))
+	ask := func(key, id string, cost int64) engine.Outcome {
+		t.Helper()
+		r := do(t, store, op(engine.OpAcquire, key, limit, cost, id))
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		return r.Outcome
+	}
+	ask("ann", "a", 40)
+	clock.Advance(second)
+	ask("ann", "b", 5)
+	clock.Advance(second)
+	ask("bob", "a", 95)
+	ask("bob", "b", 5)
+	for _, c := range []struct {
+		cost int64
+		wait time.Duration
+	}{
+		{9, 8 * second},  // 8 have room; ann's 40 expire first
+		{49, 8 * second}, // with 5 of 105, ann must leave 6 of 55
+		{50, 9 * second}, // with none of 100, 6 of 60
+		{54, 9 * second},
+		{55, 10 * second}, // all have expired
+		{151, never},
+	} {
+		if d := ask("ann", "c", c.cost); d.Allowed || d.RetryAfter != c.wait {
+			t.Errorf("%d units: allowed=%t, retry after %s, want false and %s", c.cost, d.Allowed, d.RetryAfter, c.wait)
+		}
+	}
+	clock.Advance(8 * second)
+	if d := ask("ann", "c", 50); d.Allowed || d.Remaining != 49 {
+		t.Errorf("after the first has expired: %+v, want 49 remaining", d)
+	}
+	if d := ask("ann", "c", 49); !d.Allowed {
+		t.Errorf("49 after their wait: %+v", d)
 	}
 }

@@ -12,18 +12,18 @@ import (
 
 // written returns limits with states of all kinds.
 func written() (limits []engine.Limit, states []algo.State) {
-	hold := rule.Concurrency(5)
 	limits = []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(10)), rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10)), rule.FixedWindow(rule.PerHour(10)),
 		rule.SlidingWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(10)),
-		rule.WarmUp(rule.PerSecond(10), time.Minute), hold,
+		rule.WarmUp(rule.PerSecond(10), time.Minute), rule.Concurrency(5), rule.FairConcurrency(20), rule.FairShare(rule.PerSecond(10)),
+		rule.AdaptiveRate(rule.PerSecond(10), 1, 100), rule.GuaranteedRate(rule.PerSecond(10), "5,0"),
 	}
 	now := algo.Instant{Now: 1_700_000_000_000_000, Wall: 1_700_000_000_000_000}
 	for _, limit := range limits {
 		var state algo.State
 		for range 3 {
-			steps := []algo.Step{{Limit: limit.Numbers(), Cost: 1, State: state}}
-			if limit == hold {
+			steps := []algo.Step{{Limit: limit.Numbers(), Cost: 1, State: state, Whose: uint64(now.Now % 3)}}
+			if limit.Algorithm().Holds() {
 				algo.Acquire(steps, now, string(rune('a'+now.Now%26)))
 			} else {
 				algo.Allow(steps, now)
@@ -54,6 +54,13 @@ func TestStatesAreReadBack(t *testing.T) {
 			}
 		}
 	}
+	steps := []algo.Step{{Limit: rule.Concurrency(5).Numbers(), Cost: 1}}
+	algo.Acquire(steps, algo.Instant{Now: 1}, "a key of")
+	data := steps[0].State.Append(nil)
+	data[0] = byte(algo.FairConcurrency)
+	if _, err := algo.DecodeState(data); err == nil {
+		t.Error("a fair permit without an id is accepted")
+	}
 	var none algo.State
 	if read, err := algo.DecodeState(none.Append(nil)); err != nil || !read.Absent() {
 		t.Errorf("no state is read as %+v, %v", read, err)
@@ -77,7 +84,7 @@ func FuzzDecodeState(f *testing.F) {
 		}
 		now := algo.Instant{Now: 1_700_000_000_000_000, Wall: 1_700_000_000_000_000}
 		for _, limit := range limits {
-			if state.Of(limit.Algorithm()) && limit.Algorithm() != algo.Concurrency {
+			if state.Of(limit.Algorithm()) && !limit.Algorithm().Holds() {
 				algo.Peek([]algo.Step{{Limit: limit.Numbers(), Cost: 1, State: state}}, now)
 			}
 		}

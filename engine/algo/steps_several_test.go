@@ -94,3 +94,24 @@ func TestRefusedTogetherHasNoDelay(t *testing.T) {
 		t.Errorf("a refused request: %+v; want no delay, and no wait of the pacer", steps[0].Outcome)
 	}
 }
+
+// A choice that is set aside is not written, not even a rate that this decision changes: rates start anew under a lower maximum.
+func TestChoiceSetAsideWritesNothing(t *testing.T) {
+	fast := algo.Limit{Algorithm: algo.AdaptiveRate, Count: 10, Period: 1_000_000, Burst: 2, Min: 1, Max: 10, StepTime: 1_000_000, Failures: 5}
+	slow, window := fast, algo.Limit{Algorithm: algo.FixedWindow, Count: 10, Period: 10_000_000}
+	slow.Count, slow.Max = 5, 5
+	first := []algo.Step{{Limit: &fast, Cost: 2}}
+	if !algo.Allow(first, algo.Instant{Now: 1}) {
+		t.Fatal("two of two are denied")
+	}
+	for _, pays := range []bool{false, true} {
+		steps := []algo.Step{{Limit: &slow, Cost: 2, Choice: 1, State: first[0].State}, {Limit: &window, Cost: 2, Choice: 2}}
+		now := algo.Instant{Now: 2}
+		if pays {
+			now.Now = 1_000_001
+		}
+		if !algo.Allow(steps, now) || steps[0].Write != pays || steps[1].Write == pays {
+			t.Errorf("the first choice has room: %t; written: %t and %t", pays, steps[0].Write, steps[1].Write)
+		}
+	}
+}

@@ -73,11 +73,11 @@ func nameOf(op *engine.Op) owedKey {
 	return owedKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
 
-// subjects returns the names of an operation's keys.
+// subjects returns the names that an operation's limits count under.
 func subjects(op *engine.Op) []owedKey {
 	names := make([]owedKey, len(op.Charges))
 	for i := range op.Charges {
-		names[i].space, names[i].key = op.Subject(i)
+		names[i].space, names[i].key = op.Counted(i)
 	}
 	return names
 }

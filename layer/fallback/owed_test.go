@@ -71,6 +71,55 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 	})
 }
 
+// TestFairPermitsOfShares: a share divides its permits among the keys of its process, each with its own ids. While the store
+// lacks a permit of one key, the answers for all keys say so.
+func TestFairPermitsOfShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		fair := rule.FairConcurrency(40, rule.LeaseTime(time.Minute))
+		ask := func(kind engine.Kind, key, id string, cost int64) engine.Result {
+			t.Helper()
+			op := engine.Single(kind, key, fair, cost)
+			op.Space, op.ID, op.Local = "s", id, true
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			results := make([]engine.Result, 1)
+			all[0].store.Do(ctx, []engine.Op{op}, results)
+			if results[0].Err != nil {
+				t.Fatalf("%s %s %s: %v", kind, key, id, results[0].Err)
+			}
+			return results[0]
+		}
+		time.Sleep(time.Minute) // a share gives no permits before a lease time has passed
+		s.set(headgate.ErrStoreUnavailable, false)
+		for _, c := range []struct {
+			key, id string
+			cost    int64
+			allowed bool
+		}{{"ann", "a", 18, true}, {"ann", "b", 1, false}, {"bob", "a", 1, true}, {"bob", "b", 2, false}, {"carol", "a", 1, true}, {"dave", "a", 1, false}} {
+			if r := ask(engine.OpAcquire, c.key, c.id, c.cost); r.Outcome.Allowed != c.allowed || r.Outcome.Promise.Mode != engine.Fallback {
+				t.Errorf("%d of 20 for %s: %+v", c.cost, c.key, r.Outcome)
+			}
+		}
+		if r := ask(engine.OpRelease, "carol", "a", 0); !r.Found {
+			t.Error("carol's permit is lost")
+		}
+		if r := ask(engine.OpAcquire, "dave", "a", 1); !r.Outcome.Allowed {
+			t.Errorf("after a release: %+v", r.Outcome)
+		}
+		s.set(nil, false)
+		if r := ask(engine.OpAcquire, "erin", "a", 1); !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Errorf("the store has not heard of 20 permits: %+v", r.Outcome)
+		}
+		time.Sleep(5 * time.Second)
+		if r := ask(engine.OpAcquire, "fay", "a", 1); !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Exact || r.Outcome.Remaining > 20 {
+			t.Errorf("the store has all permits: %+v", r.Outcome)
+		}
+	})
+}
+
 // While the store does not know of a permit that this process's share granted, answers for the key have the mode
 // fallback.
 func TestPermitOutsideTheStore(t *testing.T) {
