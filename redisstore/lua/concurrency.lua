@@ -72,11 +72,11 @@ end
 -- wait_for returns how long it takes until the cost fits in addition to held units, of which the key has own, without
 -- those of the holder `but`. If the clock was set back, shortened has the permits.
 local function wait_for(key, holders, held, own, squares, length, shortened, but)
-  local from, left = 0, { [own_key] = own }
+  local from, most, left = 0, 4, { [own_key] = own } -- most waits need few permits
   while cost > room_for(held, own, squares) do
     local page = shortened or {}
     if not shortened then
-      local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%d', now), '+inf', 'WITHSCORES', 'LIMIT', from, 100), {}
+      local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%d', now), '+inf', 'WITHSCORES', 'LIMIT', from, most), {}
       for i = 1, #some, 2 do ids[#ids + 1] = some[i] end
       local _, units = permits_of(holders, ids, length)
       for i = 1, #ids do page[i] = { id = ids[i], units = units[i], expires = tonumber(some[2 * i]) } end
@@ -95,7 +95,7 @@ local function wait_for(key, holders, held, own, squares, length, shortened, but
       if cost <= room_for(held, own, squares) then return permit.expires - now end
     end
     if shortened or #page == 0 then break end
-    from = from + 100
+    from, most = from + most, 100
   end
   -- The sum of the units is larger than that of the permits: one key was evicted.
   return cost <= room_for(held, own, squares) and 0 or length
