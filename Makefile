@@ -35,7 +35,7 @@ test: setup ## the tests of a change, step by step, in about ten minutes
 	@scripts/test
 
 .PHONY: test-full
-test-full: setup $(LINT) ## what make test leaves out, in about 36 CPU minutes once builds are cached: other deployments and more; and the long ones, in 33 more: all fuzz targets and planted mistakes; PARTS=10 runs one step of ten, drawn by the tree
+test-full: setup $(LINT) ## what make test leaves out, in 35 CPU minutes once builds are cached: other deployments and more; and the long ones, in 30 to 46 more: all fuzz targets and planted mistakes; PARTS=10 runs one step of ten, drawn by the tree
 	@scripts/test-full $(PARTS)
 
 .PHONY: test-long
