@@ -221,7 +221,7 @@ func (d *draft) concurrency(l *spec) error {
 }
 
 func (d *draft) fairConcurrency(l *spec) error {
-	if n := d.rates[0].Count; n < leastDivided {
+	if n := d.rates[0].Count; n < LeastDivided {
 		return invalid("limit", n, "10 to 100000 on fair-concurrency")
 	}
 	if err := d.concurrency(l); err != nil {

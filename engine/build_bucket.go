@@ -74,8 +74,8 @@ func (d *draft) fairShare(l *spec) error {
 	if err := d.rate(l); err != nil {
 		return err
 	}
-	if n.Burst < leastDivided || n.Burst > mostDivided {
-		return invalid("burst", n.Burst, fmt.Sprintf("%d to %d on fair-share: among more than burst − 1 keys none has a unit", leastDivided, mostDivided))
+	if n.Burst < LeastDivided || n.Burst > mostDivided {
+		return invalid("burst", n.Burst, fmt.Sprintf("%d to %d on fair-share: among more than burst − 1 keys none has a unit", LeastDivided, mostDivided))
 	}
 	if err := d.weight(l); err != nil {
 		return err
@@ -101,11 +101,11 @@ const (
 	WeightAccepted = "1 to 100"
 )
 
-// The bursts that are divided among keys, and the smallest number of permits.
-const (
-	leastDivided = 10
-	mostDivided  = 1 << 36
-)
+// LeastDivided is the smallest burst, and the smallest number of permits, that is divided among keys.
+const LeastDivided = 10
+
+// mostDivided is the largest such burst.
+const mostDivided = 1 << 36
 
 func (d *draft) pacer(l *spec) error {
 	n := &l.numbers

@@ -59,7 +59,7 @@ func (l Leave) keeping(least, capacity int64) int64 {
 func (l Limit) LeftBy(leave Leave) int64 {
 	n := l.Numbers()
 	if n.Algorithm.Divides() { // its capacity is the most that one key can have
-		return leave.keeping(leastDivided, smallest(n))
+		return leave.keeping(LeastDivided, smallest(n))
 	}
 	return leave.Of(l.Capacity())
 }
@@ -86,7 +86,7 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 	}
 	lowered, needs, has := *s, int64(1), "one"
 	if s.numbers.Algorithm.Divides() {
-		needs, has = leastDivided, strconv.Itoa(leastDivided)
+		needs, has = LeastDivided, strconv.Itoa(LeastDivided)
 	}
 	least, grow := lowered.numbers.Lower(func(capacity int64) int64 { return leave.keeping(needs, capacity) })
 	switch {

@@ -151,6 +151,9 @@ func (p *policyFields) checkChange() error {
 			return nil
 		}
 	}
+	if p.Classes != nil {
+		return nil
+	}
 	return errEmptyChange
 }
 

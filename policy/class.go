@@ -101,6 +101,9 @@ func (p *Policy) classify() error {
 		if m.policy != p {
 			continue
 		}
+		if m.spec.Rank != nil {
+			return atField(invalid("rank", strconv.FormatInt(*m.spec.Rank, 10), "none beside classes, which are the ranks"))
+		}
 		own, divides = true, divides || m.limit.Algorithm().Divides()
 		for _, limit := range []engine.Limit{m.limit, m.candidate} {
 			if err := p.lower(limit); err != nil {

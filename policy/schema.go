@@ -226,6 +226,12 @@ func fieldsAllowed(a algo.Algorithm) schema {
 			forbidden[f.Name] = false
 		}
 	}
+	switch least := (schema{"minimum": engine.LeastDivided}); {
+	case a.Divides() && a.Holds():
+		forbidden["limit"] = least
+	case a.Divides():
+		forbidden["burst"] = least
+	}
 	switch {
 	case a.Refills():
 		forbidden["limit"], forbidden["window"] = false, false

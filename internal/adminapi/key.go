@@ -95,7 +95,9 @@ type Given struct {
 	Unlimited bool  `json:"unlimited"`
 }
 
-// Reset is the answer to a reset. Found is true if the store had state for the key.
+// Reset is the answer to a reset. Found is true if the store had state for the key. AllKeys is true if the policy has a
+// limit that divides its units among keys: its one counter was reset for all of them.
 type Reset struct {
-	Found bool `json:"found"`
+	Found   bool `json:"found"`
+	AllKeys bool `json:"all_keys,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
@@ -118,6 +119,12 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 			if err := at.choices.add(op, &c.Charge, c.item); err != nil {
 				return &engine.ItemError{Item: c.item, Err: err}
 			}
+		}
+		if i := op.Counter(&c.Charge.Charge); i >= 0 && c.Limit.Algorithm().Guarantees() && c.Limit != op.Charges[i].Limit {
+			return &engine.ItemError{Item: c.item, Err: &engine.InputError{
+				Field: "limit", Value: format.Quote(c.Limit.String()) + " and " + format.Quote(op.Charges[i].Limit.String()),
+				Accepted: "one class of a key in a request",
+			}}
 		}
 		at.join(op, c)
 	}

@@ -93,7 +93,7 @@ func (a *api) give(r *http.Request, body *adminapi.Units) (adminapi.Given, error
 
 func (a *api) reset(r *http.Request, body *adminapi.Units) (adminapi.Reset, error) {
 	answer, err := a.write(r, body, engine.OpReset)
-	return adminapi.Reset{Found: answer.Found}, err
+	return adminapi.Reset{Found: answer.Found, AllKeys: answer.Requested != nil && answer.Requested.Divides()}, err
 }
 
 // write gives or resets a key, and logs the author and the reason.

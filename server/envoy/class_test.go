@@ -50,6 +50,8 @@ func TestClassesThatCannotBe(t *testing.T) {
 		{"unit: day, requests_per_unit: 5, classes: [{nam: live}]", "3:71: config error, unknown key 'nam'; did you mean \"name\"?"},
 		{"unit: day, requests_per_unit: 0, classes: [{name: live}]", "3:26: classes of a rule that is unlimited or lets nothing through; accepted: classes with requests_per_unit of 1 or more"},
 		{"unlimited: true, classes: [{name: live}]", "3:26: classes of a rule that is unlimited"},
+		{`unlimited: true, guarantees: "3,2"`, "3:26: guarantees of a rule that is unlimited"},
+		{`unit: day, requests_per_unit: 0, algorithm: guaranteed-rate, guarantees: "3,2"`, "3:26: guarantees of a rule that is unlimited or lets nothing through; accepted: guarantees with requests_per_unit of 1 or more"},
 	} {
 		_, err := Load([]File{{Name: "f", Data: []byte("domain: d\ndescriptors:\n  - {key: a, rate_limit: {" + c.limit + "}}\n")}}, LoadOptions{})
 		if err == nil {

@@ -164,8 +164,10 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	}
 	unit, known := parseUnit(name)
 	s.unit = unit
-	if limit.get("classes") != nil && (r.unlimited || s.perUnit == 0) {
-		return nil, located(errors.New("classes of a rule that is unlimited or lets nothing through; accepted: classes with requests_per_unit of 1 or more"), limit.At)
+	for _, field := range append([]string{"classes"}, limitKeys...) {
+		if limit.get(field) != nil && (r.unlimited || s.perUnit == 0) {
+			return nil, located(fmt.Errorf("%s of a rule that is unlimited or lets nothing through; accepted: %s with requests_per_unit of 1 or more", field, field), limit.At)
+		}
 	}
 	if r.unlimited && known {
 		return nil, located(errors.New("should not specify rate limit unit when unlimited"), limit.At)

@@ -31,9 +31,10 @@ export interface Given {
   unlimited: boolean;
 }
 
-/** Reset is the answer to a reset. Found is true if the store had state for the key. */
+/** Reset is the answer to a reset. Found is true if the store had state for the key. AllKeys is true if the policy has a limit that divides its units among keys: its one counter was reset for all of them. */
 export interface Reset {
   found: boolean;
+  all_keys?: boolean;
 }
 
 /** Summary is a policy as text. */

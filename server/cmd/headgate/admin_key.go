@@ -203,6 +203,9 @@ func newKeyReset(a *adminClient) *cobra.Command {
 				if answer.Found {
 					text = "forgotten"
 				}
+				if answer.Found && answer.AllKeys {
+					text += ", for all keys: they share the counter"
+				}
 				fmt.Fprintln(w, text)
 			})
 		},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/server/resp/wire"
 )
@@ -36,6 +37,7 @@ type clientAnswer struct {
 func clientCommand(verb, short string, units bool, read func(wire.Value) (clientAnswer, error)) *cobra.Command {
 	var f clientFlags
 	var output outputFlag
+	var class classFlag
 	c := &cobra.Command{
 		Use: verb + " POLICY KEY", Short: short, Args: exactly("POLICY", "KEY"),
 		Long: short + ".\n\nExit status: 0 allowed or done, 1 denied, 2 error.",
@@ -44,7 +46,7 @@ func clientCommand(verb, short string, units bool, read func(wire.Value) (client
 			if c.Flags().Changed("n") {
 				words = append(words, strconv.FormatInt(f.n, 10))
 			}
-			v, err := f.call(words)
+			v, err := f.call(class.add(words))
 			if err != nil {
 				return err
 			}
@@ -61,8 +63,24 @@ func clientCommand(verb, short string, units bool, read func(wire.Value) (client
 	output.addTo(c.Flags())
 	if units {
 		c.Flags().Int64VarP(&f.n, "n", "n", 1, "units; by default the policy's own cost")
+		class.addTo(c.Flags())
 	}
 	return c
+}
+
+// classFlag is the class of a command's requests.
+type classFlag string
+
+func (f *classFlag) addTo(flags *pflag.FlagSet) {
+	flags.StringVar((*string)(f), "class", "", "the `class` of the request; by default the last of the policy")
+}
+
+// add adds the class to the words of a command, if it is set.
+func (f classFlag) add(words []string) []string {
+	if f == "" {
+		return words
+	}
+	return append(words, "CLASS", string(f))
 }
 
 // print prints the answer. A denial is the error exitDenied.

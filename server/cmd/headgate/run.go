@@ -32,6 +32,7 @@ type runner struct {
 	clientFlags
 
 	policy, key string
+	class       classFlag
 	wait        time.Duration
 	until       time.Time // the end of --wait
 	stderr      io.Writer
@@ -57,6 +58,7 @@ func newRun() *cobra.Command {
 	c.Flags().StringVar(&r.policy, "policy", "", "`name` of the policy (required)")
 	c.Flags().StringVar(&r.key, "key", "", "the `key` that the command is counted under (required)")
 	c.Flags().Int64VarP(&r.n, "n", "n", 1, "units; by default the policy's own cost")
+	r.class.addTo(c.Flags())
 	c.Flags().DurationVar(&r.wait, "wait", 24*time.Hour, "the longest time to wait")
 	c.Flags().StringVar(&r.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port")
 	c.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "timeout of each call")
@@ -127,7 +129,7 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 		if r.n >= 0 {
 			words = append(words, strconv.FormatInt(max(0, time.Until(r.until)).Milliseconds(), 10))
 		}
-		v, err := r.call(words)
+		v, err := r.call(r.class.add(words))
 		if err != nil {
 			return err
 		}

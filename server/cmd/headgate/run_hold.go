@@ -33,7 +33,7 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 			words = append(words, h.id)
 		}
 		began := time.Now()
-		v, err := r.call(words)
+		v, err := r.call(r.class.add(words))
 		if err != nil {
 			return false, err
 		}
