@@ -49,7 +49,7 @@ var observations = sync.Pool{New: func() any { return new(Result) }}
 
 // observe describes an operation by its binding limit.
 func (o *Result) observe(op *engine.Op, r *result) {
-	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Shadow, Decision: r.Decision, Err: r.Err}
+	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Decision: r.Decision, Err: r.Err}
 	space := op.Space
 	if i := r.Decision.Binding.Index; i < len(op.Charges) {
 		space, o.Key = op.Subject(i)

@@ -65,7 +65,7 @@ func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []re
 			l.watchTerms()
 		}
 		readResult(&results[i], &ops[i], &b.results[i])
-		if ops[i].Kind == engine.OpReserve || ops[i].Kind == engine.OpAllow && ops[i].Settled {
+		if ops[i].Kind == engine.OpReserve || ops[i].Kind == engine.OpAllow && ops[i].Hints.Settled {
 			results[i].Reservation = l.reserved(&ops[i], &b.results[i], true).reservation
 		}
 		if l.observer != nil {

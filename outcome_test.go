@@ -125,7 +125,7 @@ func TestOutcomesReachTheLiveLimit(t *testing.T) {
 		live := engine.Single(engine.OpAllow, "service", operate.Limits(p)[0], 1)
 		live.Space = "policy:vendor"
 		shadow := live
-		shadow.Charges, shadow.Shadow = slices.Clone(live.Charges), true
+		shadow.Charges, shadow.Hints.Shadow = slices.Clone(live.Charges), true
 		shadow.Charges[0].Limit = rule.AdaptiveRate(rule.PerSecond(100), 20, 300, rule.Named("candidate"))
 		results := operate.Do(t.Context(), l, []engine.Op{shadow, live}, nil)
 		if d := results[1].Decision; !results[0].Decision.Allowed || d.Allowed || d.RetryAfter != 10*time.Second {

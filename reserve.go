@@ -50,7 +50,7 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 
 // settled decides an allow that can be settled. Without a reservation there is nothing to settle.
 func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
-	ops := []engine.Op{{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
+	ops := []engine.Op{{Kind: engine.OpAllow, Hints: engine.Hints{Settled: true}, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
 	r := p.limiter.do(ctx, ops, nil)[0]
 	if r.Err == nil {
 		r.Decision.Binding.Policy = p.name

@@ -33,7 +33,7 @@ func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 		limit := rule.TokenBucket(rule.PerSecond(perSecond))
 		contenders[i] = contender{name: "headgate", ask: func(key string) error {
 			op := engine.Single(engine.OpAllow, key, limit, 1)
-			op.Local = true
+			op.Hints.Local = true
 			results := operate.Do(context.WithoutCancel(ctx), limiter, []engine.Op{op}, nil)
 			if results[0].Decision.Promise.Mode == engine.Fallback {
 				return errors.New("the store was away")

@@ -127,21 +127,25 @@ type Op struct {
 	// Atomic rejects charges that the store cannot decide in one step: on a Cluster, charges on several slots are an
 	// error instead of being decided slot by slot.
 	Atomic bool
-	// Local lets the process answer from its share of the limits while the store is away: see package fallback.
-	// Stores ignore it.
-	Local bool
-	// Lenient accepts the store's answer even while the store is known to have lost data: see package fallback.
-	// Stores ignore it.
-	Lenient bool
-	// Shadow marks an operation whose answer decides nothing, because it accompanies one that does. Observers do not
-	// count it among decisions. Stores ignore it.
-	Shadow bool
-	// Settled is for OpAllow: the caller may settle the charge, as after OpReserve ([Outcome.Reservation]). It does
-	// not change the store's decision. Layers must not decide the operation from units of their own.
-	Settled bool
+	// Hints are for the layers above the store.
+	Hints Hints
 	// Replicas makes a store with replicas answer a charge only when they have it. A store in memory has none, and
 	// ignores it. Layers must not decide the operation from units of their own.
 	Replicas Replicas
+}
+
+// Hints are how the layers above a store treat an operation. A store does not read them: its answer is the same with any.
+type Hints struct {
+	// Local lets the process answer from its share of the limits while the store is away: see package fallback.
+	Local bool
+	// Lenient accepts the store's answer even while the store is known to have lost data: see package fallback.
+	Lenient bool
+	// Shadow marks an operation whose answer decides nothing, because it accompanies one that does. Observers do not
+	// count it among decisions.
+	Shadow bool
+	// Settled is for OpAllow: the caller may settle the charge, as after OpReserve ([Outcome.Reservation]). Layers must
+	// not decide the operation from units of their own.
+	Settled bool
 }
 
 // TooManyOps returns the error for a call with more than [MaxOps] operations.

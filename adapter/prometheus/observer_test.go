@@ -59,7 +59,7 @@ func TestDecisionsByPolicyOutcomeAndMode(t *testing.T) {
 	_, _ = operate.Policy(limiter, "", rule.FixedWindow(rule.PerHour(2))).Allow(ctx, "a-key")
 	_, _ = limiter.AllowAll(ctx, headgate.Charge{Policy: api, Key: "b-key", Units: 1}, headgate.Charge{Policy: operate.Policy(limiter, "day", rule.FixedWindow(rule.PerDay(1))), Key: "b-key", Units: 1})
 	shadow := engine.Single(engine.OpAllow, "a-key", rule.FixedWindow(rule.PerHour(2)), 3)
-	shadow.Charges[0].Space, shadow.Shadow = "own:policy:api:shadow", true
+	shadow.Charges[0].Space, shadow.Hints.Shadow = "own:policy:api:shadow", true
 	_ = operate.Do(ctx, limiter, []engine.Op{shadow}, nil)
 	broken := headgate.New(headgate.WithStore(away{}), headgate.WithObserver(observer.Observe))
 	defer broken.Close()

@@ -20,7 +20,7 @@ func TestSettledAllowOnRedis(t *testing.T) {
 		rule.TokenBucket(rule.PerHour(3)), rule.FixedWindow(rule.PerHour(3)),
 		rule.SlidingLog(rule.PerHour(3)), rule.Pacer(rule.PerHour(1), rule.MaxQueue(2)),
 	}
-	op := engine.Op{Kind: engine.OpAllow, Space: "settled", Key: "k", Settled: true}
+	op := engine.Op{Kind: engine.OpAllow, Space: "settled", Key: "k", Hints: engine.Hints{Settled: true}}
 	for i, limit := range limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.Placed(i + 1), Cost: 1})
 	}
@@ -30,7 +30,7 @@ func TestSettledAllowOnRedis(t *testing.T) {
 		}
 	}
 	peek := op
-	peek.Kind, peek.Settled = engine.OpPeek, false
+	peek.Kind, peek.Hints.Settled = engine.OpPeek, false
 	for round := range 3 {
 		last := operate.Do(ctx, limiters[0], []engine.Op{op}, nil)[0]
 		if last.Err != nil || !last.Decision.Allowed || last.Decision.Delay == 0 {

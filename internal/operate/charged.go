@@ -48,7 +48,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	for i := range c.ops {
 		op, corrected := &c.ops[i], false
 		add := func(charges ...engine.Charge) {
-			more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: charges, Shadow: op.Shadow})
+			more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: charges, Hints: engine.Hints{Shadow: op.Hints.Shadow}})
 		}
 		var choices []engine.Charge // only one of them pays
 		for _, charge := range op.Charges {

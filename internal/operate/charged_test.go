@@ -21,7 +21,7 @@ func TestSettledAllow(t *testing.T) {
 		rule.Pacer(rule.PerHour(1), rule.MaxQueue(2)),
 	}
 	p := operate.Policy(limiter, "all", limits...)
-	op := engine.Op{Kind: engine.OpAllow, Space: "policy:all", Key: "k", Settled: true}
+	op := engine.Op{Kind: engine.OpAllow, Space: "policy:all", Key: "k", Hints: engine.Hints{Settled: true}}
 	for i, limit := range limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.Placed(i + 1), Cost: 1})
 	}

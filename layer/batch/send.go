@@ -118,7 +118,7 @@ func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 // settleable reports whether the caller can give back the units that an operation takes.
 func settleable(ops []engine.Op) bool {
 	for i := range ops {
-		if ops[i].Kind == engine.OpReserve || ops[i].Settled {
+		if ops[i].Kind == engine.OpReserve || ops[i].Hints.Settled {
 			return true
 		}
 	}

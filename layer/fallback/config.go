@@ -27,7 +27,7 @@ type Config struct {
 	// Expect is the least number of processes: 0 to 1000. The share is 1/n for the larger of Expect and the number of
 	// processes last reported. With 0, a process that has never seen the others answers nothing by itself.
 	Expect int
-	// All answers every operation, not only those with [engine.Op].Local.
+	// All answers every operation, not only those with [engine.Hints].Local.
 	All bool
 	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. It is for
 	// the layer's own tests of the store; callers bring their deadlines.

@@ -65,7 +65,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 // shareInDoubt decides the operation with the shares of the limits that have not recovered. Its bound is one capacity
 // higher than in an outage: the units that the store charged and lost.
 func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
-	if op.Lenient {
+	if op.Hints.Lenient {
 		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
 		for i := range op.Charges {
 			limit := op.Charges[i].Limit
@@ -124,14 +124,14 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
-	stands := d.Err != nil && s.decides(op) && !op.Lenient && (Away(d.Err) || unconfirmed(d.Err))
+	stands := d.Err != nil && s.decides(op) && !op.Hints.Lenient && (Away(d.Err) || unconfirmed(d.Err))
 	permits, holds := op.Permits()
 	asked := &permits
 	if op.Kind == engine.OpAcquire {
 		asked = op
 	}
 	switch {
-	case !holds && op.Kind != engine.OpAcquire || op.Lenient:
+	case !holds && op.Kind != engine.OpAcquire || op.Hints.Lenient:
 	case passed:
 		s.both(asked)
 	default:
@@ -151,7 +151,7 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	case stands:
 		*d = *share
 	case d.Err != nil:
-	case !passed || op.Lenient || op.Kind == engine.OpAcquire || settleable(op):
+	case !passed || op.Hints.Lenient || op.Kind == engine.OpAcquire || settleable(op):
 		d.Outcome.Promise = promise // the handle is the store's
 		if passed {
 			d.Outcome.ByShares = beside(share.Outcome.ByShares)

@@ -61,7 +61,7 @@ func TestEveryVerbIsDoubted(t *testing.T) {
 					s := newServer(t)
 					all := twoAfterALoss(t, s, engine.Single(engine.OpAllow, "k", limit, 40))
 					op := engine.Single(kind, "k", limit, 1)
-					op.Local = local
+					op.Hints.Local = local
 					if r := do(t, all[0], op); r.Err != nil || r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback || r.Outcome.Promise.OvershootMax != 120 {
 						t.Errorf("local %t: %+v", local, r)
 					}

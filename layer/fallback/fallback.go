@@ -21,7 +21,7 @@
 // loss in a failover within the bound. The store does not count as away.
 //
 // A store that has lost data, all or the newest, is in doubt. For the depth of a limit ([engine.Depth]) its shares
-// keep deciding, and the store must allow the request too, in every failure mode. With [engine.Op].Lenient the store
+// keep deciding, and the store must allow the request too, in every failure mode. With [engine.Hints].Lenient the store
 // alone decides. Limits of the same request that have recovered are decided by the store alone.
 //
 //	fallback.go   a call → the store, or the shares
@@ -238,11 +238,13 @@ func (s *Store) instead(ops []engine.Op, results []engine.Result) {
 
 // answers reports whether shares answer operations like this one.
 func (s *Store) answers(op *engine.Op) bool {
-	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Local || s.config.All)
+	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Hints.Local || s.config.All)
 }
 
 // decides is answers for operations whose answers contain the remaining units.
-func (s *Store) decides(op *engine.Op) bool { return (op.Local || s.config.All) && shows(op.Kind) }
+func (s *Store) decides(op *engine.Op) bool {
+	return (op.Hints.Local || s.config.All) && shows(op.Kind)
+}
 
 // shows reports whether answers to operations of a kind contain the remaining units.
 func shows(k engine.Kind) bool {

@@ -18,7 +18,7 @@ var (
 
 // spend charges units to the first of two limits that has room.
 func spend(units int64) engine.Op {
-	return engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
+	return engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 		{Limit: firstIncluded, Cost: units, Choice: 1}, {Limit: firstCredits, Cost: units, Choice: 2},
 	}}
 }

@@ -22,7 +22,7 @@ func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	op = engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: id, Local: true, Charges: []engine.Charge{
+	op = engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: id, Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 		{Limit: listTokens, Cost: tokens}, {Limit: listPermit, Cost: 1, Key: "org"},
 	}}
 	results := make([]engine.Result, 1)
@@ -104,7 +104,7 @@ func TestListInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := twoAfterALoss(t, s)
-		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
+		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 			{Limit: rule.TokenBucket(rule.PerHour(40)), Cost: 1},
 			{Limit: rule.SlidingLog(rule.PerHour(80)), Cost: 30, Key: "org"},
 		}}
@@ -162,7 +162,7 @@ func TestRecoveredLimitsInDoubtWithoutTheStore(t *testing.T) {
 		all := twoAfterALoss(t, s)
 		time.Sleep(10 * time.Second)
 		s.set(headgate.ErrStoreUnavailable, false)
-		op := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
+		op := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 			{Limit: rule.TokenBucket(rule.PerHour(400)), Cost: 1}, {Limit: rule.FixedWindow(rule.PerSecond(4)), Cost: 1},
 		}}
 		for i, want := range []bool{true, true, false} {

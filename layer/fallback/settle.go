@@ -10,7 +10,7 @@ import (
 )
 
 // settleable reports whether the caller may settle the operation's charge.
-func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Settled }
+func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Hints.Settled }
 
 // charged returns the charge of this process's shares, for a settlement.
 func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {

@@ -16,7 +16,7 @@ func Prefetchable(limit engine.Limit) bool { return limit.Numbers().Prefetchable
 // limit named in [Config] or [Store.SetSpaces]. Operations that can be settled or wait for replicas are excluded,
 // because prefetched units were charged before.
 func (s *Store) Prefetches(op *engine.Op) bool {
-	if op.Kind != engine.OpAllow || op.Settled || op.Replicas.Count > 0 || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
+	if op.Kind != engine.OpAllow || op.Hints.Settled || op.Replicas.Count > 0 || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
 		return false
 	}
 	limits := *s.leased.Load()

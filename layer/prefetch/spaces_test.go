@@ -22,7 +22,7 @@ func TestSettledAllowIsNotPrefetched(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i, want := range []engine.Mode{engine.Exact, engine.Exact, engine.Leased, engine.Exact, engine.Exact, engine.Leased} {
 			op := engine.Single(engine.OpAllow, "k", limit, 1)
-			op.Space, op.Settled = "hot", i == 3
+			op.Space, op.Hints.Settled = "hot", i == 3
 			if i == 4 {
 				op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Key: "other"})
 			}

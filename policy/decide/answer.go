@@ -60,7 +60,7 @@ func (b *Batch) Answer(i int) Response {
 	if kind == engine.OpAllow && response.Decision.Allowed && op.Adapts() {
 		response.Outcome = operate.Outcomes(b.rules.Limiter, op)
 	}
-	if op.Settled {
+	if op.Hints.Settled {
 		response.Charged = b.toSettle(at, result)
 	}
 	if kind >= engine.OpAcquire { // most requests end here: they hold nothing

@@ -29,7 +29,7 @@ policies:
 		name, limit := failure.String(), rule.FixedWindow(rule.PerHour(9))
 		var marks []string
 		limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
-			marks = append(marks, fmt.Sprint(op.Local, op.Lenient))
+			marks = append(marks, fmt.Sprint(op.Hints.Local, op.Hints.Lenient))
 		}))
 		requests := []decide.Request{
 			{Policy: name, Key: "k"},

@@ -113,7 +113,7 @@ func reserveItems(op *engine.Op, items int) {
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
 	op := engine.Op{
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
-		Shadow: true, Settled: deciding.Settled,
+		Hints: engine.Hints{Shadow: true, Settled: deciding.Hints.Settled},
 	}
 	switch {
 	case r.Kind == engine.OpReserve && c.Limit.Algorithm().Holds():

@@ -39,7 +39,7 @@ func (b *Batch) items(at *plan) {
 		}
 	}
 	op := at.request.op("")
-	op.Settled = settled && op.Kind == engine.OpAllow
+	op.Hints.Settled = settled && op.Kind == engine.OpAllow
 	if at.err = at.joinAll(&op, b.itemCharges); at.err != nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (b *Batch) items(at *plan) {
 	}
 	at.peeks = len(b.Ops)
 	for i := range at.own {
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.OpPeek, Space: at.own[i].Space, Key: at.own[i].Key, Shadow: true, Charges: []engine.Charge{{Limit: at.own[i].Limit}}})
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.OpPeek, Space: at.own[i].Space, Key: at.own[i].Key, Hints: engine.Hints{Shadow: true}, Charges: []engine.Charge{{Limit: at.own[i].Limit}}})
 	}
 }
 

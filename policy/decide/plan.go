@@ -192,7 +192,7 @@ func (b *Batch) inline(at *plan, key string) {
 // mark tells the layers what a request with a failure mode accepts: with Local, a share of this process while the
 // store is away; with Allow, also the store's answer after it has lost data.
 func mark(op *engine.Op, f policy.Failure) {
-	op.Local, op.Lenient = f == policy.Local, f == policy.Allow
+	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }
 
 // own returns the namespace and the failure mode of an inline limit.
@@ -231,7 +231,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	r, limiter := at.request, b.rules.Limiter
 	space := operate.Space(limiter, at.policy.Space())
 	op, unlimited := r.op(key), false
-	op.Replicas, op.Settled = at.Replicas, settled && r.Kind == engine.OpAllow
+	op.Replicas, op.Hints.Settled = at.Replicas, settled && r.Kind == engine.OpAllow
 	mark(&op, at.Failure)
 	for i := range b.limits {
 		c := &b.limits[i]

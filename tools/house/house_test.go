@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -34,5 +35,24 @@ func TestImportThatLeadsUp(t *testing.T) {
 	}
 	if !h.needs["engine"]["algorithms"] {
 		t.Error("an import that leads down is missing")
+	}
+}
+
+// TestStoresReadNoHints checks that engine.Hints are for layers alone.
+func TestStoresReadNoHints(t *testing.T) {
+	for _, store := range []string{"memstore", "redisstore"} {
+		files, err := filepath.Glob("../../" + store + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(store, len(files), err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), ".Hints") {
+				t.Errorf("%s reads the hints of an operation", name)
+			}
+		}
 	}
 }
