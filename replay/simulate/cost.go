@@ -14,7 +14,8 @@ type Cost struct {
 	// second.
 	Calls         int64 `json:"store_calls"`
 	BusiestSecond int64 `json:"store_calls_busiest_second"`
-	// PeakStates is the maximum number of states in the store at any time. Each limit of a key has one state.
+	// PeakStates is the maximum number of states in the store at any time. Each limit of a key has one state, and a limit
+	// that divides its units among keys has one for all.
 	PeakStates int64 `json:"peak_states"`
 	// Memory and Redis are the approximate sizes of these states in bytes, in the memory store and in Redis, based on
 	// the table in docs/reference/running.md.
@@ -52,8 +53,10 @@ func (t *tally) cost(c *policy.Config) Cost {
 	for i := range t.keys.all {
 		byCharges[t.keys.all[i].charges]++
 	}
+	charged := uint64(0)
 	for bits, keys := range byCharges {
-		of = statesOf(c, t.charges, bits)
+		charged |= bits
+		of = statesOf(c, t.charges, bits, false)
 		sum.count += keys * of.count
 		sum.memory += keys * of.memory
 		sum.redis += keys * of.redis
@@ -61,7 +64,8 @@ func (t *tally) cost(c *policy.Config) Cost {
 	if keys := int64(len(t.keys.all)); keys > 0 {
 		share := float64(t.live.peak()) / float64(keys)
 		part := func(n int64) int64 { return int64(math.Ceil(share * float64(n))) }
-		cost.PeakStates, cost.Memory, cost.Redis = part(sum.count), part(sum.memory), part(sum.redis)
+		all := statesOf(c, t.charges, charged, true)
+		cost.PeakStates, cost.Memory, cost.Redis = part(sum.count)+all.count, part(sum.memory)+all.memory, part(sum.redis)+all.redis
 	}
 	return cost
 }
@@ -69,8 +73,9 @@ func (t *tally) cost(c *policy.Config) Cost {
 // states is the number of states of a key, and their size.
 type states struct{ count, memory, redis int64 }
 
-// statesOf returns the states of a key that was charged on some of the charges.
-func statesOf(c *policy.Config, charges []*route.Charge, bits uint64) (s states) {
+// statesOf returns the states of a key that was charged on some of the charges: of limits that divide their units among
+// keys, or of the others.
+func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bool) (s states) {
 	seen := map[string]bool{}
 	for i, charge := range charges {
 		if bits&(1<<min(i, maxCharges-1)) == 0 {
@@ -83,7 +88,7 @@ func statesOf(c *policy.Config, charges []*route.Charge, bits uint64) (s states)
 			}
 			seen[name] = true
 			for _, charge := range p.Charges(nil, "", 1) {
-				if memory, redis := bytesOf(charge.Limit.Numbers()); memory > 0 {
+				if memory, redis := bytesOf(charge.Limit.Numbers()); memory > 0 && charge.Limit.Algorithm().Divides() == divided {
 					s.count++
 					s.memory += memory
 					s.redis += redis

@@ -120,6 +120,17 @@ func TestResultCountsByRoutePolicyAndKey(t *testing.T) {
 	}
 }
 
+// TestCostOfASharedCounter: all keys of a fair share have one state.
+func TestCostOfASharedCounter(t *testing.T) {
+	text := "policies:\n  fair: {algorithm: fair-share, rate: 10/s}\n  each: 5/s\n" +
+		"routes: [{match: {path: /a}, key: [client_ip], policies: [fair]}, {key: [client_ip], policies: [fair, each]}]\n"
+	for path, want := range map[string]int64{"/a": 1, "/b": 3} {
+		if r := run(t, text, []entry{{0, "10.0.0.1", path}, {0.1, "10.0.0.2", path}}); r.Cost.PeakStates != want {
+			t.Errorf("%s: %+v, want %d states", path, r.Cost, want)
+		}
+	}
+}
+
 // TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused compares them with a replay of a file that uses the other
 // algorithm.
 func TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused(t *testing.T) {
