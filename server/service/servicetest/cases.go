@@ -254,6 +254,19 @@ var cases = []testCase{
 		},
 	},
 	{
+		name: "fair permits", why: "keys divide the permits: each leaves some free, by its weight, and a new key gets one",
+		steps: []step{
+			{request: acquire("shared", "ann", 18), want: Answer{Allowed: true, Limit: 18, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+			{request: acquire("shared", "ann", 1), want: Answer{Limit: 18, RetrySeconds: 30, ResetSeconds: 30}},
+			{request: acquire("shared", "bob", 1), want: Answer{Allowed: true, Limit: 18, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+			{request: acquire("shared", "bob", 1), want: Answer{Limit: 18, RetrySeconds: 30, ResetSeconds: 30}},
+			{request: acquire("shared", "ann", 19), want: Answer{Limit: 18, Never: true, ResetSeconds: 30}},
+			{request: holder(engine.OpRelease, "shared", "ann", 3), want: Answer{}},
+			{request: holder(engine.OpRelease, "shared", "ann", 1), want: Answer{Found: true}},
+			{request: acquire("shared", "vip", 16), want: Answer{Allowed: true, Limit: 19, Remaining: 2, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+		},
+	},
+	{
 		name: "holds without a store", why: "reservations and permits are refused in every failure mode", away: true,
 		steps: []step{
 			{request: reserve("open", "k", 1, -1), want: failed(service.Unavailable)},

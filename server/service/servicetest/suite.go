@@ -38,12 +38,14 @@ policies:
   open:   {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
   jobs:   {algorithm: concurrency, limit: 2, lease: 30s}
   pool:   {algorithm: concurrency, limit: 1, lease: 30s, shadow: true}
+  shared: {algorithm: fair-concurrency, limit: 20, lease: 30s, classes: [{name: paid, weight: 3}, {name: free}]}
   run:    {algorithm: fixed-window, limit: 100, window: 1h, settle_within: 10s, unsettled: release}
   nobody: {deny: true}
   anyone: {unlimited: true}
 overrides:
   - {policy: lanes, key: "live-*", class: live}
   - {policy: jobs, key: banned, deny: true}
+  - {policy: shared, key: vip, class: paid}
   - {policy: jobs, key: vip, unlimited: true}
   - {policy: bucket, key: "partner-*", set: {rate: 100/s, burst: 200}}
   - {policy: bucket, key: "partner-bad", deny: true}
