@@ -18,6 +18,8 @@ type happened struct {
 	faults []struck
 	// losses are the times at which the store may have lost data.
 	losses []span
+	// twice are the times at which two primaries may answer: the old one does not know yet that there is a new one.
+	twice []span
 	// emptied are those losses after which the store started without any data.
 	emptied []span
 	// restarts are the times at which a process restarted, with full shares.

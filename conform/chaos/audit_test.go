@@ -64,8 +64,16 @@ func TestAudit(t *testing.T) {
 		"units of two windows":  {policy: "fixed-deny", parts: append(parts(30, 100*ms, exact), parts(1, 900*ms, exact)...), want: "exceeded"},
 		"a bucket":              {policy: "bucket-deny", parts: append(parts(20, 0, exact), parts(20, 1000*ms, exact)...)},
 		"too many of a bucket":  {policy: "bucket-deny", parts: append(parts(20, 0, exact), parts(20, 900*ms, exact)...), want: "exceeded"},
-		"prefetched units":      {policy: "bucket-leased", parts: append(parts(80, 0, exact), parts(30, 80*ms, allowed("leased", 40))...)},
-		"too many prefetched":   {policy: "bucket-leased", parts: append(parts(80, 0, exact), parts(60, 80*ms, allowed("leased", 40))...), want: "exceeded"},
+		"a bucket in two primaries": {
+			policy: "bucket-deny", parts: append(parts(40, 0, exact), parts(18, 500*ms, exact)...),
+			h: happened{losses: []span{{0, 800 * ms}}, twice: []span{{0, 800 * ms}}},
+		},
+		"too many in two primaries": {
+			policy: "bucket-deny", parts: append(parts(40, 0, exact), parts(24, 500*ms, exact)...),
+			h: happened{losses: []span{{0, 800 * ms}}, twice: []span{{0, 800 * ms}}}, want: "exceeded",
+		},
+		"prefetched units":    {policy: "bucket-leased", parts: append(parts(80, 0, exact), parts(30, 80*ms, allowed("leased", 40))...)},
+		"too many prefetched": {policy: "bucket-leased", parts: append(parts(80, 0, exact), parts(60, 80*ms, allowed("leased", 40))...), want: "exceeded"},
 		"shares after the store": {
 			policy: "log-local", parts: append(parts(30, 0, exact), parts(30, 100*ms, shares)...),
 		},

@@ -62,6 +62,11 @@ func (w *world) remember(s struck) {
 		w.happened.emptied = append(w.happened.emptied, s.span)
 	case failover, hungPrimary, parted:
 		w.happened.losses = append(w.happened.losses, span{s.from, s.to + told})
+		both := span{s.to, s.to + told}
+		if s.Fault == parted { // each answers on its side
+			both.from = s.from
+		}
+		w.happened.twice = append(w.happened.twice, both)
 	case processDies:
 		w.happened.restarts = append(w.happened.restarts, restart{s.Process, s.span})
 	}

@@ -130,7 +130,12 @@ func (l *limit) admits(span time.Duration) int64 {
 	if l.refill == 0 {
 		return l.count
 	}
-	return l.count + (int64(span)*l.refill+int64(l.period)-1)/int64(l.period)
+	return l.count + l.refills(span)
+}
+
+// refills returns how many units a bucket gains in a span, rounded up.
+func (l *limit) refills(span time.Duration) int64 {
+	return (int64(span)*l.refill + int64(l.period) - 1) / int64(l.period)
 }
 
 // share returns how many units the shares of all processes admit in a span: as many as a bucket with the limit's

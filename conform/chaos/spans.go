@@ -23,7 +23,7 @@ type tally struct {
 // spans checks how many units were admitted in the spans that begin with each request.
 //
 // The units that the store admitted, including leased ones, must stay within the limit, plus one more limit for each
-// time that the store lost its data and for some steps of its clock. The units that processes admitted from their
+// time that the store lost its data and for some steps of its clock. While two primaries answer, both refill. The units that processes admitted from their
 // shares must stay within a bucket with the limit's capacity and rate, even across restarts. Together they may exceed
 // the limit only by the overshoot stated in the answers of the shares.
 func (f *found) spans(h *happened, l *limit, log []answer) {
@@ -100,6 +100,11 @@ func (t *tally) add(a *answer) {
 func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 	admits := l.admits(s.to - s.from)
 	store = admits + t.leased + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
+	for _, both := range h.twice {
+		if both.touches(s.from, s.to) {
+			store += l.refills(min(both.to, s.to) - max(both.from, s.from))
+		}
+	}
 	shares = l.share(s.to - s.from)
 	return store, shares
 }
