@@ -288,7 +288,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():
-		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
+		return invalid("limit", remark(c.Limit.Algorithm().String()), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
 	if o.Term != nil || o.Reservation != nil {
 		if err := o.checkCeiling(i); err != nil {

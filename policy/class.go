@@ -138,7 +138,7 @@ func (p *Policy) unclassed() error {
 
 // lower computes the limits of the classes for one limit.
 func (p *Policy) lower(limit engine.Limit) error {
-	if limit.Err() != nil { // the policy has no candidate
+	if limit.Err() != nil || limit.Algorithm().Constant() { // the policy has no candidate, or all classes have one answer
 		return nil
 	}
 	if n := limit.Guaranteed(); n > 0 && n != len(p.classes.list) {

@@ -143,6 +143,15 @@ func TestLeavesOfAFairShare(t *testing.T) {
 	}
 }
 
+// TestDeniedKeyOfAPolicyWithClasses: deny and unlimited have no capacity to leave a part of.
+func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
+	const file = "policies:\n  b: {algorithm: token-bucket, rate: 40/s, classes: [{name: paid}, {name: free, leaves: 5}, {name: batch, leaves: 50%}]}\n" +
+		"overrides: [{policy: b, key: d, deny: true}, {policy: b, key: u, unlimited: true}]\n"
+	if _, err := policy.Parse("x.yaml", []byte(file)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWeightWithoutFairShare: the error names the field of the class once.
 func TestWeightWithoutFairShare(t *testing.T) {
 	_, err := policy.Parse("x.yaml", []byte("policies: {a: {algorithm: token-bucket, rate: 10/s, classes: [{name: p, weight: 2}]}}"))

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -110,5 +111,33 @@ func runFairWaits(t *testing.T, o Options) {
 	}
 	if d := ask("ann", "c", 49); !d.Allowed {
 		t.Errorf("49 after their wait: %+v", d)
+	}
+}
+
+// runFairTies checks that permits of one instant expire together: 6 keys with a unit each, and a large one that raises the
+// average. Without the 6 alone two units would fit, without both one.
+func runFairTies(t *testing.T, o Options) {
+	store := o.New(t, headgatetest.NewClock().Now)
+	of := func(lease time.Duration, weight int) engine.Limit {
+		return rule.FairConcurrency(320, rule.LeaseTime(lease), rule.Weight(weight))
+	}
+	var ops []engine.Op
+	for i := range 285 {
+		lease := 60 * second
+		if i < 6 {
+			lease = 10 * second
+		}
+		ops = append(ops, op(engine.OpAcquire, fmt.Sprint("key ", i), of(lease, 1), 1, "a"))
+	}
+	ops = append(ops, op(engine.OpAcquire, "large", of(10*second, 100), 20, "a"), op(engine.OpAcquire, "new", of(60*second, 1), 2, "a"))
+	results := make([]engine.Result, len(ops))
+	store.Do(t.Context(), ops, results)
+	for i, r := range results[:286] {
+		if r.Err != nil || !r.Outcome.Allowed {
+			t.Fatalf("acquire %d: %+v", i, r)
+		}
+	}
+	if d := results[286].Outcome; d.Allowed || d.RetryAfter != 60*second {
+		t.Errorf("allowed %t, retry after %s, want false and 1m: at 10 s the large key's permit expires too", d.Allowed, d.RetryAfter)
 	}
 }

@@ -54,6 +54,7 @@ func runAll(t *testing.T, o Options) {
 	t.Run("leases of several limits", func(t *testing.T) { runLeasesTogether(t, o) })
 	t.Run("fair leases", func(t *testing.T) { runFairLeases(t, o) })
 	t.Run("waits for fair leases", func(t *testing.T) { runFairWaits(t, o) })
+	t.Run("fair leases of one instant", func(t *testing.T) { runFairTies(t, o) })
 	t.Run("lists", func(t *testing.T) { runLists(t, o) })
 	t.Run("terms", func(t *testing.T) { runTerms(t, o) })
 	t.Run("ceilings", func(t *testing.T) { runCeilings(t, o) })

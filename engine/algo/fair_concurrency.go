@@ -97,22 +97,24 @@ func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > max(before, l.mostHeld()) || cost > l.Count {
 		return Never
 	}
-	left := map[string]int64{key: d.own}
+	// Permits of one instant expire together. In between, units of a large key that leave the average can make less fit.
+	left, last := map[string]int64{key: d.own}, t.Now
 	for i := range s.list {
 		e := &s.list[i]
 		if e.id == id {
 			continue
 		}
+		if e.expires > last && fits() {
+			break
+		}
 		of := keyOf(e.id)
 		if _, seen := left[of]; !seen {
 			left[of] = s.byKey[of]
 		}
-		d = d.less(e.cost, left[of], of == key)
-		if left[of] -= e.cost; fits() {
-			return e.expires - t.Now
-		}
+		d, last = d.less(e.cost, left[of], of == key), e.expires
+		left[of] -= e.cost
 	}
-	return 0
+	return last - t.Now
 }
 
 func (f *fairPermits) behind(l *Limit, t Instant) (us int64, far bool) { return f.permits.behind(l, t) }

@@ -72,8 +72,9 @@ end
 -- wait_for returns how long it takes until the cost fits in addition to held units, of which the key has own, without
 -- those of the holder `but`. If the clock was set back, shortened has the permits.
 local function wait_for(key, holders, held, own, squares, length, shortened, but)
-  local from, most, left = 0, 4, { [own_key] = own } -- most waits need few permits
-  while cost > room_for(held, own, squares) do
+  if cost <= room_for(held, own, squares) then return 0 end
+  local from, most, left, ends = 0, 4, { [own_key] = own }, now -- most waits need few permits
+  while true do
     local page = shortened or {}
     if not shortened then
       local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%d', now), '+inf', 'WITHSCORES', 'LIMIT', from, most), {}
@@ -83,7 +84,10 @@ local function wait_for(key, holders, held, own, squares, length, shortened, but
     end
     for i = 1, #page do
       local permit = page[i]
+      -- Permits of one instant expire together: in between, less can fit.
+      if permit.expires > ends and cost <= room_for(held, own, squares) then return ends - now end
       if permit.id ~= but then
+        ends = permit.expires
         held = held - permit.units
         if weight > 0 then
           local of = string.sub(permit.id, 1, 8)
@@ -92,13 +96,12 @@ local function wait_for(key, holders, held, own, squares, length, shortened, but
           own = left[own_key]
         end
       end
-      if cost <= room_for(held, own, squares) then return permit.expires - now end
     end
-    if shortened or #page == 0 then break end
+    if shortened or #page < most then break end
     from, most = from + most, 100
   end
   -- The sum of the units is larger than that of the permits: one key was evicted.
-  return cost <= room_for(held, own, squares) and 0 or length
+  return cost <= room_for(held, own, squares) and ends - now or length
 end
 
 --- read
@@ -168,7 +171,10 @@ wait = 0
 if cost > room_for(0, 0, 0) then
   wait = NEVER
 elseif cost > 0 then
+  local before = had
+  had = 0 -- a reserve adds to what its holder has
   wait = wait_for(key, holders, in_use, own, total, lease_time, shortened)
+  had = before
 end
 
 --- room

@@ -97,6 +97,10 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	for i := range charges {
 		inClasses[i] = charges[i].InClasses(pressure, of.key, of.names()...)
 	}
+	whole := make([]engine.Limit, len(charges)) // without what a class leaves
+	for i := range charges {
+		whole[i] = charges[i].Limit
+	}
 	policy.Classify(charges, class, pressure, of.key, of.names()...)
 	var together []engine.Charge
 	var deciding []int
@@ -108,8 +112,8 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		ops = append(ops,
 			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
 			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
-		if newcomer, ok := c.Limit.Newcomer(); ok {
-			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: rand.Text(), Charges: []engine.Charge{{Limit: newcomer, Cost: 1}}})
+		if newcomer, ok := whole[i].Newcomer(); ok {
+			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: rand.Text(), Charges: []engine.Charge{{Space: c.Space, Limit: newcomer, Cost: 1}}})
 		}
 		if !c.Shadow {
 			together, deciding = append(together, c.Charge), append(deciding, i)
@@ -132,7 +136,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	}
 	for i := range e.Limits {
 		stand(&e.Limits[i], &results[0], &results[1])
-		results = more(&e.Limits[i], charges[i].Limit, results)
+		results = more(&e.Limits[i], charges[i].Limit, whole[i], results)
 	}
 	for i := range inClasses {
 		for j := range inClasses[i] {
@@ -184,11 +188,11 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 }
 
 // more sets the state that only some limits have: of all keys together, or the rate in force. It returns the
-// remaining results.
-func more(l *adminapi.Standing, limit engine.Limit, results []operate.Result) (rest []operate.Result) {
+// remaining results. whole is the limit without what a class leaves.
+func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Result) (rest []operate.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
-	if _, ok := limit.Newcomer(); ok {
-		free, rest = rest[0].Decision.Remaining, rest[1:]
+	if _, ok := whole.Newcomer(); ok {
+		limit, free, rest = whole, rest[0].Decision.Remaining, rest[1:]
 	}
 	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter, free); ok && peek.Err == nil {
 		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding}
