@@ -186,9 +186,7 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	if kind > engine.OpGive || l.observer != nil {
 		*r = engine.Result{} // clears an earlier answer that the store would overwrite only in part
 	}
-	if l.outcomes.count.Load() > 0 {
-		l.outcomes.attach(op)
-	}
+	l.report(op)
 	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
 	if l.observer != nil {
@@ -211,5 +209,12 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	d.Limits, d.At, d.Promise = o.Limits, o.At(), o.Promise
 	if o.Choice != 0 {
 		d.Paid = op.Charges[o.Paid(op)].Limit.Name()
+	}
+}
+
+// report adds outcomes to an operation. Nearly every request finds an empty list.
+func (l *Limiter) report(op *engine.Op) {
+	if l.outcomes.count.Load() > 0 {
+		l.outcomes.attach(op)
 	}
 }

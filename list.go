@@ -104,7 +104,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	if a.err = l.gather(c, charges); a.err != nil {
 		return a
 	}
-	l.outcomes.attach(op)
+	l.report(op)
 	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
 	if l.observer != nil {

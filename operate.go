@@ -46,14 +46,11 @@ func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []re
 	results := slices.Grow(memory[:0], len(ops))[:len(ops)]
 	b := batches.Get().(*batch)
 	b.results = b.results[:0]
-	reported := l.outcomes.count.Load() > 0
 	for i := range ops {
 		if ops[i].Space == "" {
 			ops[i].Space = l.adHoc()
 		}
-		if reported {
-			l.outcomes.attach(&ops[i])
-		}
+		l.report(&ops[i])
 		if ops[i].Replicas.Count == 0 {
 			ops[i].Replicas = l.replicas
 		}

@@ -123,7 +123,7 @@ func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 
 // attach adds the outcomes of its keys to an operation that can report them.
 func (o *outcomes) attach(op *engine.Op) {
-	if o.count.Load() == 0 || op.Hints.Shadow || !op.Kind.Reports() {
+	if op.Hints.Shadow || !op.Kind.Reports() {
 		return
 	}
 	var last subject

@@ -122,7 +122,7 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	results, answers := make([]engine.Result, len(ops)), make([]reserved, len(ops))
 	for i := range ops {
 		ops[i].Replicas = l.replicas
-		l.outcomes.attach(&ops[i])
+		l.report(&ops[i])
 		results[i].Err = l.check(&ops[i], len(ops))
 	}
 	l.store.Do(ctx, ops, results)

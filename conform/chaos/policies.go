@@ -130,12 +130,12 @@ func (l *limit) admits(span time.Duration) int64 {
 	if l.refill == 0 {
 		return l.count
 	}
-	return l.count + l.refills(span)
+	return l.count + l.gains(l.refill, span)
 }
 
-// refills returns how many units a bucket gains in a span, rounded up.
-func (l *limit) refills(span time.Duration) int64 {
-	return (int64(span)*l.refill + int64(l.period) - 1) / int64(l.period)
+// gains returns how many units a bucket gains in a span at a rate per period, rounded up.
+func (l *limit) gains(rate int64, span time.Duration) int64 {
+	return (int64(span)*rate + int64(l.period) - 1) / int64(l.period)
 }
 
 // share returns how many units the shares of all processes admit in a span: as many as a bucket with the limit's
@@ -145,7 +145,7 @@ func (l *limit) share(span time.Duration) int64 {
 	if rate == 0 {
 		rate = l.count
 	}
-	units := l.count + (int64(span)*rate+int64(l.period)-1)/int64(l.period)
+	units := l.count + l.gains(rate, span)
 	if l.algorithm == pacer {
 		units += shareCount - 1
 	}

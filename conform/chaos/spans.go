@@ -102,7 +102,7 @@ func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 	store = admits + t.leased + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
 	for _, both := range h.twice {
 		if both.touches(s.from, s.to) {
-			store += l.refills(min(both.to, s.to) - max(both.from, s.from))
+			store += l.gains(l.refill, min(both.to, s.to)-max(both.from, s.from))
 		}
 	}
 	shares = l.share(s.to - s.from)

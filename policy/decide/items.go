@@ -45,7 +45,9 @@ func (b *Batch) items(at *plan) {
 	}
 	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all are shadows: the client needs an answer to settle
 		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: rule.NoLimit(), Cost: 1}}, 0}
-		at.join(&op, &none)
+		if at.err = at.join(&op, &none); at.err != nil {
+			return
+		}
 	}
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
@@ -120,22 +122,25 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 				return &engine.ItemError{Item: c.item, Err: err}
 			}
 		}
-		if i := op.Counter(&c.Charge.Charge); i >= 0 && c.Limit.Algorithm().Guarantees() && c.Limit != op.Charges[i].Limit {
-			return &engine.ItemError{Item: c.item, Err: &engine.InputError{
-				Field: "limit", Value: format.Quote(c.Limit.String()) + " and " + format.Quote(op.Charges[i].Limit.String()),
-				Accepted: "one class of a key in a request",
-			}}
+		if err := at.join(op, c); err != nil {
+			return err
 		}
-		at.join(op, c)
 	}
 	return nil
 }
 
 // join adds a charge to the deciding operation. If the counter already has a charge, it adds the cost to that charge,
-// under the smaller of the two limits; the larger limit is then peeked at separately.
-func (at *plan) join(op *engine.Op, c *itemCharge) {
+// under the smaller of the two limits; the larger limit is then peeked at separately. Classes with guarantees have no
+// smaller limit.
+func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
+		if c.Limit.Algorithm().Guarantees() && c.Limit != have.Limit {
+			return &engine.ItemError{Item: c.item, Err: &engine.InputError{
+				Field: "limit", Value: format.Quote(c.Limit.String()) + " and " + format.Quote(have.Limit.String()),
+				Accepted: "one class of a key in a request",
+			}}
+		}
 		have.Cost += c.Cost
 		if op.Kind == engine.OpReserve {
 			at.estimates[i] += max(c.Cost, c.Estimate)
@@ -152,12 +157,13 @@ func (at *plan) join(op *engine.Op, c *itemCharge) {
 			at.own = append(at.own, *c)
 		}
 		at.items[i] = append(at.items[i], c.item)
-		return
+		return nil
 	}
 	c.Items = 1 << c.item
 	at.reserves(op.Kind, &c.Charge, at.request.ceiling(c.item))
 	op.Charges = append(op.Charges, c.Charge.Charge)
 	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})
+	return nil
 }
 
 // beside returns the answers of a request's shadows, and of the limits of items that were charged under a smaller
