@@ -133,10 +133,13 @@ type FairShare struct {
 	// 3 gets three times as much as one of weight 1. Limits that differ only in their weights share one bucket, so
 	// policies of one name with different weights divide it among their keys.
 	Weight int
+	// Nested divides the limit among groups of keys, and the part of each group among its keys. The group of a key is its first
+	// part: acme of Key("acme", "alice"). A key of one part with a colon in it, such as an IPv6 address, would be in a wrong group.
+	Nested bool
 	// Name is the limit's name: see [Limit].
 	Name string
 }
 
 func (f FairShare) rule() engine.Limit {
-	return build(algo.FairShare, f.Rate, units("burst", f.Burst), units("weight", int64(f.Weight)), word("name", f.Name))
+	return build(algo.FairShare, f.Rate, units("burst", f.Burst), units("weight", int64(f.Weight)), flag("nested", f.Nested), word("name", f.Name))
 }

@@ -24,10 +24,7 @@ const (
 	spanAccepted = "1ms to 36525d, in whole microseconds"
 )
 
-var (
-	unitsAccepted  = fmt.Sprintf("1 to %d", algo.MaxUnits)
-	orZeroAccepted = fmt.Sprintf("0 to %d", algo.MaxUnits)
-)
+var unitsAccepted = fmt.Sprintf("1 to %d", algo.MaxUnits)
 
 // draft is a limit under construction: the settings as given.
 type draft struct {
@@ -73,7 +70,11 @@ func (d *draft) build() (spec, error) {
 	if s.name == DefaultName {
 		s.name = ""
 	}
-	s.numbers.CountDenied = d.has("count_denied")
+	for i := range fields {
+		if f := &fields[i]; f.flag != nil && d.has(f.Name) {
+			*f.flag(&s.numbers) = true
+		}
+	}
 	return s, builders[d.algorithm](d, &s)
 }
 
@@ -207,9 +208,6 @@ func loadZone(name string) (*time.Location, error) {
 
 func (d *draft) concurrency(l *spec) error {
 	r := d.rates[0]
-	if d.has("lease") {
-		r.Period = d.of("lease").Span
-	}
 	if r.Count < 1 || r.Count > maxHeld {
 		return invalid("limit", r.Count, "1 to 100000")
 	}
@@ -217,17 +215,14 @@ func (d *draft) concurrency(l *spec) error {
 		return err
 	}
 	l.numbers.Count, l.numbers.Period = r.Count, r.Period.Microseconds()
-	return nil
+	return d.numbers(l)
 }
 
 func (d *draft) fairConcurrency(l *spec) error {
 	if n := d.rates[0].Count; n < LeastDivided {
 		return invalid("limit", n, "10 to 100000 on fair-concurrency")
 	}
-	if err := d.concurrency(l); err != nil {
-		return err
-	}
-	return d.weight(l)
+	return d.concurrency(l)
 }
 
 func checkUnits(field string, n int64) error {

@@ -13,36 +13,24 @@ func (d *draft) tokenBucket(l *spec) error {
 	if err := d.rate(l); err != nil {
 		return err
 	}
-	if n.NextPays = d.has("next_pays"); n.NextPays {
+	if n.NextPays {
 		if d.has("debt") {
 			return invalid("debt", d.of("debt").Units, "no debt beside next_pays, which has no bound but 100 years")
 		}
 		n.Queue = n.Most()
 		return checkRefill("burst", l, n.Burst, 0)
 	}
-	n.Queue = d.of("debt").Units
-	if n.Queue < 0 || n.Queue > algo.MaxUnits {
-		return invalid("debt", n.Queue, orZeroAccepted)
-	}
 	return checkRefill("debt", l, n.Burst, n.Queue)
 }
 
-// rate checks the rate and the burst of a limit that refills.
+// rate checks the rate of a limit that refills, and sets the numbers of its fields.
 func (d *draft) rate(l *spec) error {
 	r, n := d.rates[0], &l.numbers
 	if err := checkRate(r); err != nil {
 		return err
 	}
 	n.Count, n.Period, l.scale = algo.Reduce(r.Count, r.Period.Microseconds())
-	switch {
-	case d.has("burst"):
-		n.Burst = d.of("burst").Units
-	case d.algorithm.BurstIsCount():
-		n.Burst = r.Count
-	default:
-		n.Burst = 1
-	}
-	return checkUnits("burst", n.Burst)
+	return d.numbers(l)
 }
 
 // warmUp checks a warm-up. Its ramp has at least one unit, or it would never be cold.
@@ -51,14 +39,7 @@ func (d *draft) warmUp(l *spec) error {
 	if err := d.rate(l); err != nil {
 		return err
 	}
-	over := d.of("warm_up").Span
-	if !d.has("warm_up") {
-		return invalid("warm_up", remark("not set"), spanAccepted+" on a warm-up")
-	}
-	if err := checkSpan("warm_up", Per(1, over)); err != nil {
-		return err
-	}
-	n.WarmUp, n.NextPays = over.Microseconds(), d.has("next_pays")
+	over := micros(n.WarmUp)
 	if ramp := n.Ramp(); ramp < 1 || ramp > algo.MaxUnits {
 		return invalid("warm_up", over, fmt.Sprintf("the time of 2 to %d units at %s", 2*algo.MaxUnits, l.rate(0)))
 	}
@@ -74,37 +55,23 @@ func (d *draft) fairShare(l *spec) error {
 	if err := d.rate(l); err != nil {
 		return err
 	}
-	if n.Burst < LeastDivided || n.Burst > mostDivided {
-		return invalid("burst", n.Burst, fmt.Sprintf("%d to %d on fair-share: among more than burst − 1 keys none has a unit", LeastDivided, mostDivided))
+	most := int64(mostDivided)
+	if n.Nested {
+		most /= 2
 	}
-	if err := d.weight(l); err != nil {
-		return err
+	if n.Burst < LeastDivided || n.Burst > most {
+		return invalid("burst", n.Burst, fmt.Sprintf("%d to %d on fair-share: among more than burst − 1 keys none has a unit", LeastDivided, most))
 	}
 	return checkRefill("burst", l, n.Burst, 0)
 }
 
-// weight checks the weight of a limit that divides its units among keys.
-func (d *draft) weight(l *spec) error {
-	n := &l.numbers
-	if n.Weight = 1; d.has("weight") {
-		n.Weight = d.of("weight").Units
-	}
-	if n.Weight < 1 || n.Weight > MaxWeight {
-		return invalid("weight", n.Weight, WeightAccepted)
-	}
-	return nil
-}
-
-// MaxWeight is the largest weight of a key under a limit that divides its units, and WeightAccepted names the range in errors.
-const (
-	MaxWeight      = 100
-	WeightAccepted = "1 to 100"
-)
+// MaxWeight is the largest weight of a key under a limit that divides its units.
+const MaxWeight = 100
 
 // LeastDivided is the smallest burst, and the smallest number of permits, that is divided among keys.
 const LeastDivided = 10
 
-// mostDivided is the largest such burst.
+// mostDivided is the largest such burst. The numbers of a nested one are 8 times as large, and scripts are exact up to 2^53.
 const mostDivided = 1 << 36
 
 func (d *draft) pacer(l *spec) error {
@@ -112,17 +79,9 @@ func (d *draft) pacer(l *spec) error {
 	if err := d.rate(l); err != nil {
 		return err
 	}
-	n.HasQueue, n.HasWait, n.NextPays = d.has("max_queue"), d.has("max_wait"), d.has("next_pays")
+	n.HasQueue, n.HasWait = d.has("max_queue"), d.has("max_wait")
 	if !n.HasQueue && !n.HasWait {
 		return invalid("max_wait", remark("not set"), "max_wait or max_queue on a pacer")
-	}
-	longestWait := d.of("max_wait").Span
-	n.Queue, n.MaxWait = d.of("max_queue").Units, longestWait.Microseconds()
-	if n.Queue < 0 || n.Queue > algo.MaxUnits {
-		return invalid("max_queue", n.Queue, orZeroAccepted)
-	}
-	if longestWait < 0 || longestWait > longest || longestWait%1000 != 0 {
-		return invalid("max_wait", longestWait, "0s to 36525d, in whole microseconds")
 	}
 	if err := checkRefill("burst", l, n.Burst, 0); err != nil {
 		return err
@@ -131,7 +90,7 @@ func (d *draft) pacer(l *spec) error {
 	queued, fits := refill(l, 0, n.Queue)
 	if n.HasWait && (!n.HasQueue || !fits || n.MaxWait < queued) {
 		if full, _ := refill(l, n.Burst, 0); full+n.MaxWait > longest.Microseconds() {
-			return invalid("max_wait", longestWait, "with the refill of the burst at most 36525d")
+			return invalid("max_wait", micros(n.MaxWait), "with the refill of the burst at most 36525d")
 		}
 		return nil
 	}

@@ -20,11 +20,8 @@ func (d *draft) guaranteedRate(l *spec) error {
 	if err := checkRate(r); err != nil {
 		return err
 	}
-	n.Count, n.Period, n.Burst = r.Count, r.Period.Microseconds(), r.Count
-	if d.has("burst") {
-		n.Burst = d.of("burst").Units
-	}
-	if err := checkUnits("burst", n.Burst); err != nil {
+	n.Count, n.Period = r.Count, r.Period.Microseconds()
+	if err := d.number(l, fieldNamed("burst")); err != nil {
 		return err
 	}
 	all, err := d.guarantees(n)
@@ -35,19 +32,13 @@ func (d *draft) guaranteedRate(l *spec) error {
 		return invalid("lend", lend, lendAccepted)
 	}
 	all.Down = d.of("lend").Word == "down"
-	if n.Rank = int64(all.N); d.has("rank") {
-		n.Rank = d.of("rank").Units
-	}
-	if n.Rank < 1 || n.Rank > int64(all.N) {
-		return invalid("rank", n.Rank, fmt.Sprintf("1 to %d, the number of guarantees", all.N))
-	}
 	l.scale = d.reduce(n, &all)
 	// Scripts are exact if the slowest of all guarantees, 1 unit per window, refills within 50 years.
 	if most := longest.Microseconds() / 2 / n.Period; n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d with these guarantees", most))
 	}
 	n.Guarantee(all)
-	return nil
+	return d.number(l, fieldNamed("rank"))
 }
 
 // reduce divides the rates and the period by their greatest common divisor, and returns it.
@@ -151,13 +142,6 @@ func (l *spec) guarantees() string {
 func lendText(l *spec) string {
 	if all := l.numbers.Guarantees.Value(); all.Down {
 		return "lend down"
-	}
-	return ""
-}
-
-func rankText(l *spec) string {
-	if n := &l.numbers; n.Rank != int64(n.Guarantees.Value().N) {
-		return unitsText("rank", n.Rank)
 	}
 	return ""
 }

@@ -1,7 +1,5 @@
 package engine
 
-import "time"
-
 const (
 	longestBlock = 366 * day
 
@@ -21,28 +19,5 @@ func (d *draft) penalty(l *spec) error {
 		return err
 	}
 	n.Count, n.Period, n.CountDenied = r.Count, r.Period.Microseconds(), true
-	var err error
-	if n.Block, err = d.block("block", time.Millisecond, n.Period); err != nil {
-		return err
-	}
-	if n.MaxBlock, err = d.block("max_block", micros(n.Block), defaultMaxBlock(n.Block)); err != nil {
-		return err
-	}
-	n.Forget, err = d.block("forget", micros(n.MaxBlock), n.MaxBlock)
-	return err
+	return d.numbers(l)
 }
-
-// block returns the length in the field, or the default, in µs.
-func (d *draft) block(field string, least time.Duration, byDefault int64) (us int64, err error) {
-	if !d.has(field) {
-		return byDefault, nil
-	}
-	span := d.of(field).Span
-	if span < least || span > longestBlock || span%time.Microsecond != 0 {
-		return 0, invalid(field, span, FormatSpan(least)+" to 366d, in whole microseconds")
-	}
-	return span.Microseconds(), nil
-}
-
-// defaultMaxBlock is 32 times a block: the sixth block has this length.
-func defaultMaxBlock(block int64) int64 { return min(32*block, longestBlock.Microseconds()) }

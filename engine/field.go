@@ -17,14 +17,18 @@ type Field struct {
 	Name string
 	// Kind is the type of the value.
 	Kind FieldKind
-	// Accepted describes the accepted values.
+	// Accepted describes the accepted values. The table leaves it out if it is a number's range.
 	Accepted string
 	// About describes the purpose of the field.
 	About string
 
 	// implies is true if the field implies the only algorithm that has it, in a text without an algorithm.
 	implies bool
-	// text returns the field in the text of a limit, or "" for the default.
+	// number is set if the field is one of the limit's numbers, and flag if it is one of its flags. The algorithm's builder reads any
+	// other field.
+	number *number
+	flag   func(n *algo.Limit) *bool
+	// text returns the field in the text of a limit, or "" for the default. It is nil if that follows from number or flag.
 	text func(l *spec) string
 }
 
@@ -45,36 +49,45 @@ const (
 	FieldRates
 )
 
-var fields = []Field{
+// A new number of an algorithm is an entry here and a member of [algo.Limit]: [draft.numbers] checks and sets it.
+var fields = withRanges([]Field{
 	{
-		Name: "burst", Kind: FieldUnits, Accepted: unitsAccepted,
-		text:  burstText,
-		About: "How many units pass at once from idle. By default the rate's count, and 1 for a pacer and a warm-up.",
+		Name: "burst", Kind: FieldUnits,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Burst }, within: between(1, algo.MaxUnits), byDefault: defaultBurst},
+		About:  "How many units pass at once from idle. By default the rate's count, and 1 for a pacer and a warm-up. A fair share has 10 to 68719476736, and nested half of that at most.",
 	},
 	{
-		Name: "debt", Kind: FieldUnits, Accepted: orZeroAccepted,
-		text:  debtText,
-		About: "By how many units the bucket can be overdrawn while something is left in it. By default 0.",
+		Name: "debt", Kind: FieldUnits,
+		text:   debtText,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Queue }, within: between(0, algo.MaxUnits), byDefault: always(0)},
+		About:  "By how many units the bucket can be overdrawn while something is left in it. By default 0.",
 	},
 	{
-		Name: "max_wait", Kind: FieldSpan, Accepted: "0s to 36525d, in whole microseconds", implies: true,
-		text:  maxWaitText,
-		About: "The longest delay that is handed out. A pacer needs max_wait, max_queue or both.",
+		Name: "max_wait", Kind: FieldSpan, implies: true,
+		text:   maxWaitText,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.MaxWait }, within: betweenSpans(0, longest), byDefault: always(0)},
+		About:  "The longest delay that is handed out. A pacer needs max_wait, max_queue or both.",
 	},
 	{
-		Name: "max_queue", Kind: FieldUnits, Accepted: orZeroAccepted, implies: true,
-		text:  maxQueueText,
-		About: "How many units can wait. A pacer needs max_wait, max_queue or both.",
+		Name: "max_queue", Kind: FieldUnits, implies: true,
+		text:   maxQueueText,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Queue }, within: between(0, algo.MaxUnits), byDefault: always(0)},
+		About:  "How many units can wait. A pacer needs max_wait, max_queue or both.",
 	},
 	{
-		Name: "warm_up", Kind: FieldSpan, Accepted: spanAccepted, implies: true,
-		text:  warmUpText,
-		About: "How long a cold limit takes to reach its rate, if it is used as much as it allows. It begins with a third of the rate.",
+		Name: "warm_up", Kind: FieldSpan, implies: true,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.WarmUp }, within: betweenSpans(time.Millisecond, longest)},
+		About:  "How long a cold limit takes to reach its rate, if it is used as much as it allows. At least the time of 2 units at the rate. It begins with a third of the rate.",
 	},
 	{
-		Name: "weight", Kind: FieldUnits, Accepted: WeightAccepted, implies: true,
-		text:  weightText,
-		About: "How many times as much a key can have as one of weight 1, while both ask for more. By default 1.",
+		Name: "weight", Kind: FieldUnits, implies: true,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Weight }, within: between(1, MaxWeight), byDefault: always(1)},
+		About:  "How many times as much a key can have as one of weight 1, while both ask for more. By default 1.",
+	},
+	{
+		Name: "nested", Kind: FieldFlag, Accepted: "true, false", implies: true,
+		flag:  func(n *algo.Limit) *bool { return &n.Nested },
+		About: "The limit is divided among groups of keys, and the part of each group among its keys. The group of a key is its first part: acme of acme:alice.",
 	},
 	{
 		Name: "guarantees", Kind: FieldWord, Accepted: guaranteesAccepted, implies: true,
@@ -88,47 +101,65 @@ var fields = []Field{
 	},
 	{
 		Name: "rank", Kind: FieldUnits, Accepted: "1 to the number of guarantees", implies: true,
-		text:  rankText,
+		number: &number{
+			of:        func(n *algo.Limit) *int64 { return &n.Rank },
+			within:    func(n *algo.Limit) (int64, int64) { return 1, int64(n.Guarantees.Value().N) },
+			byDefault: func(l *spec) int64 { return int64(l.numbers.Guarantees.Value().N) }, note: ", the number of guarantees",
+		},
 		About: "The class of the requests, from 1. By default the last; the classes of a policy set it.",
 	},
 	{
 		Name: "min", Kind: FieldUnits, Accepted: "1 to the rate's count", implies: true,
-		text:  func(l *spec) string { return unitsText("min", l.numbers.Min) },
+		number: &number{
+			of:     func(n *algo.Limit) *int64 { return &n.Min },
+			within: func(n *algo.Limit) (int64, int64) { return 1, n.Count }, note: ", the rate at the start",
+		},
 		About: "The slowest rate, in units per window.",
 	},
 	{
 		Name: "max", Kind: FieldUnits, Accepted: fmt.Sprintf("the rate's count to %d", fastestAdaptive), implies: true,
-		text:  func(l *spec) string { return unitsText("max", l.numbers.Max) },
+		number: &number{
+			of:     func(n *algo.Limit) *int64 { return &n.Max },
+			within: func(n *algo.Limit) (int64, int64) { return n.Count, fastestAdaptive }, note: ", from the rate at the start",
+		},
 		About: "The fastest rate, in units per window.",
 	},
 	{
-		Name: "interval", Kind: FieldSpan, Accepted: intervalAccepted, implies: true,
-		text:  intervalText,
-		About: "The time between two steps of the rate, and more if there are fewer than 10 reports. By default 1s.",
+		Name: "interval", Kind: FieldSpan, implies: true,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.StepTime }, within: betweenSpans(100*time.Millisecond, time.Minute), byDefault: always(time.Second.Microseconds())},
+		About:  "The time between two steps of the rate, and more if there are fewer than 10 reports. By default 1s.",
 	},
 	{
-		Name: "failures", Kind: FieldUnits, Accepted: failuresAccepted, implies: true,
-		text:  failuresText,
-		About: "The percentage of failed requests beyond which the rate falls. By default 5.",
+		Name: "failures", Kind: FieldUnits, implies: true,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Failures }, within: between(0, 99), byDefault: always(5), note: " percent"},
+		About:  "The percentage of failed requests beyond which the rate falls. By default 5.",
 	},
 	{
-		Name: "max_pause", Kind: FieldSpan, Accepted: "0s to 1h, in whole microseconds", implies: true,
-		text:  maxPauseText,
-		About: "How long a Retry-After of the upstream can stop all requests, counted from each report. By default 1m; with 0s it is ignored.",
+		Name: "max_pause", Kind: FieldSpan, implies: true,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.MaxPause }, within: betweenSpans(0, time.Hour), byDefault: always(time.Minute.Microseconds())},
+		About:  "How long a Retry-After of the upstream can stop all requests, counted from each report. By default 1m; with 0s it is ignored.",
 	},
 	{
-		Name: "block", Kind: FieldSpan, Accepted: blockAccepted, implies: true,
-		text:  blockText,
-		About: "How long the first block of a key lasts. Each further block is twice as long, up to max_block. By default the window.",
+		Name: "block", Kind: FieldSpan, implies: true,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Block }, within: betweenSpans(time.Millisecond, longestBlock), byDefault: func(l *spec) int64 { return l.numbers.Period }},
+		About:  "How long the first block of a key lasts. Each further block is twice as long, up to max_block. By default the window.",
 	},
 	{
 		Name: "max_block", Kind: FieldSpan, Accepted: "block to 366d, in whole microseconds", implies: true,
-		text:  maxBlockText,
+		number: &number{
+			of:        func(n *algo.Limit) *int64 { return &n.MaxBlock },
+			within:    func(n *algo.Limit) (int64, int64) { return n.Block, longestBlock.Microseconds() },
+			byDefault: func(l *spec) int64 { return min(32*l.numbers.Block, longestBlock.Microseconds()) },
+		},
 		About: "How long a block lasts at most. By default 32 times block.",
 	},
 	{
 		Name: "forget", Kind: FieldSpan, Accepted: "max_block to 366d, in whole microseconds", implies: true,
-		text:  forgetText,
+		number: &number{
+			of:        func(n *algo.Limit) *int64 { return &n.Forget },
+			within:    func(n *algo.Limit) (int64, int64) { return n.MaxBlock, longestBlock.Microseconds() },
+			byDefault: func(l *spec) int64 { return l.numbers.MaxBlock },
+		},
 		About: "After how long one block is forgotten. By default max_block.",
 	},
 	{
@@ -161,26 +192,38 @@ var fields = []Field{
 		About: "Several windows over one record. Each shorter window has a smaller limit than the longer ones.",
 	},
 	{
-		Name: "lease", Kind: FieldSpan, Accepted: spanAccepted,
-		text:  leaseText,
-		About: "How long units are held unless the holder renews them. By default 1m.",
+		Name: "lease", Kind: FieldSpan,
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Period }, within: betweenSpans(time.Millisecond, longest), byDefault: func(l *spec) int64 { return l.numbers.Period }},
+		text:   leaseText,
+		About:  "How long units are held unless the holder renews them. By default 1m.",
 	},
 	{
 		Name: "count_denied", Kind: FieldFlag, Accepted: "true, false",
-		text:  countDeniedText,
+		flag:  func(n *algo.Limit) *bool { return &n.CountDenied },
 		About: "Denied requests count too: a caller that does not stop stays denied.",
 	},
 	{
 		Name: "next_pays", Kind: FieldFlag, Accepted: "true, false",
-		text:  nextPaysText,
-		About: "A request passes whatever it costs, once no earlier cost is outstanding: its own cost delays the next one.",
+		flag:  func(n *algo.Limit) *bool { return &n.NextPays },
+		About: "A request passes whatever it costs, once no earlier cost is outstanding: its own cost delays the next one. Not with debt.",
 	},
 	{
 		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes",
 		text:  nameText,
-		About: "The limit's name. Denials show it, and the counter is called by it. Limits of one algorithm in one request need different names.",
+		About: "The limit's name. Denials and the counter use it. An unnamed limit is called default, and in a list of limits it is called by its position. Limits of one algorithm in one request need different names.",
 	},
-}
+})
+
+// fieldsOf has the fields of each algorithm, in the order of its text.
+var fieldsOf = func() [][]*Field {
+	of := make([][]*Field, len(algo.Algorithms())+1)
+	for _, a := range algo.Algorithms() {
+		for _, name := range a.Fields() {
+			of[a] = append(of[a], fieldNamed(name))
+		}
+	}
+	return of
+}()
 
 // Fields returns the fields that a limit can have in addition to its rate.
 func Fields() iter.Seq[Field] { return slices.Values(fields) }

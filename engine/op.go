@@ -196,11 +196,30 @@ func (o *Op) Counted(i int) (space, key string) {
 }
 
 // Whose returns a number for the key of the charge at index i, for limits that divide their units among keys. All
-// processes compute the same number. To find another key with the number of a given key takes about 2^64 tries.
+// processes compute the same number. To find another key with the number of a given key takes about 2^64 tries. Under a nested limit the
+// upper half of the number identifies the group, and a collision of two groups, or of two keys of a group, takes 2^32 tries.
 func (o *Op) Whose(i int) uint64 {
 	_, key := o.Subject(i)
 	sum := sha256.Sum256([]byte(key))
+	if o.Charges[i].Limit.Numbers().Nested {
+		group := sha256.Sum256([]byte(GroupOf(key)))
+		copy(sum[:4], group[:])
+	}
 	return binary.BigEndian.Uint64(sum[:])
+}
+
+// GroupOf returns the group of a key under a nested limit: its first part, up to a colon without a backslash before it, or the whole
+// key.
+func GroupOf(key string) string {
+	for i := 0; i < len(key); i++ {
+		switch key[i] {
+		case '\\':
+			i++
+		case ':':
+			return key[:i]
+		}
+	}
+	return key
 }
 
 // Single returns an operation of one kind on one limit of a key.

@@ -30,3 +30,29 @@ func TestLimitTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestWhose: under a nested limit the keys with one first part have numbers of one group.
+func TestWhose(t *testing.T) {
+	nested, err := engine.ParseLimit("fair-share 100/s nested")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(limit engine.Limit, key string) uint64 {
+		op := engine.Single(engine.OpAllow, key, limit, 1)
+		return op.Whose(0)
+	}
+	for key, group := range map[string]string{
+		"acme:alice": "acme", "acme:bob:x": "acme", "acme": "acme", ":": "", `a\:b:c`: `a\:b`, `a\:b`: `a\:b`, `a\\:b`: `a\\`, `a\`: `a\`,
+	} {
+		whose := number(nested, key)
+		if engine.GroupOf(key) != group || whose>>32 != number(nested, group)>>32 {
+			t.Errorf("%q is not in the group %q", key, group)
+		}
+		if key != group && whose == number(nested, group) {
+			t.Errorf("%q and its group are one key", key)
+		}
+	}
+	if alone := rule.FairShare(rule.PerSecond(100)); number(alone, "acme:alice")>>32 == number(nested, "acme:alice")>>32 {
+		t.Error("without groups a key has the number of its first part")
+	}
+}

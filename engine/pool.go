@@ -9,7 +9,8 @@ type Pool struct {
 	// not refilled yet, or are held.
 	Burst, Outstanding int64
 	// Own estimates the outstanding units of this key, and Heavy the number of keys of weight 1 that ask for more than
-	// they get. Own can be too large by up to the weight, and for a key with nothing remaining it is a lower bound.
+	// they get. Own can be too large by up to the weight, and for a key with nothing remaining it is a lower bound. Under a nested
+	// limit Own is not known, and Heavy counts groups.
 	Own, Heavy int64
 }
 
@@ -32,7 +33,9 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 	}
 	p.Burst, p.Outstanding = n.Burst, min(n.Burst, n.Refilled(reset.Microseconds()))
 	free = p.Burst - p.Outstanding
-	p.Own = min(p.Outstanding, max(0, n.Weight*free-(n.Weight+1)*remaining))
+	if !n.Nested {
+		p.Own = min(p.Outstanding, max(0, n.Weight*free-(n.Weight+1)*remaining))
+	}
 	if p.Heavy = p.Burst - 1; free > 0 {
 		p.Heavy = min(p.Heavy, p.Burst/free-1)
 	}

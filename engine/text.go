@@ -36,10 +36,8 @@ func (l Limit) String() string {
 			words = append(words, r.String())
 		}
 	}
-	for _, name := range n.Algorithm.Fields() {
-		if f := fieldNamed(name); f.text != nil {
-			words = append(words, f.text(s))
-		}
+	for _, f := range fieldsOf[n.Algorithm] {
+		words = append(words, f.written(s))
 	}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }

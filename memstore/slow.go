@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -139,6 +140,9 @@ func (t *transaction) locate() {
 		}
 		if c.Limit.Algorithm().Divides() {
 			step.Whose = p.key.lo
+			if c.Limit.Numbers().Nested {
+				step.Whose = t.store.secret.hash(engine.GroupOf(key)).lo>>32<<32 | p.key.lo&math.MaxUint32
+			}
 			p.key = t.store.secret.hash(p.scope.pool)
 		}
 		p.shard = t.store.shard(p.key)

@@ -81,7 +81,7 @@ func (f *classFields) class() (c Class, err error) {
 	}
 	if f.Weight != nil {
 		if c.Weight = *f.Weight; c.Weight < 1 || c.Weight > engine.MaxWeight {
-			return c, atOwnField(invalid("weight", strconv.FormatInt(c.Weight, 10), engine.WeightAccepted))
+			return c, atOwnField(invalid("weight", strconv.FormatInt(c.Weight, 10), weightAccepted))
 		}
 	}
 	if c.Name = *f.Name; f.Leaves != nil {

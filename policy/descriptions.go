@@ -25,8 +25,9 @@ const (
 )
 
 var (
-	unitsAccepted = fmt.Sprintf("1 to %d", algo.MaxUnits)
-	costAccepted  = fmt.Sprintf("0 to %d", algo.MaxUnits)
+	unitsAccepted  = fmt.Sprintf("1 to %d", algo.MaxUnits)
+	weightAccepted = fmt.Sprintf("1 to %d", engine.MaxWeight)
+	costAccepted   = fmt.Sprintf("0 to %d", algo.MaxUnits)
 )
 
 // descriptions describe the fields of a file that are not in the table engine.Fields, in the form of that table,
@@ -59,14 +60,14 @@ var descriptions = map[reflect.Type][]engine.Field{
 	},
 	reflect.TypeFor[classFields](): {
 		{Name: "name", About: "The name of the class, in the form of a policy's."},
-		{Name: "weight", Accepted: engine.WeightAccepted, About: "How many times as much a key of the class can have of a fair-share or fair-concurrency limit as one of weight 1, while both ask for more. By default the limit's own weight."},
+		{Name: "weight", Accepted: weightAccepted, About: "How many times as much a key of the class can have of a fair-share or fair-concurrency limit as one of weight 1, while both ask for more. By default the limit's own weight."},
 		{Name: "leaves", About: "How much must remain after a request of the class: a percentage of each capacity, such as 10%, rounded up, or a number of units. By default 0."},
 	},
 	reflect.TypeFor[LimitFields](): {
 		{Name: "algorithm", Accepted: strings.Join(allNames(), ", "), About: "How units are counted."},
-		{Name: "rate", About: "A count per period, such as 100/s, 5/1m or 30/60s. Token buckets and pacers have it."},
-		{Name: "limit", Accepted: unitsAccepted, About: "How many units pass in a window."},
-		{Name: "window", About: "How long a window is, such as 1m, 1d or 1w; with a time zone in align also 1mo and 1y."},
+		{Name: "rate", Accepted: "a count per period", About: "How fast units refill, or how fast they leave a pacer, such as 100/s, 5/1m or 30/60s."},
+		{Name: "limit", Accepted: unitsAccepted, About: "How many units pass in a window, or are held at the same time. A log and permits have at most 100000, fair permits at least 10, and a penalty 1 to 1000000 ignored denials."},
+		{Name: "window", Accepted: "1ms to 36525d, for a penalty to 366d; with a time zone in align also 1mo and 1y", About: "How long a window is, such as 1m, 1d or 1w."},
 		{Name: "deny", About: "true denies everything. It replaces the algorithm."},
 		{Name: "unlimited", About: "true allows everything. It replaces the algorithm."},
 		{Name: "all", Accepted: allAccepted, About: "Several limits, all or nothing. Each is the fields or the text of a limit, or the name of another policy."},

@@ -2,53 +2,59 @@ package policy
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestFieldsOfThePage: the table of policies.md lists the algorithms of each field, as the table of algorithms does.
-// With -update the test writes it.
+// TestFieldsOfThePage: the table of policies.md has a row for each field of a limit, from the tables of fields. With -update the
+// test writes it.
 func TestFieldsOfThePage(t *testing.T) {
-	const path = "../docs/reference/policies.md"
+	const path, columns = "../docs/reference/policies.md", "| field | algorithms | accepted | meaning |\n|---|---|---|---|\n"
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, found := strings.Cut(string(page), "| field | algorithms | values | default |\n")
+	head, rest, found := strings.Cut(string(page), columns)
 	if !found {
 		t.Fatal("policies.md has no table of fields")
 	}
-	table, tail, _ := strings.Cut(rest, "\n\n")
-	rows := strings.Split(table, "\n")
-	for _, a := range fileAlgorithms {
-		for _, field := range a.Fields() {
-			if !strings.Contains(table, "| `"+field+"` |") {
-				t.Errorf("%s has no row for %s of %s", path, field, a)
-			}
-		}
-	}
-	for i, row := range rows {
-		cells := strings.Split(row, "|")
-		name := strings.Trim(cells[1], " `")
-		if name == "algorithm" {
-			cells[3] = " " + namesOfThePage() + " "
-		} else if with := algorithmsWith(name); with != nil {
-			cells[2] = " " + strings.Join(with, ", ") + " "
-		}
-		rows[i] = strings.Join(cells, "|")
-	}
-	want := head + "| field | algorithms | values | default |\n" + strings.Join(rows, "\n") + "\n\n" + tail
+	_, tail, _ := strings.Cut(rest, "\n\n")
+	want := head + columns + rowsOfThePage() + "\n" + tail
 	if flag.Lookup("update").Value.String() == "true" && want != string(page) {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != string(page) {
-		t.Errorf("%s does not name the algorithms of the table: cd policy && go test . -update", path)
+		t.Errorf("%s has not the fields of the tables: cd policy && go test . -update", path)
 	}
 }
+
+// rowsOfThePage describes each field that a limit can have in a file: its algorithms, its values and its purpose.
+func rowsOfThePage() string {
+	var rows strings.Builder
+	for field := range reflect.TypeFor[LimitFields]().Fields() {
+		name := field.Tag.Get("yaml")
+		f, ok := supported(reflect.TypeFor[LimitFields](), name)
+		if !ok || name == "all" || name == "first" {
+			continue
+		}
+		accepted := f.Accepted
+		if name == "algorithm" {
+			accepted = namesOfThePage()
+		}
+		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", name, strings.Join(algorithmsWith(name), ", "), code.ReplaceAllString(accepted, "`$0`"), code.ReplaceAllString(f.About, "`$0`"))
+	}
+	return rows.String()
+}
+
+// code finds the words that the page shows as code: values of flags, and names of fields of several words.
+var code = regexp.MustCompile(`\b(true|false|[a-z]+_[a-z_]+)\b`)
 
 // namesOfThePage are the names of the algorithms, as code.
 func namesOfThePage() string {

@@ -137,6 +137,9 @@ func (r *chargeReader) checkPolicy(i int) {
 	if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
 		r.try(&engine.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, at...)
 	}
+	if len(r.key) == 1 && slices.ContainsFunc(p.members, func(m member) bool { return m.limit.Numbers().Nested }) {
+		r.try(&engine.InputError{Field: "key", Value: "1 part", Accepted: "2 or more parts with policy " + format.Quote(name) + ": its limit is nested, and the first part of a key is its group"}, "key")
+	}
 	if cost := r.cost; cost != nil && cost.number != nil && *cost.number <= algo.MaxUnits && *cost.number >= 0 {
 		r.try(p.checkCost(*cost.number))
 	}

@@ -23,6 +23,7 @@ type LimitFields struct {
 	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
 	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
 	Weight      *int64             `json:"weight"       yaml:"weight"`
+	Nested      *bool              `json:"nested"       yaml:"nested"`
 	Guarantees  *string            `json:"guarantees"   yaml:"guarantees"`
 	Lend        *string            `json:"lend"         yaml:"lend"`
 	Rank        *int64             `json:"rank"         yaml:"rank"`

@@ -321,10 +321,10 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends all but the key that asks, which follows.
+// encodeFair appends all but the key that asks, which follows. 128 is added to the weight of a nested limit.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
-	return append(appendUnits(appendInt(b, 7, l.Period), l.Burst), byte(l.Weight))
+	return append(appendUnits(appendInt(b, 7, l.Period), l.Burst), byte(l.Weight)|bit(l.Nested)<<7)
 }
 
 func encodePenalty(b []byte, l *algo.Limit, cost, _ int64) []byte {

@@ -10,6 +10,7 @@ import (
 var (
 	divided       = rule.FairShare(rule.PerSecond(10), rule.Burst(20))
 	dividedThrice = rule.FairShare(rule.PerSecond(10), rule.Burst(20), rule.Weight(3))
+	nested        = rule.FairShare(rule.PerSecond(10), rule.Burst(20), engine.Setting{Field: "nested"})
 )
 
 // by is a step of another key.
@@ -80,6 +81,22 @@ var fairs = []scenario{
 			take(divided, 1, want{allowed: true, remaining: 7, reset: 500 * ms, granted: settledNow}).of(2).as(engine.OpSettle),
 			take(divided, 1, yes(6, 600*ms)).reserve(0).by("bob"),
 			take(divided, 25, want{allowed: true, reset: 3 * second, granted: settledNow}).of(4).as(engine.OpSettle),
+		},
+	},
+	{
+		name: "nested fair shares", why: "groups share first, and then the keys of each; a key with a colon or without any is in the group of its first part",
+		steps: []step{
+			take(nested, 9, no(8, never, 0)).by("acme:alice"),
+			take(nested, 8, yes(0, 800*ms)).by("acme:alice"),
+			take(nested, 1, no(0, 11329*time.Microsecond, 800*ms)).by("acme:alice"),
+			take(nested, 2, no(1, 25*ms, 800*ms)).by("acme:bob"),
+			take(nested, 1, yes(0, 900*ms)).by("acme:bob"),
+			take(nested, 1, yes(0, second)).by("acme"),
+			take(nested, 5, no(4, 125*ms, second)).by(`acme\:bob:carol`),
+			take(nested, 4, yes(0, 1400*ms)).by(`acme\:bob:carol`),
+			take(divided, 1, yes(2, 1500*ms)).by("acme:bob"),
+			take(nested, 3, yes(0, 1200*ms)).of(2).by("acme:alice"),
+			take(nested, 1, yes(7, 200*ms)).in(1100 * ms).by("acme:alice"),
 		},
 	},
 }

@@ -20,7 +20,8 @@ var shareKinds = map[engine.Kind]string{
 }
 
 // RunShares sends calls of many operations on fair-share limits to a store, by more keys than a limit tells apart and
-// of two counters in turn, and compares each answer with the model's. So long a run makes parts smaller many times.
+// of two counters in turn, and compares each answer with the model's. So long a run makes parts smaller many times. With an odd seed, one of
+// the counters is of a nested limit.
 func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64, calls int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 5))
@@ -35,11 +36,17 @@ func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 			key := fmt.Sprint("key ", r.IntN([]int{4, 1000, 1000, 1000}[r.IntN(4)]))
 			weight, cost := 1+r.Int64N(3), 1+r.Int64N(3)
 			kind := []engine.Kind{engine.OpAllow, engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpAtMost, engine.OpGive}[r.IntN(6)]
-			limit := rule.FairShare(rule.Per(1000, 10*time.Millisecond), rule.Burst(burst), rule.Weight(int(weight)))
+			settings := []engine.Setting{rule.Burst(burst), rule.Weight(int(weight))}
+			nested := uint64(pool) < seed%2
+			if nested {
+				key = fmt.Sprint("group ", r.IntN(9), ":", key)
+				settings = append(settings, engine.Setting{Field: "nested"})
+			}
+			limit := rule.FairShare(rule.Per(1000, 10*time.Millisecond), settings...)
 			ops[i] = engine.Single(kind, key, limit, cost)
 			ops[i].Space = fmt.Sprint(space, "-", pool)
 			wants[i] = subject.Apply([]model.Limit{{
-				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, Weight: weight,
+				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, Weight: weight, Nested: nested,
 			}}, shareKinds[kind], cost, now)
 		}
 		results := make([]engine.Result, len(ops))

@@ -29,7 +29,7 @@ func TestSharesDifferential(t *testing.T) {
 	}
 }
 
-// TestShareInItsPlace: a key is not found at a wrong offset, where its bytes span two entries.
+// TestShareInItsPlace: a key or its group is not found at a wrong offset, where its bytes span two entries.
 func TestShareInItsPlace(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -52,7 +52,11 @@ func TestShareInItsPlace(t *testing.T) {
 		state.Write(append(append([]byte{}, own[4:8]...), 0, 16, 0, 0, 0, 16, 0, 0))
 	}
 	s.Text("set", store.Keys(&op)[0], state.String(), "px", "60000")
-	if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || results[0].Outcome.Remaining != 5 {
-		t.Errorf("%+v; want 5 remaining of 10 for a key without a part", results[0])
+	nested := rule.FairShare(rule.PerSecond(10), rule.Burst(20), engine.Setting{Field: "nested"})
+	for limit, remaining := range map[engine.Limit]int64{op.Charges[0].Limit: 5, nested: 4} {
+		op.Charges[0].Limit = limit
+		if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || results[0].Outcome.Remaining != remaining {
+			t.Errorf("%s: %+v; want %d remaining of 10 for a key without a part", limit, results[0], remaining)
+		}
 	}
 }

@@ -31,8 +31,18 @@ type pool struct {
 }
 
 type owned struct {
-	key   string
+	owner
 	parts *big.Int
+}
+
+// owner is a key with its group. Without groups it is a group of its own.
+type owner struct{ group, key string }
+
+func (l Limit) owner() owner {
+	if l.Nested {
+		return owner{groupOf(l.Key), l.Key}
+	}
+	return owner{l.Key, l.Key}
 }
 
 var (
@@ -61,7 +71,7 @@ func (p *pool) moved(l Limit, now int64) (view, bool) {
 func (p *pool) inGrains(amount *big.Int) *big.Int { return ceilDiv(mul(amount, grains), p.p) }
 
 func (p *pool) find() int {
-	return slices.IndexFunc(p.of, func(o owned) bool { return o.key == p.limit.Key })
+	return slices.IndexFunc(p.of, func(o owned) bool { return o.owner == p.limit.owner() })
 }
 
 // passes reports whether a cost passes where so much is missing.
@@ -69,24 +79,75 @@ func (p *pool) passes(c int64, d *big.Int) bool {
 	if less(sub(p.full(), d), p.tokens(c)) {
 		return false
 	}
+	key := func(o owned) bool { return o.owner == p.limit.owner() }
+	if !p.limit.Nested {
+		return p.within(c, d, key, num(p.limit.weight()))
+	}
+	group := func(o owned) bool { return o.group == groupOf(p.limit.Key) }
+	return p.within(c, d, group, num(p.limit.weight())) && p.withinGroup(c, d, p.parts(key), p.parts(group))
+}
+
+// parts is the sum of the parts of some keys.
+func (p *pool) parts(of func(owned) bool) *big.Int {
+	sum := num(0)
+	for _, o := range p.of {
+		if of(o) {
+			sum = add(sum, o.parts)
+		}
+	}
+	return sum
+}
+
+// within reports whether the keys together owe at most w times what is left, or get their first unit.
+func (p *pool) within(c int64, d *big.Int, of func(owned) bool, w *big.Int) bool {
 	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
-	switch i := p.find(); {
-	case i >= 0 && d.Sign() > 0:
-		own = floorDiv(mul(p.of[i].parts, missing), p.total)
+	switch parts := p.parts(of); {
+	case parts.Sign() > 0 && d.Sign() > 0:
+		own = floorDiv(mul(parts, missing), p.total)
 	case c == 1:
 		return true
 	}
 	left := sub(sub(mul(num(p.limit.Burst), grains), missing), cost)
-	return add(own, cost).Cmp(mul(num(p.limit.weight()), left)) <= 0
+	return add(own, cost).Cmp(mul(w, left)) <= 0
+}
+
+// withinGroup reports whether a key owes at most 8 times the room of its group, or gets its first unit. The room is
+// (w·(256·B − D) − owed by the group)/(w + 1) − m; both sides are multiplied by w + 1, and rounded once.
+func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
+	if c == 1 && own.Sign() == 0 {
+		return true
+	}
+	w, missing, cost, owed := num(p.limit.weight()), p.inGrains(d), mul(num(c), grains), num(0)
+	if group.Sign() > 0 && d.Sign() > 0 {
+		owed = floorDiv(mul(add(mul(add(w, num(1)), own), mul(num(8), group)), missing), p.total)
+	}
+	room := mul(mul(num(8), w), sub(mul(num(p.limit.Burst), grains), missing))
+	return add(owed, mul(mul(num(9), add(w, num(1))), cost)).Cmp(room) <= 0
+}
+
+// groupOf is a key up to its first colon that no backslash escapes.
+func groupOf(key string) string {
+	for i := 0; i < len(key); i++ {
+		switch key[i] {
+		case '\\':
+			i++
+		case ':':
+			return key[:i]
+		}
+	}
+	return key
 }
 
 func (l Limit) weight() int64 { return max(1, l.Weight) }
 
 func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
 
-// largest is the most that a lone key can take: c ≤ w·(B − c).
+// largest is the most that a lone key can take: c ≤ w·(B − c), and with groups 9·(w + 1)·c ≤ 8·w·B.
 func (p *pool) largest() int64 {
 	w := p.limit.weight()
+	if p.limit.Nested {
+		return floorDiv(mul(num(8*w), num(p.limit.Burst)), num(9*(w+1))).Int64()
+	}
 	return floorDiv(mul(num(w), num(p.limit.Burst)), num(w+1)).Int64()
 }
 
@@ -124,7 +185,7 @@ func (p *pool) spend(c int64) {
 		more, p.total = add(more, p.of[i].parts), sub(p.total, p.of[i].parts)
 		p.of = slices.Delete(slices.Clone(p.of), i, i+1)
 	}
-	p.of = slices.Concat([]owned{{p.limit.Key, more}}, p.of)
+	p.of = slices.Concat([]owned{{p.limit.owner(), more}}, p.of)
 	p.of = p.of[:min(len(p.of), 256)]
 	p.total = add(p.total, more)
 	p.bucket.spend(c)
@@ -169,7 +230,7 @@ func (p *pool) spare() int64 { return bounded(floorDiv(sub(add(p.full(), p.full(
 func (l Limit) checkFairShare() error {
 	err := errors.Join(
 		within("count", l.Count, 1, MaxUnits),
-		within("burst", l.Burst, 10, 1<<36),
+		within("burst", l.Burst, 10, map[bool]int64{false: 1 << 36, true: 1 << 35}[l.Nested]),
 		within("weight", l.weight(), 1, 100),
 		within("period_us", l.PeriodUS, MinPeriodUS, MaxPeriodUS),
 		l.noCountDenied(),

@@ -35,6 +35,7 @@ type Limit struct {
 	NextPays    bool     `json:"next_pays,omitempty"`
 	WarmUpUS    int64    `json:"warm_up_us,omitempty"`
 	Weight      int64    `json:"weight,omitempty"`
+	Nested      bool     `json:"nested,omitempty"`
 
 	// Adaptive rate, with Count, PeriodUS and Burst.
 	MinRate    int64 `json:"min_rate,omitempty"`

@@ -5,7 +5,7 @@ import "slices"
 // fairShare is a token bucket whose units are divided fairly among the keys that ask for them.
 var fairShare = algorithm{
 	name:   "fair-share",
-	fields: []string{"burst", "weight", "name"},
+	fields: []string{"burst", "weight", "nested", "name"},
 	properties: properties{
 		refills:      true,
 		oneByOne:     true,
@@ -75,12 +75,46 @@ func (f *fair) measure() {
 	f.parts.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
 }
 
-// own returns the number of parts of the request's key.
-func (f *fair) own() int64 {
+// bound limits what a key, or all keys of its group, can owe of the missing grains D: a cost of m grains passes if ⌊parts·D/S⌋ +
+// slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst in grains.
+type bound struct {
+	parts, slope, price int64
+	// none is set if the key, or the group, has no parts: the bound then does not apply to a single unit.
+	none bool
+}
+
+// innerRoom is how many times what its group can still take a key of a group can owe. More would leave too little for the group's
+// other keys; less would give a group of one key less than a group of many.
+const innerRoom = 8
+
+// bounds returns the bounds of the request's key: of its group, if the limit is nested, and its own. Both follow from the room of the
+// group of weight w, (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the group can owe innerRoom times that.
+func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
+	own := int64(0)
 	if i := f.find(); i >= 0 {
-		return f.parts.of[i].parts
+		own = f.parts.of[i].parts
 	}
-	return 0
+	outer := bound{parts: own, slope: l.Weight, price: l.Weight + 1, none: own == 0}
+	if !l.Nested {
+		return [2]bound{outer}, 1
+	}
+	outer.parts = f.ofGroup()
+	outer.none = outer.parts == 0
+	inner := bound{parts: (l.Weight+1)*own + innerRoom*outer.parts, slope: innerRoom * l.Weight, price: (innerRoom + 1) * (l.Weight + 1), none: own == 0}
+	return [2]bound{outer, inner}, 2
+}
+
+// groupBits is the number of bits that identify a key within its group, in [Step].Whose. The upper bits identify the group.
+const groupBits = 32
+
+// ofGroup returns the parts of all keys of the request's group.
+func (f *fair) ofGroup() (parts int64) {
+	for i := range f.parts.of {
+		if one := &f.parts.of[i]; one.key>>groupBits == f.parts.whose>>groupBits {
+			parts += one.parts
+		}
+	}
+	return parts
 }
 
 // find returns the index of the request's key in the list, or −1.
@@ -104,63 +138,72 @@ func (f *fair) settle(l *Limit, t Instant) {
 	f.measure()
 }
 
-// grainsOf returns the number of missing grains that a key with so many parts owes, rounded down.
-func (f *fair) grainsOf(own int64) int64 {
-	if own == 0 {
+// owed returns ⌊parts·D/S⌋, for the missing grains D.
+func (f *fair) owed(b *bound) int64 {
+	if b.parts == 0 {
 		return 0
 	}
-	held, _ := product(own, f.parts.level).over(f.parts.total)
+	held, _ := product(b.parts, f.parts.level).over(f.parts.total)
 	return held
 }
 
-// wait admits a cost if the bucket has the units, and if the key then owes no more than its weight times the units that
-// are left. For a bucket of B grains with D missing, a key with s of S parts, a cost of m grains and the weight w, this
-// is ⌊s·D/S⌋ + m ≤ w·(B − D − m). A key without parts needs only the first condition for a single unit.
+// wait admits a cost if the bucket has the units, and if the key then owes no more than its bounds allow: without groups, its weight
+// times the units that are left.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
 	}
-	own, depth := f.own(), product(l.Burst-cost, f.bucket.Period)
-	fits := !depth.less(f.bucket.Missing)
-	if own == 0 && cost == 1 || f.grainsOf(own)+cost*grains <= l.Weight*((l.Burst-cost)*grains-f.parts.level) {
-		if fits {
-			return 0, 0
+	depth := product(l.Burst-cost, f.bucket.Period)
+	bounds, n := f.bounds(l)
+	for i := range bounds[:n] {
+		b := &bounds[i]
+		if b.none && cost == 1 || f.owed(b)+b.slope*f.parts.level+b.price*cost*grains <= b.slope*l.Burst*grains {
+			continue
 		}
-	} else if fair := f.fairDepth(l, own, cost); fair.less(depth) {
-		depth = fair
+		if within := f.depth(l, b, cost); within.less(depth) {
+			depth = within
+		}
+	}
+	if !depth.less(f.bucket.Missing) {
+		return 0, 0
 	}
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// fairDepth returns the largest missing amount at which the cost is within the key's share.
-func (f *fair) fairDepth(l *Limit, own, cost int64) uint128 {
-	total, left := int64(1), l.Weight*(l.Burst-cost)*grains-cost*grains
-	if own > 0 {
+// depth returns the largest missing amount at which the cost is within a bound.
+func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
+	total, most := int64(1), b.slope*l.Burst*grains-b.price*cost*grains
+	if b.parts > 0 {
 		total = f.parts.total
 	}
-	level, _ := product(total, left+1).minus(uint128{lo: 1}).over(own + l.Weight*total)
+	level, _ := product(total, most+1).minus(uint128{lo: 1}).over(b.parts + b.slope*total)
 	rest, _ := product(level%grains, f.bucket.Period).over(grains)
 	return product(level/grains, f.bucket.Period).plus(uint128{lo: uint64(rest)})
 }
 
 // mostOfOne returns the largest number of units that a key can owe while no other key owes any.
 func (l *Limit) mostOfOne() int64 {
-	if l.Algorithm.Holds() {
+	switch {
+	case l.Algorithm.Holds():
 		return l.mostHeld()
+	case l.Nested:
+		return innerRoom * l.Weight * l.Burst / ((innerRoom + 1) * (l.Weight + 1))
 	}
 	return l.Weight * l.Burst / (l.Weight + 1)
 }
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
-	if f.parts.level > (l.Burst-1)*grains {
-		return 0
+	most := max(0, l.Burst*grains-f.parts.level) / grains
+	bounds, n := f.bounds(l)
+	for i := range bounds[:n] {
+		b, least := &bounds[i], int64(0)
+		if b.none {
+			least = 1
+		}
+		left := b.slope*(l.Burst*grains-f.parts.level) - f.owed(b)
+		most = min(most, max(least, left/(grains*b.price)))
 	}
-	own, least := f.own(), int64(0)
-	if own == 0 {
-		least = 1
-	}
-	most := l.Weight*(l.Burst*grains-f.parts.level) - f.grainsOf(own)
-	return max(least, most/(grains*(l.Weight+1)))
+	return most
 }
 
 func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {

@@ -14,7 +14,8 @@ type asker struct {
 	rate, next   float64
 	asked, given int
 	weight       int64
-	first        bool // its first request passed
+	group        uint64 // 0: the limit is not nested
+	first        bool   // its first request passed
 }
 
 // divide lets keys ask for 20 s, and returns what passed in all. Each state that it passes is one that a store can keep.
@@ -29,8 +30,8 @@ func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
 		if k.next >= 20 {
 			return total
 		}
-		limit := algo.Limit{Algorithm: algo.FairShare, Count: rate, Period: 1_000_000, Burst: burst, Weight: max(1, k.weight)}
-		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: uint64(slices.Index(keys, k) + 1)}}
+		limit := algo.Limit{Algorithm: algo.FairShare, Count: rate, Period: 1_000_000, Burst: burst, Weight: max(1, k.weight), Nested: k.group > 0}
+		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: k.group<<32 | uint64(slices.Index(keys, k)+1)}}
 		k.asked++
 		if algo.Allow(steps, algo.Instant{Now: int64(k.next * 1e6)}) {
 			k.given++
@@ -112,4 +113,33 @@ func TestFairAlone(t *testing.T) {
 	if total := divide(t, 1000, 200, &asker{rate: 2000}); total < 19_990 {
 		t.Errorf("%d", total)
 	}
+}
+
+// TestFairInGroups compares four groups: one flooding key, a flooding key with nine modest ones, ten greedy keys, and one modest key. The
+// first three get equal parts, within an eighth, and no modest key is denied.
+func TestFairInGroups(t *testing.T) {
+	flood := &asker{rate: 20_000, group: 1}
+	beside, good := &asker{rate: 5000, group: 2}, several(9, func(int) float64 { return 10 })
+	many, small := several(10, func(int) float64 { return 300 }), &asker{rate: 20, group: 4}
+	for _, k := range good {
+		k.group = 2
+	}
+	for _, k := range many {
+		k.group = 3
+	}
+	total := divide(t, 1000, 400, slices.Concat([]*asker{flood, beside, small}, good, many)...)
+	second, third := together(append(good, beside)...), together(many...)
+	goodly := together(good...)
+	groups := []*asker{{asked: flood.asked, given: flood.given}, second, third, small}
+	if fair := jain(total, groups); total < 20_000 || fair < 0.99 || jain(third.given, many) < 0.99 || (goodly.asked-goodly.given)*1000 > goodly.asked || small.given < small.asked {
+		t.Errorf("%d passed; groups %d, %d, %d, %d, Jain %.4f; %d of %d of the modest keys", total, flood.given, second.given, third.given, small.given, fair, goodly.given, goodly.asked)
+	}
+}
+
+func together(keys ...*asker) *asker {
+	all := &asker{}
+	for _, k := range keys {
+		all.asked, all.given = all.asked+k.asked, all.given+k.given
+	}
+	return all
 }

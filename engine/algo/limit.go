@@ -52,6 +52,7 @@ type Limit struct {
 	HasQueue    bool // Queue is set
 	HasWait     bool // MaxWait is set
 	NextPays    bool // the cost of a request delays the next one
+	Nested      bool // a fair share is divided among groups of keys, and each group's part among its keys
 
 	// Count units per Period µs: L and P. For a bucket, a pacer and a warm-up they are divided by
 	// their greatest common divisor. For a window and a log they are the first window.

@@ -87,7 +87,7 @@ type Pool struct {
 	Burst       int64 `json:"burst"`
 	Outstanding int64 `json:"outstanding"`
 	// Own estimates the outstanding units of this key, and HeavyKeys the number of keys of weight 1 that ask for more than
-	// they get. They are omitted for permits.
+	// they get, or of groups of a nested limit. Both are omitted for permits, and Own for a nested limit.
 	Own       *int64 `json:"own,omitempty"`
 	HeavyKeys *int64 `json:"heavy_keys,omitempty"`
 }

@@ -6,6 +6,7 @@
 --- locals
 local rate, period, burst, weight, own_key, image, packed, total
 local whole, part, clock, behind, own, own_at
+local numbers -- with groups, the parts of all keys of the request's group
 
 --- read
 prior = prior or call('GET', key)
@@ -22,13 +23,34 @@ end
 --- args
 local own_rate, own_period
 cost, own_rate, own_period, burst, weight, own_key, at = unpack('>I7I6I7I6Bc8', arg, at)
-rate, period = own_rate, own_period
+rate, period, numbers = own_rate, own_period, nil
+if weight >= 128 then weight, numbers = weight - 128, 0 end
 
 --- owner
 -- own is the number of parts of the request's key, and own_at its position in image.
 own, own_at = 0, string.find(image, own_key, 41, true)
 while own_at and own_at % 12 ~= 5 do own_at = string.find(image, own_key, own_at + 1, true) end
 if own_at then own = unpack('>I4', image, own_at + 8) end
+if numbers then
+  numbers = 0
+  local group = string.sub(own_key, 1, 4)
+  local i = string.find(image, group, 41, true)
+  while i do
+    local found = i % 12 == 5
+    if found then numbers = numbers + unpack('>I4', image, i + 8) end
+    i = string.find(image, group, found and i + 12 or i + 1, true)
+  end
+end
+
+--- bound
+-- The bound of the request's key, or with groups, of its group (i = 1) and its own (i = 2): parts·D/S + slope·D + price·cost ≤
+-- slope·burst. none: it does not apply to a single unit. Each part that needs them declares them.
+parts, slope, price, none = own, weight, weight + 1, own == 0
+if i == 2 then
+  parts, slope, price = (weight + 1) * own + 8 * numbers, 8 * weight, 9 * (weight + 1)
+elseif numbers then
+  parts, none = numbers, numbers == 0
+end
 
 --- level
 -- The missing units, in 1/256 and rounded up. Each part that needs it declares level, because a script has at most 200 locals.
@@ -57,19 +79,23 @@ end
 
 --- wait
 wait, delay = 0, 0
-if cost * (weight + 1) > weight * burst then
+if (numbers and 9 or 8) * cost * (weight + 1) > 8 * weight * burst then
   wait = NEVER
 elseif cost > 0 then
-  -- The largest missing amount at which the cost fits into the bucket and the key stays within its share.
+  -- The largest missing amount at which the cost fits into the bucket and is within the bounds.
   local most, most_part = burst - cost, 0
-  if own > 0 or cost > 1 then
-    local of = own > 0 and total or 1
-    local fair, rest = muldiv(of, (weight * (burst - cost) - cost) * 256 + 1, own + weight * of)
-    if rest == 0 then fair = fair - 1 end
-    rest = fair % 256
-    local fair_part = muldiv(rest, period, 256)
-    fair = (fair - rest) / 256
-    if fair < most then most, most_part = fair, fair_part end
+  for i = 1, numbers and 2 or 1 do
+    local parts, slope, price, none
+    --@bound
+    if not none or cost > 1 then
+      local of = parts > 0 and total or 1
+      local fair, rest = muldiv(of, (slope * burst - price * cost) * 256 + 1, parts + slope * of)
+      if rest == 0 then fair = fair - 1 end
+      rest = fair % 256
+      local fair_part = muldiv(rest, period, 256)
+      fair = (fair - rest) / 256
+      if fair < most or fair == most and fair_part < most_part then most, most_part = fair, fair_part end
+    end
   end
   local over, over_part = whole - most, part - most_part
   if over_part < 0 then over, over_part = over - 1, over_part + period end
@@ -77,15 +103,18 @@ elseif cost > 0 then
 end
 
 --- room
-room = 0
-if whole + (part > 0 and 1 or 0) < burst then
-  local level
-  --@level
-  local held, least = 0, 1
-  if own > 0 then held, least = muldiv(own, level, total), 0 end
-  local most, of = weight * (256 * burst - level) - held, 256 * (weight + 1)
-  room = (most - most % of) / of
-  if room < least then room = least end
+local level
+--@level
+local free = 256 * burst - level
+room = free > 0 and (free - free % 256) / 256 or 0
+for i = 1, numbers and 2 or 1 do
+  local parts, slope, price, none
+  --@bound
+  local most, of, least = slope * free, 256 * price, none and 1 or 0
+  if parts > 0 then most = most - muldiv(parts, level, total) end
+  most = (most - most % of) / of
+  if most < least then most = least end
+  if most < room then room = most end
 end
 
 --- spare
@@ -130,6 +159,9 @@ else
   image = head .. string.sub(image, 41, 3100)
 end
 own_at, packed = 41, true
+if numbers then -- a key of the group may have left the list
+  --@owner
+end
 
 --- returned
 -- Reduces the key's parts by the units given back. level is the missing amount before. If nothing is missing, resettle clears the list.
@@ -189,11 +221,11 @@ end
 --@write_key
 
 --- suspend
-suspended = { rate, period, burst, weight, own_key, image, packed, total, whole, part, clock, behind, own, own_at }
+suspended = { rate, period, burst, weight, own_key, image, packed, total, whole, part, clock, behind, own, own_at, numbers }
 
 --- resume
 rate, period, burst, weight, own_key, image, packed, total = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
-whole, part, clock, behind, own, own_at = suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
+whole, part, clock, behind, own, own_at, numbers = suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14], suspended[15]
 
 --- continues
 -- The next operation on the bucket works on the same state, which is written after the last of them.

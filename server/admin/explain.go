@@ -197,7 +197,10 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Res
 	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter, free); ok && peek.Err == nil {
 		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding}
 		if !limit.Algorithm().Holds() {
-			l.Pool.Own, l.Pool.HeavyKeys = &p.Own, &p.Heavy
+			l.Pool.HeavyKeys = &p.Heavy
+		}
+		if l.Pool.HeavyKeys != nil && !limit.Numbers().Nested {
+			l.Pool.Own = &p.Own
 		}
 	}
 	if b := &peek.Decision.Binding; peek.Err == nil && limit.Algorithm().Adapts() {

@@ -28,9 +28,9 @@ var extraKeys = func() map[string]bool {
 }()
 
 // limitKeys are the fields of limits that a rule can have under rate_limit, by their names in policies. The others are not
-// for Envoy: unit has the windows, and refused hits are counted by the algorithm.
+// for Envoy: unit has the windows, refused hits are counted by the algorithm, and the keys of descriptors have no groups.
 var limitKeys = func() (keys []string) {
-	omitted := []string{"burst", "name", "windows", "align", "anchor", "lease", "count_denied", "next_pays", "rank"}
+	omitted := []string{"burst", "name", "windows", "align", "anchor", "lease", "count_denied", "next_pays", "nested", "rank"}
 	for f := range engine.Fields() {
 		if slices.ContainsFunc(rateAlgorithms, f.On) && !slices.Contains(omitted, f.Name) {
 			keys = append(keys, f.Name)

@@ -127,9 +127,11 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             <td class="num">{l.classes ? <Classes of={l} /> : l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })} {l.unit}</td>
             <td>
               {l.error ? <span class="failed">{l.error}</span> : <Level l={l} />}
-              {l.pool && <small class="dim">{l.pool.own === undefined
+              {l.pool && <small class="dim">{l.pool.heavy_keys === undefined
                 ? t("poolHeld", { n: whole(l.pool.outstanding), all: whole(l.pool.burst) })
-                : t("poolIs", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.own), keys: whole(l.pool.heavy_keys!) })}</small>}
+                : l.pool.own === undefined
+                  ? t("poolGroups", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), groups: whole(l.pool.heavy_keys) })
+                  : t("poolIs", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.own), keys: whole(l.pool.heavy_keys) })}</small>}
               {l.in_force && <small class="dim">{t("rateInForce", { rate: l.in_force.rate, n: whole(l.in_force.changes) })}</small>}
             </td>
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>

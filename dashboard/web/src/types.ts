@@ -392,7 +392,7 @@ export interface Pool {
   /** Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet; for permits, the number of permits, and of those that are held. */
   burst: number;
   outstanding: number;
-  /** Own estimates the outstanding units of this key, and HeavyKeys the number of keys of weight 1 that ask for more than they get. They are omitted for permits. */
+  /** Own estimates the outstanding units of this key, and HeavyKeys the number of keys of weight 1 that ask for more than they get, or of groups of a nested limit. Both are omitted for permits, and Own for a nested limit. */
   own?: number;
   heavy_keys?: number;
 }

@@ -122,8 +122,11 @@ func writeOpen(w io.Writer, o *adminapi.Open) {
 }
 
 func poolText(p *adminapi.Pool) string {
-	if p.Own == nil || p.HeavyKeys == nil {
+	switch {
+	case p.HeavyKeys == nil:
 		return fmt.Sprintf("about %d of %d units held", p.Outstanding, p.Burst)
+	case p.Own == nil:
+		return fmt.Sprintf("%d of %d units outstanding; about %d groups ask for more than they get", p.Outstanding, p.Burst, *p.HeavyKeys)
 	}
 	return fmt.Sprintf("%d of %d units outstanding, about %d of them this key's; about %d keys ask for more than they get", p.Outstanding, p.Burst, *p.Own, *p.HeavyKeys)
 }
