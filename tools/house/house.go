@@ -185,8 +185,8 @@ func (h *house) page() string {
 	var b strings.Builder
 	b.WriteString(`# The house
 
-Each room needs the rooms that its arrows lead to, and what these need. No import leads up: a test compares this page
-with the imports. After a change of rooms: ` + "`cd tools && GOWORK=off go run ./house`" + `. [CONTRIBUTING.md](../../CONTRIBUTING.md#where-things-are)
+A room imports only the rooms that its arrows lead to, directly or through other rooms. No import goes up: a test compares this page
+with the imports. After changing the rooms, run ` + "`cd tools && GOWORK=off go run ./house`" + `. [CONTRIBUTING.md](../../CONTRIBUTING.md#where-things-are)
 says what is in each folder.
 
 ` + "```mermaid\nflowchart TD\n")
