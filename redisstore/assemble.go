@@ -56,24 +56,36 @@ func familiesIn(t template, f family) (used []family) {
 	return used
 }
 
-// layoutFiles have the parts that read and write the states of token buckets, pacers
-// and fixed windows: for all templates, and for merge.lua and alone.lua.
-func layoutFiles(t template, hashed bool) []string {
+// layout is how a script stores the states of token buckets, pacers and fixed windows.
+type layout uint8
+
+const (
+	ownKeys  layout = iota // each state has a key of its own
+	manyKeys               // the same; a merged script writes many keys by one command
+	inHashes               // states are fields of hashes
+)
+
+// layoutFiles have the parts that read and write the states: for all templates, and for merge.lua and alone.lua.
+func layoutFiles(t template, of layout) []string {
 	name := "keys"
-	if hashed {
+	if of == inHashes {
 		name = "hash"
 	}
-	if t == merged || t == alone {
-		return []string{name, name + "_merge"}
+	if t != merged && t != alone {
+		return []string{name}
 	}
-	return []string{name}
+	files := []string{name, name + "_merge"}
+	if of == manyKeys {
+		files = append(files, "keys_many")
+	}
+	return files
 }
 
 // assemble returns a script without its prelude, with comments and indentation.
-func assemble(files fs.FS, t template, f family, hashed bool) string {
+func assemble(files fs.FS, t template, f family, of layout) string {
 	common := splitParts(fragment(files, "common"))
 	layout := map[string]string{}
-	for _, name := range layoutFiles(t, hashed) {
+	for _, name := range layoutFiles(t, of) {
 		parts := splitParts(fragment(files, name))
 		delete(parts, "")
 		maps.Copy(layout, parts)
@@ -87,15 +99,15 @@ func assemble(files fs.FS, t template, f family, hashed bool) string {
 	for _, f := range a.used {
 		parts := splitParts(fragment(files, fragments[f].file))
 		if shared := fragments[f].shared; shared != "" {
-			of := splitParts(fragment(files, shared))
+			common := splitParts(fragment(files, shared))
 			if !slices.Contains(included, shared) {
-				locals, functions = locals+undeclared(of["locals"], locals), functions+of["functions"]
+				locals, functions = locals+undeclared(common["locals"], locals), functions+common["functions"]
 				included = append(included, shared)
 			}
-			delete(of, "")
-			delete(of, "locals")
-			delete(of, "functions")
-			maps.Copy(parts, of)
+			delete(common, "")
+			delete(common, "locals")
+			delete(common, "functions")
+			maps.Copy(parts, common)
 		}
 		if f <= familyFixed && t != merged && t != alone {
 			maps.Copy(parts, layout)

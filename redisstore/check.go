@@ -22,9 +22,19 @@ var (
 	hashClientCommands = []string{"hlen"}
 )
 
+// writeMany is a command that merged scripts use if the server has it and the user may send it. Otherwise they write key by key.
+const writeMany = "msetex"
+
+// canWriteMany reads the reply of probe.lua.
+func canWriteMany(reply *Reply) bool {
+	failed := func(r Reply) bool { return strings.HasPrefix(r.Text, writeMany+":") }
+	return reply.Err == nil && !slices.ContainsFunc(reply.List, failed)
+}
+
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
 // states that still count, a version that is not known to decide correctly, missing permissions, with the ACL rules
-// that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are
+// that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. It also finds out whether the server
+// can write many keys by one command, which merged calls then use. If states are
 // fields of hashes, a server that evicts them is an error too, because it would lose thousands at once:
 // [Config.AllowEviction].
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
@@ -43,6 +53,7 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	}
 	replies := make([]Reply, len(commands))
 	s.conn.Do(ctx, commands, replies)
+	s.writesMany.Store(canWriteMany(&replies[0]))
 	warnings, err = s.permissionWarnings(ctx, &replies[0])
 	if err != nil {
 		return nil, err
@@ -100,7 +111,7 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 	for i := range reply.List {
 		text := reply.List[i].Text
 		name, answer, _ := strings.Cut(text, ": ")
-		if s.hashes == 0 && slices.Contains(hashCommands, name) {
+		if name == writeMany || s.hashes == 0 && slices.Contains(hashCommands, name) {
 			continue
 		}
 		switch classOf(answer) {

@@ -17,7 +17,7 @@ const maxUnits = 1 << 52
 func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	c.merge(p.ops)
 	t, f := c.script()
-	script := p.store.scripts.ops[t][f]()
+	script := p.store.script(t, f)
 	from := len(p.args)
 	if c.sendText {
 		p.args = append(p.args, "EVAL", script.text, "")

@@ -11,15 +11,12 @@ import (
 type scriptID struct {
 	template template
 	family   family
-	hashed   bool
+	layout   layout
 }
 
 func (id scriptID) String() string {
 	name := templateFiles[id.template] + "_" + fragments[id.family].file
-	if id.hashed {
-		name += "_hash"
-	}
-	return name
+	return name + [...]string{ownKeys: "", manyKeys: "_many", inHashes: "_hash"}[id.layout]
 }
 
 // Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. It
@@ -43,9 +40,12 @@ func assembled() (all []scriptID) {
 				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
 				continue
 			}
-			all = append(all, scriptID{t, f, false})
+			all = append(all, scriptID{t, f, ownKeys})
+			if t == merged {
+				all = append(all, scriptID{t, f, manyKeys})
+			}
 			if f <= familyFixed || f == familyMixed {
-				all = append(all, scriptID{t, f, true})
+				all = append(all, scriptID{t, f, inHashes})
 			}
 		}
 	}
@@ -61,11 +61,11 @@ func (id scriptID) text(files fs.FS) string {
 		}
 		names = append(names, fragments[used].file)
 	}
-	names = append(append(names, layoutFiles(id.template, id.hashed)...), templateFiles[id.template])
+	names = append(append(names, layoutFiles(id.template, id.layout)...), templateFiles[id.template])
 	if id.template == alone {
 		names = append(names, templateFiles[merged])
 	}
-	text := fragment(files, "prelude") + "\n" + assemble(files, id.template, id.family, id.hashed)
+	text := fragment(files, "prelude") + "\n" + assemble(files, id.template, id.family, id.layout)
 	for strings.Contains(text, "\n\n\n") { // left by empty parts
 		text = strings.ReplaceAll(text, "\n\n\n", "\n\n")
 	}

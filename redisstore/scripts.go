@@ -108,11 +108,21 @@ func newLazyScript(text func() string) lazyScript {
 type scripts struct {
 	// ops decide operations.
 	ops [templateCount][familyCount]lazyScript
+	// many are the merged scripts for servers with MSETEX.
+	many [familyCount]lazyScript
 	// The others are one fragment each.
 	permitsGet, permitsRestore lazyScript
 	beat, compareAndSet, scan  lazyScript
 	due                        lazyScript
 	move, page, replace        lazyScript // of Relayout
+}
+
+// script returns the script of a template for a family.
+func (s *Store) script(t template, f family) *script {
+	if t == merged && s.hashes == 0 && s.writesMany.Load() {
+		return s.scripts.many[f]()
+	}
+	return s.scripts.ops[t][f]()
 }
 
 // newScripts returns the scripts with one of two preludes: prelude.lua reads the server's time; prelude_replay.lua,
@@ -127,10 +137,18 @@ func newScripts(preludeName string, hashed bool) *scripts {
 		beat: one("beat"), compareAndSet: one("compare_and_set"), scan: one("scan"), due: one("due"),
 		move: one("move"), page: one("page"), replace: one("replace"),
 	}
-	for t := range templateCount {
-		for f := familyBucket; f < familyCount; f++ {
-			s.ops[t][f] = newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f, hashed)) })
+	script := func(t template, f family, of layout) lazyScript {
+		return newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f, of)) })
+	}
+	states := ownKeys
+	if hashed {
+		states = inHashes
+	}
+	for f := familyBucket; f < familyCount; f++ {
+		for t := range templateCount {
+			s.ops[t][f] = script(t, f, states)
 		}
+		s.many[f] = script(merged, f, manyKeys)
 	}
 	return s
 }

@@ -19,6 +19,8 @@ type Store struct {
 	hashes  hashes
 	// allowEviction is Config.AllowEviction.
 	allowEviction bool
+	// writesMany is set if merged scripts can write by MSETEX: see [Store.Check].
+	writesMany atomic.Bool
 	// inFlight has one element for each call in flight; its capacity is Config.MaxInFlight.
 	inFlight chan struct{}
 	closed   atomic.Bool

@@ -142,8 +142,11 @@ func Limits() []engine.Limit {
 
 func Check(t *testing.T, limit engine.Limit, recorded []porcupine.Operation) {
 	t.Helper()
-	settled, lists := map[bool]int{}, 0
+	settled, lists, failed := map[bool]int{}, 0, 0
 	for _, o := range recorded {
+		if o.Output.(Answered).Failed {
+			failed++
+		}
 		if o.Input.(Asked).On == [2]bool{true, true} && o.Output.(Answered).Allowed {
 			lists++
 		}
@@ -159,7 +162,7 @@ func Check(t *testing.T, limit engine.Limit, recorded []porcupine.Operation) {
 	}
 	history := byStoreTime(t, recorded)
 	if result := porcupine.CheckOperationsTimeout(sequential(limit), history, 20*time.Second); result != porcupine.Ok {
-		t.Errorf("%d operations: %s", len(history), result)
+		t.Errorf("%s: %d operations, of which %d failed: %s", limit, len(history), failed, result)
 	}
 }
 

@@ -66,6 +66,9 @@ var flavor = flag.String("flavor", "", "redis or valkey: all deployments run thi
 // Flavor returns the server that -flavor selects, or else the default.
 func Flavor(usual redistest.Flavor) redistest.Flavor { return cmp.Or(redistest.Flavor(*flavor), usual) }
 
+// checked makes stores check their server first, as programs do. They can then write many keys by one command, where a server has it.
+var checked = flag.Bool("checked", false, "check the server of each store that a test opens")
+
 // EveryClient makes tests run each deployment with every client. Without it the clients alternate.
 var EveryClient = flag.Bool("every-client", false, "try every deployment of Redis with every client")
 
@@ -171,7 +174,18 @@ func OpenRueidis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 	if err != nil {
 		t.Fatal(err)
 	}
+	return opened(t, store)
+}
+
+// opened returns the store, which is closed after the test.
+func opened(t testing.TB, store *redisstore.Store) *redisstore.Store {
+	t.Helper()
 	t.Cleanup(func() { _ = store.Close() })
+	if *checked {
+		if _, err := store.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return store
 }
 
@@ -197,8 +211,7 @@ func OpenGoredis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
+	return opened(t, store)
 }
 
 // Prefix returns a prefix that no other test uses.

@@ -33,6 +33,7 @@ func Guard(t *testing.T, d Deployment) Deployment {
 	d.User = &User{servers: d.all, holders: d.Holders, given: map[string]int{}}
 	for _, s := range d.all {
 		s.MustDo("acl", "setuser", UserName, "reset", "on", ">"+UserWord)
+		_, _ = s.Do("acl", "setuser", UserName, "+msetex") // older servers do not know it
 	}
 	t.Cleanup(func() {
 		for _, s := range d.all {

@@ -13,6 +13,9 @@ key, prior = KEYS[k], values and values[k]
 if not values then prior = call('GET', key) end
 
 --- write_quick
+--@write_one
+
+--- write_one
 if prior or not values then
   --@write_key
 else

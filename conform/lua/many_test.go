@@ -1,0 +1,78 @@
+package lua
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// TestScriptsWriteManyKeys checks that states which exist are written together on a server with MSETEX, that each key outlives its state
+// and not by much, and that a lost right or a full server fails only the keys that it must.
+func TestScriptsWriteManyKeys(t *testing.T) {
+	t.Parallel()
+	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Standalone(t, flavor)
+			if reply := fmt.Sprint(s.MustDo("command", "info", "msetex")); !strings.Contains(reply, "msetex") {
+				t.Skip("this server has no MSETEX: make test-servers runs newer ones")
+			}
+			writeManyKeys(t, s)
+		})
+	}
+}
+
+func writeManyKeys(t *testing.T, s *redistest.Server) {
+	t.Helper()
+	s.MustDo("acl", "setuser", "app", "on", ">pw", "~*", "&*", "+@all")
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), "app:pw@"), redisstore.Config{})
+	if _, err := store.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	limits := []engine.Limit{rule.TokenBucket(rule.PerMinute(60)), rule.FixedWindow(rule.PerMinute(60))}
+	take := func(remaining int64, failure string) {
+		t.Helper()
+		for _, limit := range limits {
+			var ops []engine.Op
+			for key := range 20 {
+				ops = append(ops, engine.Single(engine.OpAllow, fmt.Sprint("k", key), limit, 1))
+			}
+			results := make([]engine.Result, len(ops))
+			store.Do(context.Background(), ops, results)
+			for i := range results {
+				r := &results[i]
+				if failure == "" && (r.Err != nil || r.Outcome.Remaining != remaining) || failure != "" && (r.Err == nil || !strings.Contains(r.Err.Error(), failure)) {
+					t.Fatalf("%s, key %d: %+v; want %d remaining, or %q", limit, i, r, remaining, failure)
+				}
+			}
+		}
+	}
+	calls := func() string { return s.Text("info", "commandstats") }
+	take(59, "")
+	if strings.Contains(calls(), "cmdstat_msetex:calls=2") {
+		t.Error("new keys are written together, which would overwrite a key of another type")
+	}
+	take(58, "")
+	if !strings.Contains(calls(), "cmdstat_msetex:calls=3,") { // one of them is the probe of Check
+		t.Errorf("two calls of 20 keys with a state do not write them by two commands:\n%s", calls())
+	}
+	op := engine.Single(engine.OpAllow, "k0", limits[0], 1)
+	if left, _ := s.MustDo("pttl", store.Keys(&op)[0]).(int64); left < 2000 || left > 4*2000+5000 {
+		t.Errorf("a state that ends in 2 s has a key for %d ms", left)
+	}
+	s.MustDo("acl", "setuser", "app", "-msetex")
+	take(57, "") // key by key
+	s.MustDo("config", "set", "maxmemory", "1")
+	take(0, "OOM")
+	s.MustDo("acl", "setuser", "app", "+msetex")
+	take(0, "OOM")
+	s.MustDo("config", "set", "maxmemory", "0")
+	take(56, "")
+}
