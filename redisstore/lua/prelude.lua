@@ -1,4 +1,5 @@
--- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
--- as long as it counts. count is the number of arguments.
+-- Tells scripts the time: now is the time of the server in µs. count is the number of arguments. pad, in ms, is how much longer than its
+-- state a key lives: Redis 8 counts a TTL from the start of the command, in whole ms, which can be some µs before TIME answers, and more if
+-- the process was interrupted in between.
 local clock = redis.call('TIME')
-local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+local now, pad, count = clock[1] * 1000000 + clock[2], 100, #ARGV
