@@ -26,8 +26,9 @@ func control(t *testing.T, start int) *adaptive.Controller {
 	return c
 }
 
-// TestLimitFollowsWhatCompletes: the limit is the number of calls that complete within the latency, and is at most
-// doubled or cut by a quarter per window. It moves only if it was reached or calls were late.
+// TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and
+// that one window at most doubles the limit or lowers it by a quarter. It moves only if it was reached or calls were
+// late.
 func TestLimitFollowsWhatCompletes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -85,8 +86,8 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestMinAndMaxAreThePromise: no call is refused with fewer than Min others in flight, and none is admitted with Max
-// others, whatever calls do.
+// TestMinAndMaxAreThePromise checks that no call is refused with fewer than Min others in flight, and that none is
+// admitted with Max others in flight, whatever calls do.
 func TestMinAndMaxAreThePromise(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
@@ -165,7 +166,7 @@ func TestNewRejects(t *testing.T) {
 	}
 }
 
-// TestAnswered: the latency of a call ends with its answer, and its place is freed by its release.
+// TestAnswered checks that a call's latency ends with the answer, and that the release frees the call's place.
 func TestAnswered(t *testing.T) {
 	clock := headgatetest.NewClock()
 	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 100, Start: 30, Latency: 100 * time.Millisecond, Clock: clock.Now})
@@ -212,7 +213,7 @@ func TestLimitFallsToItsMinimum(t *testing.T) {
 	}
 }
 
-// Calls in flight count under new settings, and the limit that was learned stays as far as they allow.
+// Calls in flight count under new settings, and the learned limit is kept as far as the new settings allow.
 func TestConfigure(t *testing.T) {
 	c := adaptive.Config{Min: 1, Max: 10, Start: 4, Latency: time.Second, Clock: headgatetest.NewClock().Now}
 	l, err := adaptive.New(c)
@@ -242,7 +243,8 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestClientsThatGiveUp: calls that were cancelled after more than the latency lower the limit, those cancelled before do not.
+// TestClientsThatGiveUp checks that calls cancelled after more than the latency lower the limit, and that calls cancelled
+// earlier do not.
 func TestClientsThatGiveUp(t *testing.T) {
 	falls := func(o adaptive.Outcome, took time.Duration) bool {
 		clock := headgatetest.NewClock()

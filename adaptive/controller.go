@@ -13,8 +13,8 @@ const (
 	samples    = 20
 )
 
-// A burst may have burst times the limit in flight, for burstFor times the accepted latency: it drains by itself in
-// that time, while an overload does not. It begins when at most half of the limit was in flight.
+// A burst may have burst times the limit in flight, for burstFor times the accepted latency: a burst drains by itself
+// in that time, while an overload does not. A burst can begin only when at most half of the limit was in flight.
 const (
 	burst    = 4
 	burstFor = 6
@@ -69,8 +69,8 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	return true
 }
 
-// Done records the end of a call that took µs. A failed call has timed out or overloaded the server: it took its time
-// and completed nothing.
+// Done records the end of a call that lasted took µs. A failed call has timed out or was refused by an overloaded
+// server: it took time and completed nothing.
 func (c *Controller) Done(now, took int64, failed bool) {
 	if failed {
 		c.failed++
@@ -115,7 +115,7 @@ func (c *Controller) follow(span, calls int64, late bool) {
 }
 
 // Suggest returns the fixed limit that would have performed about as well: the mean limit of the windows in which it
-// was reached, or 0 if it never was.
+// was reached, or 0 if the limit was never reached.
 func (c *Controller) Suggest() int64 {
 	if c.bound == 0 {
 		return 0

@@ -10,8 +10,9 @@ import (
 
 // Config has the settings of a limiter.
 type Config struct {
-	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. They hold however wrong the limiter's estimate is: it
-	// never refuses a call with fewer than Min others in flight, and never admits one with Max others.
+	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. The bounds hold however wrong the limiter's estimate
+	// is: the limiter never refuses a call with fewer than Min others in flight, and never admits a call with Max
+	// others in flight.
 	Min, Max int
 	// Start is the limit at the start, before the throughput is known: Min to Max; 0 means Max. A low start refuses
 	// calls to a server that has just started with cold caches.
@@ -79,8 +80,8 @@ func New(c Config) (*Limiter, error) {
 	return &Limiter{clock: c.Clock, began: c.Clock(), dry: c.DryRun, control: control}, nil
 }
 
-// Configure changes the settings, all but Start and Clock. Calls in flight stay counted, and the limit stays what it is,
-// as far as the new Min and Max allow. After an error nothing has changed.
+// Configure changes all settings except Start and Clock. Calls in flight stay counted, and the limit stays the same, as
+// far as the new Min and Max allow. After an error nothing has changed.
 func (l *Limiter) Configure(c Config) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +117,7 @@ func (l *Limiter) TryAcquire() (*Permit, bool) {
 	return &Permit{limiter: l, began: now}, true
 }
 
-// Freeze fixes the limit at a number; 0 lets it move again. Measuring continues while it is fixed.
+// Freeze fixes the limit at a number; 0 lets the limit move again. Measuring continues while the limit is fixed.
 func (l *Limiter) Freeze(limit int) error {
 	if limit < 0 || limit > MaxLimit {
 		return &engine.InputError{Field: "limit", Value: fmt.Sprint(limit), Accepted: fmt.Sprintf("0 to %d", MaxLimit)}
@@ -155,7 +156,7 @@ func (l *Limiter) Status() Status {
 	return s
 }
 
-// Outcome is how a call ended.
+// Outcome tells how a call ended.
 type Outcome uint8
 
 // The outcomes.
@@ -164,10 +165,10 @@ const (
 	Done Outcome = iota
 	// Failed is a call that timed out, or that the server refused because of overload.
 	Failed
-	// Ignored is a call that says nothing about the server, such as a health check.
+	// Ignored is a call that gives no information about the server, such as a health check.
 	Ignored
-	// Abandoned is a call whose client left before the answer. After more than Latency it counts as Failed, because clients
-	// that give up on a slow server are a sign of overload; before, it is ignored.
+	// Abandoned is a call whose client left before the answer. If the call took longer than Latency, it counts as Failed,
+	// because clients that give up on a slow server are a sign of overload. Otherwise it is ignored.
 	Abandoned
 )
 

@@ -26,7 +26,7 @@ const (
 
 var unitsAccepted = fmt.Sprintf("1 to %d", algo.MaxUnits)
 
-// draft is a limit under construction: the settings as given.
+// draft is a limit under construction. It holds the settings as given.
 type draft struct {
 	algorithm algo.Algorithm
 	rates     []Rate
@@ -82,7 +82,7 @@ func (d *draft) has(field string) bool {
 	return slices.ContainsFunc(d.settings, func(s Setting) bool { return s.Field == field })
 }
 
-// of returns the last setting of a field, or an empty one.
+// of returns the last setting of the field, or an empty setting if there is none.
 func (d *draft) of(field string) Setting {
 	for _, s := range slices.Backward(d.settings) {
 		if s.Field == field {
@@ -191,7 +191,8 @@ func (d *draft) anchor(n *algo.Limit) error {
 	return nil
 }
 
-// zones keeps one pointer per time zone, so that limits stay comparable. It has only names that exist: about 600.
+// zones keeps one pointer per time zone, so that limits stay comparable. It contains only names of existing zones,
+// about 600.
 var zones sync.Map
 
 func loadZone(name string) (*time.Location, error) {

@@ -11,7 +11,8 @@ const (
 	longestAdaptive = time.Hour   // the window
 )
 
-// adaptiveRate checks an adaptive rate: the rate at the start, its bounds, and the numbers of its steps.
+// adaptiveRate checks an adaptive rate: the initial rate, the minimum and maximum, and the numbers that control its
+// steps.
 func (d *draft) adaptiveRate(l *spec) error {
 	n, r := &l.numbers, d.rates[0]
 	if err := checkRate(r); err != nil {

@@ -33,7 +33,7 @@ func (d *draft) rate(l *spec) error {
 	return d.numbers(l)
 }
 
-// warmUp checks a warm-up. Its ramp has at least one unit, or it would never be cold.
+// warmUp checks a warm-up. The ramp must have at least one unit. Otherwise the limit would never be cold.
 func (d *draft) warmUp(l *spec) error {
 	n := &l.numbers
 	if err := d.rate(l); err != nil {
@@ -49,7 +49,8 @@ func (d *draft) warmUp(l *spec) error {
 	return nil
 }
 
-// fairShare checks a fair-share limit. Its burst is divided among the keys that ask, and stores count it in parts of a unit.
+// fairShare checks a fair-share limit. Its burst is divided among the keys that send requests, and stores count it in
+// fractions of a unit.
 func (d *draft) fairShare(l *spec) error {
 	n := &l.numbers
 	if err := d.rate(l); err != nil {
@@ -71,7 +72,8 @@ const MaxWeight = 100
 // LeastDivided is the smallest burst, and the smallest number of permits, that is divided among keys.
 const LeastDivided = 10
 
-// mostDivided is the largest such burst. The numbers of a nested one are 8 times as large, and scripts are exact up to 2^53.
+// mostDivided is the largest burst or number of permits that is divided among keys. The numbers of a nested one are 8 times
+// as large, and scripts are exact up to 2^53.
 const mostDivided = 1 << 36
 
 func (d *draft) pacer(l *spec) error {

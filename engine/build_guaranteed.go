@@ -87,7 +87,7 @@ func (d *draft) guarantees(n *algo.Limit) (all algo.Guarantees, err error) {
 	return all, nil
 }
 
-// guarantee reads one guarantee: a rate, and if wanted a burst after a colon and a ceiling after a hyphen.
+// guarantee reads one guarantee: a rate, optionally followed by a colon and a burst, and by a hyphen and a ceiling.
 func guarantee(text string, n *algo.Limit) (c algo.Guarantee, err error) {
 	rest, ceiling, capped := strings.Cut(text, "-")
 	rate, burst, bursts := strings.Cut(rest, ":")
@@ -146,7 +146,7 @@ func lendText(l *spec) string {
 	return ""
 }
 
-// partOf returns ⌈whole·part/of⌉, of a part that is not larger than of.
+// partOf returns ⌈whole·part/of⌉. part must not exceed of.
 func partOf(whole, part, of int64) int64 {
 	units, _ := ceilOver(whole, part, of)
 	return units

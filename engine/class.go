@@ -13,8 +13,8 @@ import (
 type Leave struct {
 	Units   int64
 	Percent int64
-	// Pressure is how many quarters of the rest are left as well: 0 to [FullPressure]. At [FullPressure] the class
-	// has one unit of each capacity, and 10 of a fair-share limit.
+	// Pressure is the number of quarters of the rest that the class also leaves: 0 to [FullPressure]. At
+	// [FullPressure] the class has one unit of each capacity, and 10 of a fair-share limit.
 	Pressure int64
 }
 
@@ -49,13 +49,14 @@ func (l Leave) String() string {
 // rest down. Of 200 units with 10 % and two quarters it is 20 + ⌊179·2/4⌋ = 109.
 func (l Leave) Of(capacity int64) int64 { return l.keeping(1, capacity) }
 
-// keeping is Of for a class that keeps at least some units under pressure.
+// keeping is like Of, but pressure leaves the class at least the given number of units.
 func (l Leave) keeping(least, capacity int64) int64 {
 	left := l.Units + (capacity*l.Percent+99)/100 // below 2^55
 	return left + max(0, capacity-least-left)*l.Pressure/FullPressure
 }
 
-// LeftBy returns how many units of the limit a class leaves: of the burst, or of the count of the first window.
+// LeftBy returns how many units of the limit a class leaves, computed from the burst or from the first window's
+// count.
 func (l Limit) LeftBy(leave Leave) int64 {
 	n := l.Numbers()
 	if n.Algorithm.Divides() { // its capacity is the most that one key can have
@@ -64,11 +65,11 @@ func (l Limit) LeftBy(leave Leave) int64 {
 	return leave.Of(l.Capacity())
 }
 
-// Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by
-// [Leave.Of]. It counts in the same counter as l, because it is another version of l. So a request of the class
-// passes only if that many units remain after it, and requests under l can use all. It allows no debt. It is an error
-// if no unit is left, for a pacer, with next_pays or guarantees, and if the lowered limits of windows no longer grow. A class of a
-// fair-share limit has the 10 units that such a limit needs, also at [FullPressure].
+// Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by [Leave.Of]. It
+// counts in the same counter as l, because it is another version of l. So a request of the class passes only if that many units
+// remain after it, while requests under l can use all units. It allows no debt. Leaving returns an error if the class would
+// have no unit, for a pacer, for a limit with next_pays or guarantees, and if the lowered limits of several windows no longer
+// grow with their lengths. Even at [FullPressure], a class of a fair-share limit keeps the 10 units that such a limit needs.
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.
@@ -98,8 +99,8 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 	return lowered.limit(), nil
 }
 
-// Weighing returns the limit under which keys of another weight are decided: in the same counter. It is l for a limit without
-// weights, and for 0.
+// Weighing returns the limit that decides keys of another weight, in the same counter. It returns l if l has no weights or
+// the weight is 0.
 func (l Limit) Weighing(weight int64) Limit {
 	s := l.of()
 	if s.err != nil || weight == 0 || !s.numbers.Algorithm.Has("weight") {
@@ -110,7 +111,7 @@ func (l Limit) Weighing(weight int64) Limit {
 	return weighted.limit()
 }
 
-// Ranked returns the limit for the requests of a class, from 1: in the same counter. It is l for a limit without
+// Ranked returns the limit for the requests of a class, counted from 1, in the same counter. It returns l if l has no
 // guarantees.
 func (l Limit) Ranked(class int) Limit {
 	s := l.of()
@@ -130,7 +131,8 @@ func (l Limit) Guaranteed() int {
 	return l.Numbers().Guarantees.Value().N
 }
 
-// Guarantees returns the guarantees in the form of their field, or "" for a limit without guarantees.
+// Guarantees returns the guarantees as text, in the form of the field guarantees, or "" for a limit without
+// guarantees.
 func (l Limit) Guarantees() string {
 	if l.Guaranteed() == 0 {
 		return ""

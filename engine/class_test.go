@@ -41,7 +41,8 @@ func TestLeavingLowersEachCapacity(t *testing.T) {
 	}
 }
 
-// TestLoweredTextIsALimit: snapshots and reservations keep lowered limits as text.
+// TestLoweredTextIsALimit checks that the text of a lowered limit can be parsed, because snapshots and reservations
+// keep lowered limits as text.
 func TestLoweredTextIsALimit(t *testing.T) {
 	for _, text := range []string{"100/s burst 20", "fair-share 100/s burst 20", "sliding-log 5/3s 50/1h", "warm-up 10/s burst 3 warm_up 1s"} {
 		limit, err := engine.ParseLimit(text)
@@ -60,8 +61,8 @@ func TestLoweredTextIsALimit(t *testing.T) {
 	}
 }
 
-// FuzzParseLeave checks that accepted text is parsed back from its formatted form, and that it leaves no more than it
-// says.
+// FuzzParseLeave checks that accepted text is parsed back from its formatted form, and that a Leave takes no more
+// units than it states.
 func FuzzParseLeave(f *testing.F) {
 	for _, text := range []string{"10%", "0", "99%", "100%", "-1", "+5", "281474976710655", "281474976710656", "1.5%", "%"} {
 		f.Add(text, int64(200))

@@ -10,9 +10,9 @@ import (
 // Coordinator lets the processes that share a store discover each other and exchange changes. A store may implement
 // it; memstore and redisstore do.
 //
-// Times are the store's. Names are any bytes, 1 to [MaxNameBytes]. An argument out of its
-// bounds is an [InputError], and nothing changes. Members, topics and values are named
-// separately: a topic and a value of one name are different things.
+// Times are the store's. Names are any bytes, 1 to [MaxNameBytes]. An argument out of its bounds is an [InputError],
+// and nothing changes. Members, topics and values are named separately: a topic and a value with the same name are
+// unrelated.
 type Coordinator interface {
 	// Beat keeps a member of a group alive for life from now, 10 ms to an hour, replacing earlier beats. It returns
 	// all living members, sorted, including this one. A group has at most [MaxMembers]; a beat of one more returns
@@ -32,9 +32,9 @@ type Coordinator interface {
 	// Get returns a value and its version. The version is 0 if there is no value.
 	Get(ctx context.Context, name string) (value string, version int64, err error)
 	// CompareAndSet stores a value, up to [MaxValueBytes], if its version is still the given one; version 0 stores it
-	// only if there is no value. It returns the current version, and whether this call stored it. The versions of a
-	// name grow and never repeat, even after the store has lost its data, because a new version is never below the
-	// store's time in µs. Values do not expire.
+	// only if there is no value. It returns the current version, and whether this call stored the value. The versions
+	// of a name grow and never repeat, even after the store has lost its data, because a new version is never below
+	// the store's time in µs. Values do not expire.
 	CompareAndSet(ctx context.Context, name string, version int64, value string) (now int64, swapped bool, err error)
 }
 

@@ -20,9 +20,9 @@ var (
 	// ErrOutcomeUnknown means that an operation may or may not have been charged: its
 	// answer was lost. Such an error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = errors.New("headgate: outcome unknown")
-	// ErrNotReplicated means that an operation was charged, and that fewer replicas than
-	// [Op].Replicas names had the charge in time: a failover can still lose it. Such an error
-	// also matches ErrOutcomeUnknown and ErrStoreUnavailable.
+	// ErrNotReplicated means that an operation was charged, but fewer replicas than [Op].Replicas requires had the
+	// charge in time, so a failover can still lose it. Such an error also matches ErrOutcomeUnknown and
+	// ErrStoreUnavailable.
 	ErrNotReplicated = errors.New("headgate: not replicated")
 	// ErrClosed is returned by every method after Close.
 	ErrClosed = errors.New("headgate: closed")

@@ -24,11 +24,12 @@ type Field struct {
 
 	// implies is true if the field implies the only algorithm that has it, in a text without an algorithm.
 	implies bool
-	// number is set if the field is one of the limit's numbers, and flag if it is one of its flags. The algorithm's builder reads any
-	// other field.
+	// number is set if the field is one of the limit's numbers, and flag if the field is one of the limit's flags. The
+	// algorithm's builder reads all other fields.
 	number *number
 	flag   func(n *algo.Limit) *bool
-	// text returns the field in the text of a limit, or "" for the default. It is nil if that follows from number or flag.
+	// text returns the field as written in a limit's text, or "" for the default. It is nil if number or flag determines
+	// the text.
 	text func(l *spec) string
 }
 
@@ -45,7 +46,7 @@ const (
 	FieldWord
 	// FieldFlag has no value in a text, and is true or false elsewhere.
 	FieldFlag
-	// FieldRates are more windows.
+	// FieldRates is a list of further windows.
 	FieldRates
 )
 
@@ -214,7 +215,7 @@ var fields = withRanges([]Field{
 	},
 })
 
-// fieldsOf has the fields of each algorithm, in the order of its text.
+// fieldsOf contains each algorithm's fields, in the order of the limit's text.
 var fieldsOf = func() [][]*Field {
 	of := make([][]*Field, len(algo.Algorithms())+1)
 	for _, a := range algo.Algorithms() {

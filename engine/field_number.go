@@ -9,7 +9,7 @@ import (
 
 // number describes a field that is one of a limit's numbers: units, or for [FieldSpan] a duration in µs.
 type number struct {
-	// of returns the number in a limit.
+	// of returns a pointer to the number in a limit.
 	of func(n *algo.Limit) *int64
 	// within returns the range of accepted values. It can depend on the rate and on earlier fields of the algorithm.
 	within func(n *algo.Limit) (least, most int64)
@@ -47,7 +47,7 @@ func withRanges(all []Field) []Field {
 	return all
 }
 
-// numbers sets the numbers of the algorithm's fields, in the order of its text.
+// numbers sets the numbers of the algorithm's fields, in the order of the limit's text.
 func (d *draft) numbers(l *spec) error {
 	for _, f := range fieldsOf[d.algorithm] {
 		if f.number != nil {
@@ -59,7 +59,7 @@ func (d *draft) numbers(l *spec) error {
 	return nil
 }
 
-// number sets one number of the limit: as the field's setting says, or else its default.
+// number sets one number of the limit to the field's setting or, if there is none, to its default.
 func (d *draft) number(l *spec, f *Field) error {
 	n := &l.numbers
 	least, most := f.number.within(n)
@@ -94,7 +94,7 @@ func (f *Field) accepts(least, most int64) string {
 	return fmt.Sprintf("%d to %d", least, most) + f.number.note
 }
 
-// written returns the field in the text of a limit, or "" for the default.
+// written returns the field as written in a limit's text, or "" for the default.
 func (f *Field) written(l *spec) string {
 	n := &l.numbers
 	switch {

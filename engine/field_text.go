@@ -6,7 +6,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The fields in the text form of a limit that [Field].written cannot derive, each "" for its default.
+// These functions return the text form of the fields that [Field].written cannot derive. Each returns "" for the
+// default.
 
 func debtText(l *spec) string {
 	if n := &l.numbers; n.Queue > 0 && !n.NextPays {
@@ -47,7 +48,7 @@ func anchorText(l *spec) string {
 	return "anchor " + l.numbers.Anchor.String()
 }
 
-// Either segments or segment is written: several windows have no common number of segments.
+// Only one of segments and segment is written, because several windows have no common number of segments.
 func segmentsText(l *spec) string {
 	n := &l.numbers
 	if _, several := n.Window(0); several {

@@ -6,8 +6,8 @@ import (
 	"weak"
 )
 
-// limits has one spec for each limit in use, so that a limit is passed, compared and looked up as a single word. A
-// spec without references is collected.
+// limits contains one spec for each limit in use, so that a limit can be passed, compared and looked up as a single
+// word. The garbage collector removes a spec without references.
 var limits = struct {
 	sync.RWMutex
 	specs map[spec]weak.Pointer[spec]
@@ -32,7 +32,7 @@ func (l spec) limit() Limit {
 	return Limit{spec: known}
 }
 
-// forget drops a collected spec, unless it has been created again.
+// forget drops a collected spec, unless an equal one has been created since.
 func forget(gone spec) {
 	limits.Lock()
 	defer limits.Unlock()

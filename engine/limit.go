@@ -8,9 +8,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Limit is a rule: an algorithm and its numbers. It is an immutable, comparable value, safe to share and reuse, made
-// by [Build] and [ParseLimit]. An invalid Limit carries its error ([Limit.Err]), and every operation on it returns
-// that error. An operation on the zero Limit returns an error too. Neither ever allows a request.
+// Limit is a rule: an algorithm and its numbers. It is an immutable, comparable value that is safe to share and
+// reuse. [Build] and [ParseLimit] create limits. An invalid Limit carries its error ([Limit.Err]), and every
+// operation on it returns that error. An operation on the zero Limit returns an error too. Neither an invalid nor the
+// zero Limit ever allows a request.
 //
 // A counter is named by the limit's algorithm, name and grid. The grid is the numbers that units are counted on: the
 // length and alignment of a fixed window, the length of a sliding window's segments, a pacer's rate. So unnamed
@@ -25,8 +26,8 @@ type Limit struct{ spec *spec }
 type spec struct {
 	numbers algo.Limit
 	name    string
-	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which is 1/1s in the arithmetic and keeps its
-	// written form as text.
+	// scale is the number by which Count and Period were divided. It is 60 for 60/1m, which the arithmetic treats as
+	// 1/1s and String still writes as 60/1m.
 	scale int64
 	// err is the reason why the limit is invalid, or nil.
 	err error
@@ -79,7 +80,7 @@ func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 func (l Limit) Capacity() int64 { return l.Numbers().Capacity() }
 
 // Rates returns the limit's rate as written, or each of its windows in the order given. DenyAll and NoLimit have
-// none. A concurrency limit has its units per lease time.
+// none. The rate of a concurrency limit is its units per lease time.
 func (l Limit) Rates() []Rate {
 	s := l.of()
 	n := &s.numbers
@@ -99,11 +100,11 @@ func (l Limit) Rates() []Rate {
 }
 
 // Rate returns the rate of the window at an index, from 0, or the limit's only rate, as written. For a concurrency
-// limit it is the units without a period. It does not allocate.
+// limit it returns the units without a period. It does not allocate.
 func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 
-// Earlier returns how long before [Standing].ResetAfter a window of a sliding log is full again. ResetAfter belongs
-// to the longest window, which the newest entry leaves last. It is 0 for every other limit.
+// Earlier returns how long before [Standing].ResetAfter a window of a sliding log is full again. ResetAfter is the
+// time until the newest entry leaves the longest window. Earlier returns 0 for all other limits.
 func (l Limit) Earlier(window int) time.Duration {
 	n := &l.of().numbers
 	if !n.Algorithm.KeepsTimes() {
@@ -151,8 +152,8 @@ func (l Limit) Counter() Counter {
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
 }
 
-// Counts returns the key of the counter for the requests of a key. It is the key itself, unless the limit
-// divides its units among keys: then it is the same for all keys of the name space, so that no text in a key can open
+// Counts returns the counter's key for the requests of a key. That is the key itself, unless the limit divides its
+// units among keys: then all keys of the name space have the same counter key, so that no text in a key can open
 // another counter.
 func (l Limit) Counts(space, key string) string {
 	if l.Algorithm().Divides() {

@@ -19,7 +19,7 @@ const (
 	OpAllow Kind = iota
 	// OpAtMost charges as many units as pass now, up to the cost.
 	OpAtMost
-	// OpPeek answers like OpAllow but writes nothing.
+	// OpPeek returns the answer of an OpAllow but writes nothing.
 	OpPeek
 	// OpGive returns the cost to every limit.
 	OpGive
@@ -117,8 +117,9 @@ type Op struct {
 	Ahead time.Duration
 	// Reservation is for OpSettle.
 	Reservation *Reservation
-	// Term is for OpReserve: how long the reservation is open, and what happens to it afterwards. With nil the store
-	// does not keep it: it can be settled until Reservation.Ends, and an unsettled one stays charged.
+	// Term is for OpReserve: how long the reservation is open, and what happens to it afterwards. If Term is nil, the
+	// store does not keep the reservation: it can be settled until Reservation.Ends, and stays charged if it is not
+	// settled.
 	Term *Term
 	// Stage is for OpSettle of a reservation with a term.
 	Stage Stage
@@ -129,19 +130,20 @@ type Op struct {
 	Atomic bool
 	// Hints are for the layers above the store.
 	Hints Hints
-	// Replicas makes a store with replicas answer a charge only when they have it. A store in memory has none, and
-	// ignores it. Layers must not decide the operation from units of their own.
+	// Replicas makes a store with replicas answer a charge only when the replicas have it. A store in memory has no
+	// replicas and ignores the field. Layers must not decide the operation from units of their own.
 	Replicas Replicas
 }
 
-// Hints are how the layers above a store treat an operation. A store does not read them: its answer is the same with any.
+// Hints tell the layers above a store how to treat an operation. A store does not read them: they do not affect its
+// answer.
 type Hints struct {
 	// Local lets the process answer from its share of the limits while the store is away: see package fallback.
 	Local bool
 	// Lenient accepts the store's answer even while the store is known to have lost data: see package fallback.
 	Lenient bool
-	// Shadow marks an operation whose answer decides nothing, because it accompanies one that does. Observers do not
-	// count it among decisions.
+	// Shadow marks an operation whose answer decides nothing, because another operation decides the request.
+	// Observers do not count a shadow operation as a decision.
 	Shadow bool
 	// Settled is for OpAllow: the caller may settle the charge, as after OpReserve ([Outcome.Reservation]). Layers must
 	// not decide the operation from units of their own.
@@ -158,15 +160,16 @@ const maxAhead = 10 * time.Second
 type Charge struct {
 	// Limit is the limit that decides.
 	Limit Limit
-	// Cost is the units to charge: 0 or more. With 0 the limit is part of the answer but is not charged.
+	// Cost is the number of units to charge: 0 or more. With 0 the limit is part of the answer but is not charged.
 	Cost int64
-	// Report is outcomes of earlier requests, for a limit whose rate adapts ([algo.Algorithm.Adapts]), or nil. It is
-	// for allow, at most and reserve, and counts even if the request is denied or has no cost.
+	// Report contains the outcomes of earlier requests, for a limit whose rate adapts ([algo.Algorithm.Adapts]);
+	// otherwise it is nil. It is used by OpAllow, OpAtMost and OpReserve, and counts even if the request is denied or
+	// has no cost.
 	Report *algo.Report
 	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the first choice
-	// whose limits have room, together with those of choice 0, is charged, and the others are not ([Outcome.Choice]).
-	// It is for allow, peek, reserve, reset and expiry, in one step of one store, and not for permits or limits that
-	// count denials.
+	// whose limits have room, together with those of choice 0, is charged, and the other choices are not
+	// ([Outcome.Choice]). Allow, peek, reserve, reset and expiry can have choices, in one step of one store. Permits
+	// and limits that count denials cannot.
 	Choice uint8
 	// Space and Key, if set, replace the operation's: one request can count against its user and against the whole
 	// service.
@@ -188,16 +191,17 @@ func (o *Op) Subject(i int) (space, key string) {
 	return space, key
 }
 
-// Counted returns the name space and key that the charge at place i counts under: its subject, and one for all keys of a
-// limit that divides its units among them.
+// Counted returns the name space and key under which the charge at index i counts: its subject or, if the limit divides
+// its units among keys, a subject that is common to all keys.
 func (o *Op) Counted(i int) (space, key string) {
 	space, key = o.Subject(i)
 	return space, o.Charges[i].Limit.Counts(space, key)
 }
 
-// Whose returns a number for the key of the charge at index i, for limits that divide their units among keys. All
-// processes compute the same number. To find another key with the number of a given key takes about 2^64 tries. Under a nested limit the
-// upper half of the number identifies the group, and a collision of two groups, or of two keys of a group, takes 2^32 tries.
+// Whose returns a number for the key of the charge at index i, for limits that divide their units among keys. All processes
+// compute the same number. Finding another key with the same number as a given key takes about 2^64 tries. Under a nested limit
+// the upper half of the number identifies the group, and a collision of two groups, or of two keys of a group, takes 2^32
+// tries.
 func (o *Op) Whose(i int) uint64 {
 	_, key := o.Subject(i)
 	sum := sha256.Sum256([]byte(key))
@@ -277,7 +281,7 @@ func (o *Op) ofItem(i int, err error) error {
 	return err
 }
 
-// Apart returns the error for an [Op].Atomic whose charge at index i is not on the slot of the first.
+// Apart returns the error for an [Op].Atomic whose charge at index i is not on the first charge's slot.
 func (o *Op) Apart(i int) error {
 	_, key := o.Subject(i)
 	return o.ofItem(i, invalid("key", key, "with atomic, keys on one slot of the Cluster: the same text in braces, as in {acme}:ann and {acme}:bob"))
@@ -317,7 +321,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	return o.checkTwice(i)
 }
 
-// chooses reports whether the operation may have the limit in one of several choices.
+// chooses reports whether the limit may be part of one of the operation's choices.
 func (o *Op) chooses(l *algo.Limit, choice uint8) bool {
 	switch o.Kind {
 	case OpAllow, OpPeek, OpReserve, OpReset, OpExpiry:
@@ -331,7 +335,7 @@ func (o *Op) chooses(l *algo.Limit, choice uint8) bool {
 
 const reportAccepted = "for allow, at most or reserve of an adaptive-rate: 0 to 1048576 good and bad, and a pause of 0s to 366d"
 
-// canReport reports whether the operation can have the outcomes of a charge.
+// canReport reports whether the operation can include the outcomes in the charge's Report.
 func (o *Op) canReport(c *Charge) bool {
 	r := c.Report
 	return o.Kind.Reports() && c.Limit.Algorithm().Adapts() && min(r.Good, r.Bad, r.Pause) >= 0 &&
@@ -377,7 +381,7 @@ func (o *Op) checkTwice(i int) error {
 	return nil
 }
 
-// most returns the first cost of the operation that is not 0.
+// most returns the operation's first cost that is not 0.
 func (o *Op) most() int64 {
 	for i := range o.Charges {
 		if o.Charges[i].Cost > 0 {

@@ -31,7 +31,8 @@ func TestLimitTwice(t *testing.T) {
 	}
 }
 
-// TestWhose: under a nested limit the keys with one first part have numbers of one group.
+// TestWhose checks that under a nested limit the numbers of all keys with the same first part identify the same
+// group.
 func TestWhose(t *testing.T) {
 	nested, err := engine.ParseLimit("fair-share 100/s nested")
 	if err != nil {

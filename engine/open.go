@@ -16,27 +16,27 @@ type Term struct {
 	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1 ms to
 	// [MaxWithin], in whole milliseconds. A delay is included.
 	Within time.Duration
-	// Then is what happens to it afterwards.
+	// Then determines what happens to the reservation afterwards.
 	Then Unsettled
 	// Estimates are the units that [ChargeEstimate] charges, by index of the charge; nil means the original charges.
 	Estimates []int64
-	// Ceilings are the most units that settlements may charge, by index of the charge; 0 and nil mean no ceiling.
-	// [Outcome.Pending] returns the units that open reservations can still charge up to them.
+	// Ceilings are the largest numbers of units that settlements may charge, by index of the charge; 0 and nil mean
+	// no ceiling. [Outcome.Pending] contains the units that open reservations can still charge up to their ceilings.
 	Ceilings []int64
 }
 
 // MaxWithin bounds [Term].Within.
 const MaxWithin = 7 * 24 * time.Hour
 
-// Unsettled is what happens to a reservation that was not settled in time. Units reported as used stay charged in any
-// case, and permits are released.
+// Unsettled determines what happens to a reservation that was not settled in time. Units reported as used stay
+// charged in any case, and permits are released.
 type Unsettled uint8
 
 // The alternatives.
 const (
 	// KeepCharge keeps the reserved units charged.
 	KeepCharge Unsettled = iota
-	// ReleaseCharge gives them back.
+	// ReleaseCharge gives the reserved units back.
 	ReleaseCharge
 	// ChargeEstimate charges the estimate, which can be more than a limit has room for.
 	ChargeEstimate
@@ -53,19 +53,21 @@ const (
 	Report
 	// Overdue ends a reservation whose term has passed.
 	Overdue
-	// Undone takes a reservation back whose caller never got it: a pacer gives back even after the slot.
+	// Undone takes back a reservation that never reached its caller. A pacer then gives its units back even after the
+	// slot.
 	Undone
 )
 
-// Keeper is a store that keeps open reservations, which are those with a term. Memstore and redisstore do. It does
-// not settle them by itself: the caller of Due runs the operations from Overdue.
+// Keeper is a store that keeps open reservations, which are those with a term. Memstore and redisstore implement it.
+// A Keeper does not settle reservations by itself: the caller of Due runs the operations from Overdue.
 type Keeper interface {
 	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis it returns a reservation that was
-	// not ended again after ten seconds. On a Cluster without shards one call covers part of the slots, and 30 calls
-	// cover all.
+	// not ended again after ten seconds. On a Cluster without shards one call covers only some of the slots, and 30
+	// calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
 	// OpenOf returns up to most open reservations that charged a key in any name space. On a Cluster it finds
-	// reservations under fair-share limits only by the keys that those limits count it under: [Limit.Counts].
+	// reservations under fair-share limits only by the keys under which those limits count the key: see
+	// [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
 	// OpenCount returns the number of open reservations. On a Cluster without shards it counts one for each slot that
 	// a reservation charged.
@@ -83,7 +85,7 @@ func KeeperOf(store Store) Keeper {
 }
 
 const (
-	// MaxOpen is the largest number of open reservations in a store or, on a Cluster, in a shard or slot. Another
+	// MaxOpen is the largest number of open reservations in a store or, on a Cluster, in a shard or slot. A further
 	// reserve is an error.
 	MaxOpen = 1_000_000
 	// MaxDue is the largest number of reservations returned by one call of [Keeper].Due.
@@ -123,7 +125,7 @@ func (t *Term) Shorter(other *Term) *Term {
 	return t
 }
 
-// SetTerm sets the term of a reserve, which also bounds its delay. nil means no term.
+// SetTerm sets the term of a reserve. The term also bounds the delay. nil means no term.
 func (o *Op) SetTerm(t *Term) {
 	if o.Term = t; t != nil {
 		o.Ahead = min(o.Ahead, t.Within)
@@ -165,7 +167,7 @@ func JoinCeilings(a, b int64) int64 {
 }
 
 // Pending returns the number of units of the limit at index i that the reservation can still charge, up to its
-// ceiling, or 0 without one.
+// ceiling, or 0 if there is no ceiling.
 func (r *Reservation) Pending(i int) int64 {
 	l := &r.Limits[i]
 	return max(0, r.Term.ceiling(i)-max(l.Units, l.Reported))

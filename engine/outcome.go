@@ -8,16 +8,16 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Never is the RetryAfter of a cost that cannot pass even when the limit is full.
+// Never is the RetryAfter for a cost that cannot pass even when the limit is full.
 const Never time.Duration = math.MaxInt64
 
 // Result is the answer to an [Op].
 type Result struct {
 	// Outcome is the answer. It is valid if Err is nil.
 	Outcome Outcome
-	// Found answers OpReset, OpExpiry, OpRelease and OpSettle.
+	// Found is set by OpReset, OpExpiry, OpRelease and OpSettle.
 	Found bool
-	// TTL answers OpExpiry: the time until the state equals no state.
+	// TTL is set by OpExpiry: the time until the state equals no state.
 	TTL time.Duration
 	// Err is set if the operation was not decided. Then nothing was changed, unless the error is [ErrOutcomeUnknown].
 	Err error
@@ -34,22 +34,23 @@ type Outcome struct {
 	AtMicros int64
 	// Binding is the index of the binding limit, from 0.
 	Binding int
-	// Choice is the choice that was charged ([Charge].Choice), or 0 for a denial, and without choices.
+	// Choice is the choice that was charged ([Charge].Choice), or 0 for a denial or an operation without choices.
 	Choice uint8
 	// Standing is the standing of the binding limit, except for Delay, which is the longest of all limits.
 	Standing
-	// Limits has the answer of each limit in the order of the charges, if there are several, or is nil.
+	// Limits contains each limit's answer, in the order of the charges. It is nil if there is only one limit.
 	Limits []LimitOutcome
 	// Promise describes how the outcome was found and how exact it is.
 	Promise Promise
-	// Dropped answers OpSettle: the number of used units that could not be charged, of the limit with the most
-	// ([algo.Settle]).
+	// Dropped is set by OpSettle: the number of used units that could not be charged, on the limit with the most such
+	// units ([algo.Settle]).
 	Dropped int64
-	// Pending answers OpReserve with ceilings ([Term].Ceilings): by index of the charge, the number of units that the
-	// open reservations of its counter can still charge, this one included. The limit can be exceeded by that many.
+	// Pending is set by OpReserve with ceilings ([Term].Ceilings). It contains, by index of the charge, the number of
+	// units that the open reservations of its counter can still charge, this one included. The limit can be exceeded
+	// by that many.
 	Pending []int64
-	// ByShares is the charge of this process's shares, if the caller may settle it, or nil if only the store was
-	// charged. [Outcome.Reservation] includes it. Stores leave it nil.
+	// ByShares contains the charges of this process's shares, if the caller may settle them, or nil if only the store
+	// was charged. [Outcome.Reservation] includes it. Stores leave it nil.
 	ByShares *Reservation
 }
 
@@ -70,12 +71,12 @@ type Standing struct {
 	After time.Duration
 	// Window is the index of the binding window, from 0.
 	Window int
-	// InForce is the rate in force of a limit whose rate adapts, in 1/1024 units per window, and Version is how often it
-	// has changed since the state began. Both are 0 for other limits.
+	// InForce is the rate in force of a limit whose rate adapts, in 1/1024 units per window, and Version counts the
+	// rate's changes since the state began. Both are 0 for other limits.
 	InForce, Version int64
 }
 
-// LimitOutcome is the answer of one of an operation's limits.
+// LimitOutcome is the answer of one limit of an operation.
 type LimitOutcome struct {
 	// Name is the limit's name.
 	Name string
@@ -146,7 +147,7 @@ func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicro
 	o.Limits = limits
 }
 
-// FillOne is Fill for an operation on one limit.
+// FillOne is like Fill, for an operation on one limit.
 func (o *Outcome) FillOne(from *algo.Outcome, allowed bool, granted, atMicros int64) {
 	o.Allowed, o.Granted, o.AtMicros, o.Binding = allowed, granted, atMicros, 0
 	o.Limits, o.Promise, o.Dropped, o.ByShares, o.Choice = nil, Promise{}, 0, nil, 0

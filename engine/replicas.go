@@ -9,13 +9,13 @@ import (
 const (
 	// MaxReplicas is the largest number of replicas that an operation can wait for.
 	MaxReplicas = 16
-	// MaxReplicaWait is the longest time that it can wait for them.
+	// MaxReplicaWait is the longest time that an operation can wait for replicas.
 	MaxReplicaWait = 10 * time.Second
 )
 
 // Replicas is the number of the store's replicas that must have a charge before the operation is answered as allowed,
-// and how long to wait for them. If fewer have it by then, the operation has [ErrNotReplicated]. The zero Replicas
-// does not wait.
+// and how long to wait for them. If fewer replicas have the charge by then, the operation's error is
+// [ErrNotReplicated]. The zero Replicas does not wait.
 type Replicas struct {
 	// Count is the number of replicas: 0 to [MaxReplicas].
 	Count uint8
@@ -23,8 +23,8 @@ type Replicas struct {
 	WithinMillis uint16
 }
 
-// NewReplicas returns the Replicas of a count, 1 to [MaxReplicas], and a longest wait in
-// whole milliseconds, 1 ms to [MaxReplicaWait]. The error is an [*InputError].
+// NewReplicas returns the Replicas with the given count, 1 to [MaxReplicas], and longest wait, in whole milliseconds,
+// 1 ms to [MaxReplicaWait]. The error is an [*InputError].
 func NewReplicas(count int, within time.Duration) (Replicas, error) {
 	if count < 1 || count > MaxReplicas {
 		return Replicas{}, invalid("replicas", count, "1 to 16")

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// SettleWithin is the least time for settling a reservation, counted from the slot of its caller. A reservation whose
-// units count for longer can be settled as long as they count.
+// SettleWithin is the shortest time in which a reservation can be settled, counted from its caller's slot. A
+// reservation whose units count for longer can be settled as long as they count.
 const SettleWithin = 5 * time.Minute
 
 // Reservation is the charge of a reserve, with everything that a settlement needs, in any process with the same
@@ -20,7 +20,7 @@ type Reservation struct {
 	// ID identifies the reservation within its name space and key: 1 to 64 bytes. It is also the holder of the
 	// permits.
 	ID string
-	// Space and Key are those of the reserve: the first charge's.
+	// Space and Key are the reserve's, which are those of its first charge.
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64
@@ -28,15 +28,15 @@ type Reservation struct {
 	// be settled or reported on. The store keeps the reservation until then, and a report moves Due.
 	Term *Term
 	Due  int64
-	// Limits are the charges of each limit.
+	// Limits are the charges, one for each limit.
 	Limits []Reserved
 	// Listed is the number of items in the list of the reserve; 0 means as many as Limits.
 	Listed int
-	// Process names the process whose shares of the limits were charged, because the store was away or had lost data:
-	// no other process can settle these. It is empty if only the store was charged. See package fallback.
+	// Process names the process whose shares of the limits were charged, because the store was away or had lost data.
+	// No other process can settle these charges. It is empty if only the store was charged. See package fallback.
 	Process string
-	// Shares are the charges of shares in addition to the store's. It is empty if the store was not charged: Limits
-	// then has the charges of the shares.
+	// Shares are the charges of shares that were made in addition to the store's. It is empty if the store was not
+	// charged: then Limits contains the charges of the shares.
 	Shares []Reserved
 }
 
@@ -85,8 +85,8 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	return r
 }
 
-// Reserving returns the reservation of a reserve, with an id, as far as it is known before the decision: without
-// instants. It shares no memory with the operation except the term.
+// Reserving returns the reservation of a reserve, with an id, as it is known before the decision: without instants.
+// It shares no memory with the operation except the term.
 func (o *Op) Reserving(id string) *Reservation {
 	r := &Reservation{
 		ID: strings.Clone(id), Listed: o.Listed, Space: strings.Clone(o.Space), Key: strings.Clone(o.Key),
@@ -124,7 +124,7 @@ func (r *Reserved) items(i int) uint32 {
 	return r.Items
 }
 
-// SettleEach is Settle with a separate number of used units for each item of the list, by index.
+// SettleEach is like Settle, with a separate number of used units for each item of the list, by index.
 func (r *Reservation) SettleEach(used func(item int) int64) Op {
 	return r.settle(func(items uint32) (sum int64) {
 		for ; items != 0; items &= items - 1 {
@@ -134,7 +134,7 @@ func (r *Reservation) SettleEach(used func(item int) int64) Op {
 	})
 }
 
-// settle is Settle with the used units for the items of each limit.
+// settle is like Settle, with the used units computed from the items of each limit.
 func (r *Reservation) settle(used func(items uint32) int64) Op {
 	op := Op{Kind: OpSettle, Space: r.Space, Key: r.Key, ID: r.ID, Reservation: r, Charges: make([]Charge, len(r.Limits))}
 	for i := range r.Limits {
@@ -147,11 +147,12 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 	return op
 }
 
-// Undo yields, by index of the charge, the operations that give back a charge whose caller did not get it, except for
-// kept units of each limit: because another of its limits was denied, or because its answer came too late. Except for
-// permits they are settlements, so that units that have refilled are not given back, nor a pacer's slot that others
-// depend on (docs/design/rules.md, section 9). Each charge is settled separately, because the states can be ahead of
-// the clock by different times. They have an effect only for the time within: their marks soon expire.
+// Undo yields, by index of the charge, the operations that give back a charge whose caller was not told, because
+// another limit denied the operation or because the answer came too late. kept units of each limit stay charged.
+// Except for permits the operations are settlements, so that units that have refilled are not given back, nor a
+// pacer's slot that others depend on (docs/design/rules.md, section 9). Each charge is settled separately, because
+// the states can be ahead of the clock by different times. The settlements have an effect only during the time
+// within, so their marks soon expire.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
 		if op.Kind == OpReserve && op.Term != nil { // the store has it open
@@ -260,7 +261,7 @@ const (
 	maxShares  = MaxCharges * algo.MaxWindows
 )
 
-// possible reports whether a reserve can have returned this: stores count exactly up to 2^53 µs from 1970.
+// possible reports whether a reserve can have returned this charge: stores count exactly up to 2^53 µs from 1970.
 func (r *Reserved) possible() bool {
 	const last = 1 << 53
 	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last

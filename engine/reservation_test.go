@@ -23,14 +23,14 @@ func reservation() *engine.Reservation {
 	}
 }
 
-// byShares is a reservation made by shares, with or without the store.
+// byShares returns a reservation that was charged to shares, with or without a charge at the store.
 func byShares(shares []engine.Reserved) *engine.Reservation {
 	r := reservation()
 	r.Process, r.Shares = "web-1/ABC", shares
 	return r
 }
 
-// termed is a reservation with estimates and ceilings.
+// termed returns a reservation with estimates and ceilings.
 func termed() *engine.Reservation {
 	r := reservation()
 	r.Due, r.Term = r.Ends, &engine.Term{Within: time.Minute, Then: engine.ChargeEstimate, Estimates: []int64{3, 7}, Ceilings: []int64{9, 0}}
@@ -128,7 +128,7 @@ func TestCheckSettle(t *testing.T) {
 	}
 }
 
-// The charges of a denied list are returned by a settlement of each, and its permit is released.
+// Undo of a denied list returns each charge by a separate settlement, and releases the permit.
 func TestUndoOfAList(t *testing.T) {
 	permit := engine.Build(algo.Concurrency, []engine.Rate{engine.Per(5, time.Second)})
 	op := engine.Op{Kind: engine.OpReserve, Key: "k", ID: "id", Charges: []engine.Charge{

@@ -12,8 +12,8 @@ import (
 // MaxReservationText is the length in bytes of the longest text of a reservation.
 const MaxReservationText = 1 << 16
 
-// The first byte of an encoded reservation: of the store only, which other versions of this package can read too, of
-// shares, of a list with several keys or shares, and of one with a term.
+// The first byte of an encoded reservation tells what it contains: only charges of the store (other versions of this
+// package can read this form too), charges of shares, a list with several keys or shares, or a term.
 const (
 	reservationFormat = 1
 	reservationShares = 2
@@ -195,7 +195,7 @@ func (f *byteFields) byte() byte {
 	return b
 }
 
-// reserved reads the charges of least to most limits.
+// reserved reads the charges of at least least and at most most limits.
 func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most

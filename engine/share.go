@@ -8,7 +8,7 @@ import (
 )
 
 // Shares returns the limits that each of n processes enforces by itself while no process reaches the store, all or
-// nothing. Every share is a bucket, so that in any span the processes together admit no more than a bucket of the
+// nothing. Every share is a bucket, so that in any span the processes together admit no more than one bucket with the
 // limit's capacity and rate:
 //
 //	token bucket, warm-up      1/n of the rate (a warm-up's full rate) and of the burst
@@ -50,7 +50,8 @@ func (l *spec) share(s *algo.Share) Limit {
 }
 
 // MostPermits returns a concurrency limit of the same name with the largest number of permits, and another lease
-// time. A permit given by a share is added to the store under it, for the rest of its lease, even above the limit.
+// time. A permit given by a share is added to the store under this limit, for the rest of its lease, even above the
+// original limit.
 func MostPermits(l Limit, lease time.Duration) Limit {
 	own := *l.of()
 	if own.numbers.Algorithm.Holds() {
@@ -61,7 +62,7 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 
 // Depth returns how long a limit takes, in µs, from the largest possible charge to full capacity: the refill of its
 // burst and of its debt or queue, its longest window, its lease time. Charges lost by a store count no longer than
-// that. With NextPays it is the refill of the burst. A penalty is never charged, so its depth is 0.
+// that. With NextPays, Depth is the refill time of the burst. A penalty is never charged, so its depth is 0.
 func Depth(l Limit) (us int64) {
 	s := l.of()
 	m := &s.numbers
@@ -74,8 +75,8 @@ func Depth(l Limit) (us int64) {
 	return m.RefillsWithin(max(m.LongestRefill(), s.rate(0).Period.Microseconds()))
 }
 
-// Cover returns a limit of the same name that admits at least as much as this one in any state of this one, for an
-// auditor that does not see the state. ok is false if there is none, or nothing to count.
+// Cover returns a limit of the same name that admits at least as much as l in any state of l, for an auditor that
+// does not see the state. ok is false if there is no such limit, or if l has no units to count.
 func Cover(l Limit) (cover Limit, ok bool) {
 	s := l.of()
 	numbers, ok := s.numbers.Cover()
@@ -86,8 +87,9 @@ func Cover(l Limit) (cover Limit, ok bool) {
 	return own.limit(), true
 }
 
-// SharesBound returns by how many units a span of the limit's own time that includes a share's answer can exceed the
-// limit, with n processes (docs/design/rules.md, section 9): its capacity once before the shares and once with them,
-// for a bucket also its debt or queue, and the bursts of 1 of a pacer. The own time is the time to fill from empty,
-// or the longest window. A longer span can add as much for each such time.
+// SharesBound returns the most units by which n processes can exceed the limit during one fill time in which a share
+// answers (docs/design/rules.md, section 9). The fill time is the time in which the limit fills from empty, or its
+// longest window. The bound is twice the limit's capacity, with a bucket's debt or queue included: once before the
+// shares answer, and once while they do. A pacer adds one unit for each process beyond its burst, because each share
+// has a burst of at least 1. A longer span can add as much for each further fill time.
 func SharesBound(l Limit, n int64) int64 { return l.Numbers().SharesBound(n) }

@@ -42,7 +42,7 @@ func (l Limit) String() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// unnamed is the algorithm of a text without one.
+// unnamed is the algorithm of a text that does not name one.
 const unnamed = algo.TokenBucket
 
 // ParseLimit parses the text form written by [Limit.String]. The algorithm is optional: a rate alone is a token

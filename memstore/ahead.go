@@ -8,9 +8,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// With many keys, a decision mostly waits for cache lines: of the shard, then a mark, then a slot. Later fetches
-// cannot start before the lock is taken. So a call with many operations first starts to fetch the lines of all keys,
-// and then decides.
+// With many keys, a decision mostly waits for cache lines: the shard's line, then a mark's, then a slot's. Later
+// fetches cannot start before the lock is taken. So a call with many operations first starts to fetch the lines of
+// all keys, and then decides.
 
 // aheadOps is the number of operations that are looked up before the first of them is decided: enough lines to fetch
 // in parallel, and few enough to stay in the cache.
@@ -47,11 +47,11 @@ func (s *Store) lookAhead(ops []engine.Op, results []engine.Result, found *[ahea
 	}
 }
 
-// lines has the location of a shard's table, for readers without the shard's lock.
+// lines holds the location of a shard's table, for readers without the shard's lock.
 type lines struct{ table atomic.Pointer[table] }
 
 // prefetch starts to fetch the lines for a hash: the line of the shard's lock, and those where the search begins.
-// Denials without a lock need none of them. If the table has just been replaced, the fetch is wasted.
+// Denials without a lock need none of these lines. If the table has just been replaced, the fetch is wasted.
 func (s *Store) prefetch(h *shard, key hash) {
 	if h.hot.scope.Load() != nil {
 		return

@@ -29,7 +29,7 @@ func ask(s *Store, op engine.Op) engine.Result {
 	return results[0]
 }
 
-// A bound limit gives the same answers as Do, or none, whatever else happens to its keys, and with any numbers.
+// A bound limit gives the same answers as Do, or none, with any numbers and whatever else happens to the keys.
 func TestBoundDecidesAsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -75,8 +75,8 @@ func TestBoundDecidesAsDo(t *testing.T) {
 	})
 }
 
-// A state keeps the meaning of the numbers under which it was written: ten units of 6 s are spent, not the same time
-// as a fraction of one unit a day.
+// A state is read with the rate and burst under which it was written. A bucket emptied at 10 a minute is still ten
+// units short when it is read at 10 a day, and not just short of what a minute refills at that rate.
 func TestBoundReadsOtherNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
@@ -144,7 +144,7 @@ func TestBoundOutlivesItsScope(t *testing.T) {
 	}
 }
 
-// In a call with many operations, each gets the answer that it would get alone.
+// In a call with many operations, each operation gets the answer that it would get alone.
 func TestManyOperationsAreDecidedAsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 4))

@@ -34,8 +34,8 @@ const (
 type Config struct {
 	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one. 0 means DefaultMaxKeys.
 	MaxKeys int
-	// MaxKeysOf bounds the number of keys in some name spaces, each 1 to 2^31, so that they cannot fill the store for
-	// the others. A new key beyond a bound is ErrFull, even if the store evicts.
+	// MaxKeysOf bounds the number of keys in some name spaces, each 1 to 2^31, so that these name spaces cannot fill
+	// the store. For a new key beyond a bound the error is ErrFull, even if the store evicts.
 	MaxKeysOf map[string]int
 	// WhenFull sets what happens to new keys beyond MaxKeys. The default is Refuse.
 	WhenFull WhenFull

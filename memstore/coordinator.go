@@ -11,10 +11,11 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// maxNames bounds the groups, the topics and the values, each separately. Beyond it the error is ErrFull.
+// maxNames bounds the number of groups, of topics and of values, each separately. Beyond the bound the error is
+// ErrFull.
 const maxNames = 10_000
 
-// backlog is the number of messages queued for a slow subscriber. It misses further ones.
+// backlog is the largest number of messages queued for a slow subscriber. The subscriber misses further messages.
 const backlog = 1024
 
 // coordinator is the state shared by the members in this process.

@@ -61,8 +61,8 @@ func (s *Store) dropped(n int64) {
 	}
 }
 
-// soonestShard returns the shard with the lowest bound, and the lowest bound of the
-// others. The index is −1 if the store is empty.
+// soonestShard returns the index of the shard with the lowest bound, and the lowest bound of all other shards. The
+// index is −1 if the store is empty.
 func (s *Store) soonestShard() (index int, others int64) {
 	index, others = -1, never
 	lowest := int64(never)

@@ -7,7 +7,7 @@ import (
 )
 
 // expiring lists the states of a shard that expire first, so that dropping one does not require a scan of all states.
-// An entry can be stale: its state may last longer by now, or be gone.
+// An entry can be stale: the state may last longer by now, or be gone.
 type expiring struct {
 	list []expiry // at most mostSoon, in order
 	// horizon is an instant before which no state outside the list expires.
@@ -51,7 +51,7 @@ func (o *expiring) note(place int, at int64) {
 	}
 }
 
-// note is expiring.note, and publishes the result for readers without the lock.
+// note calls expiring.note, and publishes the result for readers without the lock.
 func (h *shard) note(place int, at int64) {
 	if at < h.expiring.horizon {
 		h.expiring.note(place, at)

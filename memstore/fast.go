@@ -94,7 +94,7 @@ const (
 )
 
 // take decides an allow by the system clock, if the key has a state and [algo.Words.Quick] can decide on it.
-// Otherwise it changes nothing. at is a clock reading, and becomes the instant of the decision.
+// Otherwise it changes nothing. at is a clock reading, and is set to the instant of the decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
 	if h.hot.deny(key, c, limit, now, cost, o) {
@@ -146,8 +146,8 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	return place
 }
 
-// oneStep has the steps for bySteps. On the stack they would escape to the heap, because a step calls its algorithm
-// through a table. In the shard they would rarely be in the cache.
+// oneStep is the pool of steps for bySteps. On the stack they would escape to the heap, because a step calls its
+// algorithm through a table. In the shard they would rarely be in the cache.
 var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
 // bySteps decides an operation on the state at an index with the steps of package algo.

@@ -103,7 +103,7 @@ func TestHotStateIsNeverTorn(t *testing.T) {
 				return
 			default:
 			}
-			// The state's end says which key and count it belongs to.
+			// The state's end shows to which key and count it belongs.
 			shared.set(hash{n % 2, n % 2}, scopes[n%2], algo.Words{1 + n%1000, 1_000_000 + n%2000}, 0)
 		}
 	})

@@ -38,7 +38,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	if _, err := operate.Policy(l, "", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
-	// The same with several limits.
+	// A request on several limits at full capacity stores nothing either.
 	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: rule.TokenBucket(rule.PerSecond(9)), Cost: 1}}
 	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
 		if r := operate.Do(context.Background(), l, []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
@@ -50,7 +50,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	}
 }
 
-// Several limits expire with the last of them, in any position.
+// The expiry of several limits is that of the last one to expire, in any position.
 func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	short := rule.FixedWindow(rule.Per(10, time.Second), rule.Named("short"))

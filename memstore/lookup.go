@@ -61,13 +61,14 @@ func (h *shard) find(cs *scopes, key hash, c *scope) int {
 // boxed reports whether the state is in a box.
 func (s *slot) boxed() bool { return s.scope&boxed != 0 }
 
-// number returns the scope's number.
+// number returns the number of the slot's scope.
 func (s *slot) number() uint32 { return s.scope &^ boxed }
 
 // of reports whether the slot belongs to the hash.
 func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
 
-// mark returns a slot's byte. Its bits of the hash are neither stored in the slot nor used to choose the shard.
+// mark returns the byte for the hash's slot. The mark's bits of the hash are neither stored in the slot nor used to
+// choose the shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
 // home returns where the search for a hash begins, from its high half.
@@ -75,13 +76,13 @@ func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }
 
-// hash replaces a key: the key as a polynomial, evaluated at two points.
+// hash stands in for a key. It is the key as a polynomial, evaluated at two points.
 type hash struct{ lo, hi uint64 }
 
-// secret is two points, of 60 random bits each, at which keys are evaluated as polynomials modulo 2⁶¹−1. The
+// secret contains two points, of 60 random bits each, at which keys are evaluated as polynomials modulo 2⁶¹−1. The
 // coefficients are the key's length and then seven bytes at a time (Carter and Wegman 1979). Two keys of up to n
-// bytes have the same value at n/7+1 points at most. So a pair of keys collides with probability (n/7+1)²/2¹²⁰ at
-// most, however they are chosen by a caller that does not know the secret. No hash ever leaves the store.
+// bytes have the same value at no more than n/7+1 points. So a pair of keys collides with a probability of at most
+// (n/7+1)²/2¹²⁰, however they are chosen by a caller that does not know the secret. No hash ever leaves the store.
 //
 // Hashing 20 bytes takes 13 ns. SipHash-1-3 takes 23 ns; maphash takes 6 ns, but has 64 bits and no such bound.
 type secret [2]uint64

@@ -2,10 +2,10 @@
 //
 // The store is sharded by key, bounded in keys and exact: it decides every operation at one reading of the clock,
 // under the locks of its shards (repeated denials of a busy key need none), and is linearizable. Use it in tests, and
-// if a single process decides. Several processes need a shared store, because each one with its own memory store
-// would admit the whole limit.
+// where a single process makes all decisions. Several processes need a shared store, because each one with its own
+// memory store would admit the whole limit.
 //
-// The store stores a 128-bit hash of each key under a secret of its own. Two keys of 20 bytes collide with
+// The store keeps a 128-bit hash of each key, computed with the store's own secret. Two keys of 20 bytes collide with
 // probability below 2^-95, however a caller chooses them.
 //
 // No state is lost while there is room. States at full capacity are dropped, a few at a time, as new keys come in. A
@@ -158,7 +158,7 @@ func (s *Store) Close() error {
 
 // clock reads the store's time. With the system clock, Now is the wall clock at start plus monotonic elapsed time, so
 // that setting the clock gives no caller more or fewer units. Wall is the wall clock, kept from going back, for
-// windows that begin on the hour. With a custom clock, both are its reading, even if it goes back.
+// windows that begin on the hour. With a custom clock, both are that clock's reading, even if it goes back.
 type clock struct {
 	custom  func() time.Time
 	started time.Time

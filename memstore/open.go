@@ -14,7 +14,7 @@ import (
 
 var _ engine.Keeper = (*Store)(nil)
 
-// opens are the open reservations. Its lock is taken while shard locks are held.
+// opens contains the open reservations. Its lock is taken while shard locks are held.
 type opens struct {
 	mu sync.Mutex
 	of map[hash]kept
@@ -30,8 +30,8 @@ type counterName struct {
 	of         engine.Counter
 }
 
-// kept is one open reservation, encoded in a string to keep a million of them small: the end of its term (8 bytes), 1
-// if it has ceilings, the reservation, and the reported units of each of its limits.
+// kept is one open reservation, encoded in a string to keep a million of them small: the end of its term (8 bytes), a
+// byte that is 1 if it has ceilings, the reservation, and the reported units of each of its limits.
 type kept string
 
 const keptHead = 9
@@ -74,7 +74,7 @@ func (t *transaction) findOpen() bool {
 	return true
 }
 
-// settledOpen ends an open reservation, or stores its report for another term.
+// settledOpen ends an open reservation or, for a report, stores it for another term.
 func (t *transaction) settledOpen() {
 	if t.op.Stage != engine.Report {
 		t.store.opens.remove(t.open)
@@ -204,7 +204,7 @@ func (o *opens) pendingOf(r *engine.Reservation) []int64 {
 	return all
 }
 
-// names returns the names of all.
+// names returns the names of all open reservations.
 func (o *opens) names() []hash {
 	o.mu.Lock()
 	defer o.mu.Unlock()

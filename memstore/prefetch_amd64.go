@@ -2,8 +2,8 @@ package memstore
 
 import "unsafe"
 
-// prefetchWrite starts to fetch a cache line for writing. It does not wait, so the fetch overlaps with the code after
-// it. Go has no intrinsic for this.
+// prefetchWrite starts to fetch a cache line for writing. It does not wait, so the fetch overlaps with the code that
+// follows. Go has no intrinsic for prefetching.
 //
 //go:noescape
 func prefetchWrite(line unsafe.Pointer)

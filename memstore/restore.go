@@ -115,8 +115,8 @@ func (r *snapshotReader) title() {
 	r.sum.Write([]byte(line))
 }
 
-// shards lowers the number of shards to that of the saved store, if it is smaller: the snapshot does not have the
-// hash bits to choose among more.
+// shards lowers the number of shards to that of the saved store, if it is smaller: the snapshot does not contain the
+// hash bits to choose among more shards.
 func (r *snapshotReader) shards(n uint64) {
 	if bits.OnesCount64(n) != 1 {
 		r.wrong()
@@ -200,7 +200,8 @@ func (r *snapshotReader) key(h *shard) {
 	}
 }
 
-// put stores a key if there is room. A boxed state is boxed again, because its rate can differ from the scope's.
+// put stores a key and its state in the shard if there is room. A boxed state is boxed again, because its rate can
+// differ from the scope's.
 func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	s := r.store
 	if !c.share.reserve() {

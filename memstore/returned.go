@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The record of the returns to a bucket is stored like a state, under its own key, until it has no
-// effect. So it counts as a key, and expires and can be evicted like one.
+// The record of the returns to a bucket is stored like a state, under its own key, until it has no effect. So the
+// record counts as a key, and expires and can be evicted like one.
 
 // returnedLimit is the limit of such a state. Only its algorithm and its name matter.
 var returnedLimit = engine.Build(algo.Concurrency, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "returned"})
@@ -67,7 +67,8 @@ func (t *transaction) find(p *place) {
 	}
 }
 
-// storeReturned stores the records that are there already, or the new ones, and returns how many it added.
+// storeReturned stores either the records that already exist or, if added is set, the new ones. It returns how many
+// it added.
 func (t *transaction) storeReturned(added bool) (count int64) {
 	for i := range t.returned {
 		p, r := &t.returned[i], t.steps[i].Returns

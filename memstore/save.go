@@ -10,8 +10,8 @@ import (
 )
 
 // A snapshot is a line with the format, the hash's secret, the number of shards, and then blocks. A block starts with
-// its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the end, which has the
-// number of keys. Then follows the SHA-256 of everything before it. Scopes are numbered in order of appearance.
+// its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the end, which contains
+// the number of keys. Then follows the SHA-256 of everything before it. Scopes are numbered in order of appearance.
 // Integers are encoded as in encoding/binary: varint, or little endian if the size is fixed.
 const (
 	snapshotTitle  = "headgate snapshot "
@@ -27,9 +27,10 @@ const (
 // Save writes a snapshot of the keys that count, for [Restore], and returns their number. The store keeps deciding
 // meanwhile: each shard is locked only while it is copied, about 20 µs for 1000 keys. So each key's state is
 // consistent, but different keys are copied at different instants. The snapshot contains the secret for hashing keys:
-// make it readable only by its owner. It has the values of the [engine.Coordinator], but not its groups.
+// make it readable only by its owner. The snapshot contains the values of the [engine.Coordinator], but not its
+// groups.
 //
-// The error is the writer's or the context's, or [engine.ErrClosed].
+// Save returns the writer's or the context's error, or [engine.ErrClosed].
 func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) {
 	w := newSnapshotWriter(to)
 	w.bytes = append(w.bytes, snapshotTitle+snapshotFormat...)

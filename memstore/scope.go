@@ -16,12 +16,12 @@ type scope struct {
 	space string
 	limit engine.Limit
 	id    uint32
-	// name is the number of the states' name: space, algorithm, name and grid of the limit. Scopes with one name
-	// differ in the limit's other numbers.
+	// name is the number that stands for the name of the states' counters: the space, and the limit's algorithm, name
+	// and grid. Scopes with the same name differ in the limit's other numbers.
 	name uint32
 	// share counts the keys of the name space if it is bounded, or is nil.
 	share *share
-	// pool is the key that all keys count under, if the limit divides its units among them.
+	// pool is the key under which all keys count, if the limit divides its units among them.
 	pool string
 	// stale is set when the scope is dropped.
 	stale atomic.Bool
@@ -64,7 +64,7 @@ func (s *share) release() {
 	}
 }
 
-// name is the name of a counter without its key.
+// name is a counter's name without the key.
 type name struct {
 	space   string
 	counter engine.Counter
@@ -79,7 +79,7 @@ type scopeKey struct {
 // cachedScopes is the number of scopes that can be found without a lock.
 const cachedScopes = 1024
 
-// scopes has all scopes of a store: at most twice as many as are in use, or fewScopes.
+// scopes contains all scopes of a store: at most twice as many as are in use, or fewScopes if that is more.
 type scopes struct {
 	cached [cachedScopes]atomic.Pointer[scope]
 	pages  atomic.Pointer[[]*page] // by number; the list is replaced, never changed
@@ -95,10 +95,10 @@ type scopes struct {
 	shares map[string]*share // of bounded name spaces
 }
 
-// page has the scopes with 1024 consecutive numbers.
+// page contains the scopes with 1024 consecutive numbers.
 type page [1024]atomic.Pointer[scope]
 
-// naming is a name's number, and the number of scopes with it.
+// naming is a name's number, and the number of scopes with that name.
 type naming struct {
 	id     uint32
 	scopes int
@@ -156,7 +156,7 @@ func (r scopeKey) name() name {
 	return name{space: r.space, counter: r.limit.Counter()}
 }
 
-// naming returns the number of a scope's name, and counts one more scope.
+// naming returns the entry for a scope's name, and counts one more scope with that name.
 func (cs *scopes) naming(r scopeKey) *naming {
 	n := cs.names[r.name()]
 	if n == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A settlement is recorded like a state, under its own key, until the reservation ends. So it counts as a key, and
-// expires and can be evicted like one.
+// A settlement is recorded like a state, under its own key, until the reservation ends. So the record counts as a
+// key, and expires and can be evicted like one.
 
 // settledLimit is the limit of such a state. Only its name matters.
 var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "settled"})

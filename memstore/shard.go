@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// shard has a part of the keys, under one lock.
+// shard contains a part of the keys, under one lock.
 type shard struct {
 	// The fields that most decisions need are in the first 64 bytes.
 	mu sync.Mutex
@@ -73,8 +73,8 @@ func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
-// put replaces the state at a place. A state of two words takes its rate from its scope. If its rate differs from the
-// given scope's, as after a give, it stays in its old scope.
+// put replaces the state at a place. A state of two words takes its rate from its scope. If the state's rate differs
+// from the given scope's, as after a give, the state stays in its old scope.
 func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
 	if s.number() != c.id && state.Under(c.limit.Numbers()) {
@@ -137,8 +137,8 @@ func (h *shard) remove(cs *scopes, i int) {
 	h.table.drop(i)
 }
 
-// renew drops expired states and, if that makes no room, builds a larger table. Its time grows with the shard: about
-// 20 µs for 1000 keys.
+// renew drops expired states and, if that makes no room, builds a larger table. The time that it takes grows with the
+// shard: about 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
 	s.dropped(h.scan(&s.scopes, t))
 	old := h.table

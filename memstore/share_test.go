@@ -23,8 +23,8 @@ func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit
 	return results[0].Err
 }
 
-// TestShareOfNameSpace: a name space with a bound does not fill the store for others, with any limits. Expired keys
-// and resets make room in it.
+// TestShareOfNameSpace checks that a name space with a bound cannot fill the store for other name spaces, under any
+// limits. Expired keys and resets make room in the bounded name space.
 func TestShareOfNameSpace(t *testing.T) {
 	for _, whenFull := range []memstore.WhenFull{memstore.Refuse, memstore.Evict} {
 		clock := headgatetest.NewClock()
@@ -72,7 +72,8 @@ func TestShareOfNameSpace(t *testing.T) {
 	}
 }
 
-// TestShareIsKeptByManyCallers: concurrent callers never exceed the share, and none of it is lost.
+// TestShareIsKeptByManyCallers checks that concurrent callers never exceed the share, and that no part of the share
+// is lost.
 func TestShareIsKeptByManyCallers(t *testing.T) {
 	s, err := memstore.New(memstore.Config{MaxKeys: 100_000, MaxKeysOf: map[string]int{"inline": 500}})
 	if err != nil {

@@ -53,7 +53,7 @@ func (t *transaction) free() {
 const expireBatch = 4
 
 // begin locks the operation's shards, reads the clock and loads its states. It first reserves room for all states
-// that the operation may create, because nothing may be charged unless all of it can be stored.
+// that the operation may create, because nothing may be charged unless all states can be stored.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
 	if op.Term != nil && !s.opens.fits(op) {
@@ -70,7 +70,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 		for _, i := range t.locked {
 			s.dropped(s.shards[i].expire(&s.scopes, t.now, expireBatch))
 		}
-		absent := t.load() // again: expire may have dropped one of them
+		absent := t.load() // again, because expire may have dropped one of the states
 		err := t.reserve(absent)
 		if err == nil {
 			return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// variety has limits with all kinds of states.
+// variety contains limits with all kinds of states.
 var variety = []engine.Limit{
 	rule.TokenBucket(rule.PerHour(10)),
 	rule.FixedWindow(rule.PerHour(10)),
@@ -93,7 +93,7 @@ func TestRestoreWithOtherBounds(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesOut: a restore drops keys that no longer count.
+// TestRestoreLeavesOut checks that a restore drops keys that no longer count.
 func TestRestoreLeavesOut(t *testing.T) {
 	clock := headgatetest.NewClock()
 	s, snapshot := filled(t, memstore.Config{Clock: clock.Now}, 1)
@@ -108,7 +108,7 @@ func TestRestoreLeavesOut(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAnother: an incomplete or foreign snapshot is rejected with a reason.
+// TestSnapshotOfAnother checks that an incomplete or foreign snapshot is rejected with a reason.
 func TestSnapshotOfAnother(t *testing.T) {
 	_, snapshot := filled(t, small, 2)
 	for name, c := range map[string]struct{ text, want string }{
@@ -135,7 +135,7 @@ func TestSnapshotOfAnother(t *testing.T) {
 	}
 }
 
-// TestRestoreIntoTooFewKeys: the error names the field.
+// TestRestoreIntoTooFewKeys checks that the error names the field.
 func TestRestoreIntoTooFewKeys(t *testing.T) {
 	_, snapshot := filled(t, small, 2)
 	_, err := memstore.Restore(memstore.Config{MaxKeys: 9}, bytes.NewReader(snapshot))
@@ -305,7 +305,7 @@ func TestRestoreOpenReservation(t *testing.T) {
 	}
 }
 
-// during calls a function once, in the first write.
+// during is a writer that calls a function once, in the first write.
 type during struct {
 	bytes.Buffer
 	do func()
@@ -320,7 +320,7 @@ func (d *during) Write(p []byte) (int, error) {
 }
 
 // A reservation that is made while a snapshot is written, after its key was copied, is not restored: its end would
-// give back units of others. Neither is one that is settled meanwhile.
+// give back other callers' units. A reservation that is settled while the snapshot is written is not restored either.
 func TestReserveDuringSave(t *testing.T) {
 	clock := headgatetest.NewClock()
 	config := memstore.Config{MaxKeys: 1000, Clock: clock.Now}

@@ -5,7 +5,7 @@ import "github.com/headgate/headgate/engine/algo"
 // slot is a state's place in a table; two slots fit into a cache line. It has no pointer, so the garbage collector
 // skips it.
 type slot struct {
-	// Most of the key's hash. The shard and the mark have the rest.
+	// Most of the key's hash. The shard's index and the mark contain the rest.
 	hi uint64
 	lo uint32
 
@@ -13,13 +13,13 @@ type slot struct {
 	state algo.Words // if boxed, the box's index
 }
 
-// boxed is set in the scope of a slot whose state is in a box. No memory holds so many scopes that their numbers need
-// this bit.
+// boxed is set in the scope of a slot whose state is in a box. No memory can hold so many scopes that a scope's
+// number needs this bit.
 const boxed = 1 << 31
 
-// table uses open addressing with linear probing. For each slot, one byte tells whether it is empty, was dropped or
-// has a key, and has seven bits of the key's hash. A search reads these bytes first, so a decision on a known key
-// touches one slot.
+// table uses open addressing with linear probing. For each slot, one byte tells whether the slot is empty, was
+// dropped or has a key, and contains seven bits of the key's hash. A search reads these bytes first, so a decision on
+// a known key touches one slot.
 type table struct {
 	marks []uint8
 	slots []slot
@@ -66,7 +66,7 @@ func (t *table) add(hi uint64, mark uint8) int {
 	return i
 }
 
-// drop frees a slot. If an empty slot follows, it and the dropped slots before it become empty again.
+// drop frees a slot. If an empty slot follows, this slot and the dropped slots before it become empty again.
 func (t *table) drop(i int) {
 	t.slots[i] = slot{}
 	t.used--

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// groups are the control groups of the process, from its own up to the topmost visible one.
+// groups describes the process's control groups, from its own group up to the topmost visible one.
 type groups struct {
 	root        string   // of the file system; "/" except in tests
 	own         string   // version 2
@@ -56,8 +56,8 @@ func (g *groups) exists(name string) bool {
 	return err == nil
 }
 
-// read adds the numbers of the control groups to a reading, and returns the number of processors in the CPU quota, or
-// 0 without a quota.
+// read adds the control groups' numbers to a reading, and returns the number of processors in the CPU quota, or 0
+// without a quota.
 func (g *groups) read(r *reading) (quota float64) {
 	r.periods, r.memory, r.limit = -1, -1, -1
 	switch g.version {
@@ -117,7 +117,7 @@ func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) f
 // unlimited is more than any memory limit: version 1 writes about 2^63 for no limit.
 const unlimited = 1 << 60
 
-// memoryOf reads the memory of a group and keeps it if it is the nearest to its limit so far.
+// memoryOf reads a group's memory use, and keeps it if it is the nearest to its limit so far.
 func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string) {
 	limit, used := number(g.text(dir, limitFile)), number(g.text(dir, usedFile))
 	if limit <= 0 || limit >= unlimited || used < 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Among its own group and the ancestors, the gate uses the smallest quota, the most throttled group, and the memory
-// nearest to its limit, without the cache of files.
+// Among the process's own group and its ancestors, the gate uses the smallest quota, the most throttled group, and
+// the memory nearest to its limit, without the cache of files.
 func TestGroups(t *testing.T) {
 	type numbers struct {
 		periods, throttled, memory, limit int64

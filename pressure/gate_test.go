@@ -64,7 +64,7 @@ func next(t *testing.T, levels <-chan int) int {
 	}
 }
 
-// Each change in the files of a control group changes the level, and the level ends with it.
+// Each change in a control group's files changes the level, and the level falls again when the cause is gone.
 func TestControlGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		before    map[string]string

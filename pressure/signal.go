@@ -24,11 +24,11 @@ const (
 	memoryFull    = 950
 	waitFrom      = 10 * time.Millisecond
 	waitFull      = 100 * time.Millisecond
-	ownFrom       = 800 // of 1000: the part of its processors that the process must use itself
+	ownFrom       = 800 // of 1000: the part of the process's processors that the process itself must use
 	calmReadings  = 4   // before the level falls
 )
 
-// reading has the numbers at one instant. Counters only grow. A negative number means absent.
+// reading contains the numbers at one instant. Counters only grow. A negative number means that the number is absent.
 type reading struct {
 	at                 time.Time
 	periods, throttled int64         // of the CPU quota
@@ -81,7 +81,7 @@ func scaled(value, from, to int64) int {
 	return int(max(0, min(full, (value-from)*full/(to-from))))
 }
 
-// level is the current level, and the number of consecutive readings that asked for a lower one.
+// level holds the current level, and the number of consecutive readings that called for a lower one.
 type level struct{ now, calm int }
 
 // follow updates the level with the signals of one reading.

@@ -28,7 +28,8 @@ func fragment(files fs.FS, name string) string {
 	return string(data)
 }
 
-// splitParts splits a fragment at its "--- name" lines into parts by name. The text before the first is the part "".
+// splitParts splits a fragment at its "--- name" lines into parts by name. The text before the first such line is the
+// part "".
 func splitParts(fragment string) map[string]string {
 	parts, name := map[string]string{}, ""
 	for line := range strings.Lines(fragment) {
@@ -41,7 +42,7 @@ func splitParts(fragment string) map[string]string {
 	return parts
 }
 
-// familiesIn returns the families that a script decides.
+// familiesIn returns the families whose operations a script decides.
 func familiesIn(t template, f family) (used []family) {
 	if f != familyMixed {
 		return []family{f}
@@ -65,7 +66,7 @@ const (
 	inHashes               // states are fields of hashes
 )
 
-// layoutFiles have the parts that read and write the states: for all templates, and for merge.lua and alone.lua.
+// layoutFiles returns the files with the parts that read and write the states: for all templates, and for merge.lua and alone.lua.
 func layoutFiles(t template, of layout) []string {
 	name := "keys"
 	if of == inHashes {
@@ -174,8 +175,8 @@ type assembler struct {
 	used   []family
 }
 
-// expand replaces the "--@name" lines of a part of a family, or of the template,
-// whose family is 0.
+// expand replaces the "--@name" lines in the source, which is a family's part or the template. For the template,
+// owner is 0.
 func (a *assembler) expand(source string, owner family) string {
 	var out strings.Builder
 	for line := range strings.Lines(source) {
@@ -228,7 +229,7 @@ func (a *assembler) differs(name string) bool {
 	return !ok
 }
 
-// source returns the text of a family's part, or of common.lua's.
+// source returns the text of the family's part or, if the family has none, of the part in common.lua.
 func (a *assembler) source(name string, owner family) string {
 	if source, ok := a.parts[owner][name]; ok {
 		return source

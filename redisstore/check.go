@@ -15,8 +15,8 @@ var scriptCommands = []string{
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
 }
 
-// hashCommands are the additional commands of the scripts if states are fields of hashes, and hashClientCommands the
-// store's own.
+// If states are fields of hashes, hashCommands are the additional commands of the scripts, and hashClientCommands
+// those of the store itself.
 var (
 	hashCommands       = []string{"hscan", "pttl"}
 	hashClientCommands = []string{"hlen"}
@@ -32,11 +32,11 @@ func canWriteMany(reply *Reply) bool {
 }
 
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
-// states that still count, a version that is not known to decide correctly, missing permissions, with the ACL rules
-// that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. It also finds out whether the server
-// can write many keys by one command, which merged calls then use. If states are
-// fields of hashes, a server that evicts them is an error too, because it would lose thousands at once:
-// [Config.AllowEviction].
+// states that still count, a version that is not known to decide correctly, and missing permissions, with the ACL
+// rules that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states
+// are fields of hashes, a server that evicts them is an error too, because it would lose thousands of states at once,
+// unless [Config.AllowEviction] is set. Check also finds out whether the server can write many keys by one command, which merged
+// calls then use.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -75,9 +75,9 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 }
 
 // clientCommands are the other commands sent by a store and the clients of both adapters. rueidis calls ROLE on the
-// server named by Sentinels. It ends a connection with subscriptions by DISCARD and one command of @pubsub for each
-// kind of subscription; not all versions have all kinds. go-redis queries a Cluster for its COMMANDs. WAIT is for
-// operations that wait for replicas.
+// server named by Sentinels. It ends a connection with subscriptions by sending DISCARD and one command of @pubsub
+// for each kind of subscription; not all versions have all kinds. go-redis queries a Cluster for its COMMANDs. WAIT
+// is for operations that wait for replicas.
 var clientCommands = []string{
 	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// findWords returns the matches of an expression's first group in the files of a pattern except one, in lower case.
+// findWords returns, in lower case, what the expression's first group matches in the files that match a pattern,
+// except one file.
 func findWords(t *testing.T, pattern, except, expression string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -33,7 +34,7 @@ func findWords(t *testing.T, pattern, except, expression string) map[string]bool
 	return found
 }
 
-// Known bug 46. The ACL rules of Permissions and the probe of Check have exactly the commands that scripts call.
+// Known bug 46. The ACL rules of Permissions and the probe of Check contain exactly the commands that scripts call.
 func TestPermissionsAndProbeHaveEachScriptCommand(t *testing.T) {
 	calls := findWords(t, "lua/*.lua", "probe.lua", `call\('(\w+)'`)
 	probed := findWords(t, "lua/probe.lua", "", `try\('(\w+)'`)

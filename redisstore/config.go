@@ -21,11 +21,11 @@ type Config struct {
 	// at least the number of nodes. All processes that share the data need the same value: see [Store.EnsureFormat].
 	Shards int
 	// Hashes is the number of hashes, 1 to 1024, that share the states of a limit, per shard if there are shards.
-	// With 0, each state has its own key. It applies to token buckets, pacers and fixed windows. On a Cluster it
-	// needs Shards. All processes that share the data need the same value.
+	// With 0, each state has its own key. Hashes apply to token buckets, pacers and fixed windows. On a Cluster they
+	// require Shards. All processes that share the data need the same value.
 	Hashes int
 	// AllowEviction makes [Store.Check] accept a server that evicts hashes when its memory is full, each with
-	// thousands of states. Without it that is an error.
+	// thousands of states. Without AllowEviction, Check returns an error for such a server.
 	AllowEviction bool
 	// Clock replaces the server's time, and keeps every key an hour longer than it counts. It is for tests, and for
 	// replaying recorded answers. The scripts that decide real requests do not accept a time.

@@ -43,7 +43,7 @@ type Reply struct {
 	Int  int64
 	List []Reply
 	// Err is a [*ServerError] if the server replied with an error. Any other error is the connection's or the
-	// context's. If it wraps [ErrNotSent], no byte of the command was sent, so it did not run.
+	// context's. If the error wraps [ErrNotSent], no byte of the command was sent, so the command did not run.
 	Err error
 }
 

@@ -5,9 +5,9 @@
 // exactly the same results as package algo. So any number of processes share a limit exactly, regardless of their own
 // clocks.
 //
-// The operations of one call to [Store.Do] are sent together. Without a Cluster, one script call has as many of them
-// as allowed; on a Cluster, there is at least one script call per slot. All commands for one node are sent in one
-// write.
+// The operations of one call to [Store.Do] are sent together. Without a Cluster, one script call contains as many
+// operations as allowed; on a Cluster, there is at least one script call per slot. All commands for one node are sent
+// in one write.
 //
 // A store talks to Redis through a [Conn]. The modules adapter/rueidis and
 // adapter/goredis implement it. adapter/rueidis also opens stores by URL.

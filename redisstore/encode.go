@@ -105,8 +105,8 @@ func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
 	}
 }
 
-// encodeEntries appends the operations on one key: whether any of them may charge, and then for each allow, count and
-// give its kind, its cost and how often it is repeated. Peeks change nothing and are omitted.
+// encodeEntries appends the operations on one key. It appends whether any of them may charge and then, for each
+// allow, count and give, the kind, the cost and the number of repetitions. Peeks change nothing and are omitted.
 func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	b = append(b, bit(k.charges))
 	repeated, last := uint32(0), entry{} // of the last entry, if it can be repeated
@@ -153,7 +153,7 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 }
 
 // encodeOp appends an operation in the form that its script reads: the kind; the number of limits, unless the
-// template has one limit each; and each limit, after its family. All numbers are big-endian.
+// template's operations have one limit each; and each limit, preceded by its family. All numbers are big-endian.
 func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 	b = append(b, byte(op.Kind))
 	switch t {
@@ -226,7 +226,7 @@ func (s *Store) leadingStrings(op *engine.Op) byte {
 		keys++
 		switch {
 		case f == familyConcurrency:
-			keys++ // of its holders
+			keys++ // for the concurrency limit's holders
 		case f != familyStateless && !s.hashed(a):
 			last, found = keys, found+1
 		}
@@ -302,7 +302,7 @@ func encodeLog(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return encodeWindows(appendInt(b, 7, l.Longest()), l)
 }
 
-// encodePermits appends all but the key that asks, which follows if there is a weight.
+// encodePermits appends everything except the request's key, which follows if there is a weight.
 func encodePermits(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period), byte(l.Weight))
 }
@@ -321,7 +321,8 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends all but the key that asks, which follows. 128 is added to the weight of a nested limit.
+// encodeFair appends everything except the request's key, which follows. 128 is added to the weight of a nested
+// limit.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
 	return append(appendUnits(appendInt(b, 7, l.Period), l.Burst), byte(l.Weight)|bit(l.Nested)<<7)
@@ -333,7 +334,7 @@ func encodePenalty(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(b, byte(l.MostStrikes()))
 }
 
-// encodeAdaptive appends all but the report, which follows.
+// encodeAdaptive appends everything except the report, which follows.
 func encodeAdaptive(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
 	b = appendUnits(appendInt(appendInt(b, 4, l.Min), 4, l.Max), l.Burst)
@@ -381,9 +382,9 @@ func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {
 // nextPays marks a bucket with next_pays, in the place of the debt flag.
 const nextPays = 2
 
-// encodeFixed appends the limit and, for one that follows the calendar, the current window and the end of the next
-// one, because Lua has no calendar. If the server's time is not in that window, the script answers RECOMPUTE, and the
-// operation is encoded again with the time in that reply.
+// encodeFixed appends the limit and, for a window that follows the calendar, the current window and the end of the
+// next window, because Lua has no calendar. If the server's time is not in that window, the script answers RECOMPUTE,
+// and the operation is encoded again with the time in that reply.
 func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	b = append(b, bit(l.CountDenied), byte(l.Align))
 	b = appendUnits(appendInt(b, 7, cost), l.Count)

@@ -212,8 +212,8 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 }
 
 // cause returns the context's error that ended a call, or nil. The client's own timer for the context's deadline can
-// fire a little before the context's, and callers share a dial: the deadline of one ends it for all. A network
-// timeout counts as a deadline exceeded, as in package net.
+// fire a little before the context's, and callers share a dial: one caller's deadline ends the dial for all. A
+// network timeout counts as a deadline exceeded, as in package net.
 func cause(ctx context.Context, err error) error {
 	if c := ctx.Err(); c != nil {
 		return c

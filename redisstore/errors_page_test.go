@@ -24,7 +24,7 @@ func TestEveryClassIsExplained(t *testing.T) {
 	}
 }
 
-// TestEveryClassHasItsAnswer checks that both pages say for each class whether failure mode local answers it by a
+// TestEveryClassHasItsAnswer checks that for each class both pages state whether failure mode local answers with a
 // share.
 func TestEveryClassHasItsAnswer(t *testing.T) {
 	for name, column := range map[string]int{"errors.md": 2, "redis.md": 4} {

@@ -17,11 +17,11 @@ import (
 // it. The previous build keeps its number of shards in the same key, and refuses to start when it finds this text.
 //
 // Every store in use reads the marker again each markerInterval. A store that finds another marker refuses to decide,
-// because it would count separately from the others.
+// because it would count separately from the other processes.
 
 // format is the first byte of every state; lua/common.lua has the same number. States of the previous format are
-// readable. A newer one is an error. wide is the first byte of a state with a number above 2^32−1, which then has 6
-// bytes instead of 4: a build that does not know it takes it for a newer format.
+// readable. A state of a newer format is an error. wide is the first byte of a state with a number above 2^32−1,
+// which then has 6 bytes instead of 4: a build that does not know wide treats it as a newer format.
 const (
 	format = 2
 	wide   = 3
@@ -80,7 +80,7 @@ func (s *Store) ensureFormat(ctx context.Context) error {
 	return s.markerError(marker)
 }
 
-// writeMarker writes a missing marker, or replaces that of the previous build, whose text is its number of shards.
+// writeMarker writes a missing marker, or replaces the previous build's marker, whose text is the number of shards.
 func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) error {
 	if old != "" && oldShards != len(s.shards) {
 		return s.shardsError(oldShards)
@@ -112,7 +112,7 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 	return err
 }
 
-// markerError returns the error for a marker that is not this store's.
+// markerError returns the error for a marker that does not match this store.
 func (s *Store) markerError(marker string) error {
 	var other, shards int
 	base, moving, _ := strings.Cut(marker, movingText)

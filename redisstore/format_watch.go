@@ -10,14 +10,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker is the state of a store's knowledge of the format marker.
+// marker holds what a store knows about the format marker.
 type marker struct {
 	// due is when a decision must check the fields below, in ns since 1970. Until then decisions take no lock.
 	due atomic.Int64
 	// wrong is the error of the last reading, or nil if the marker was right.
 	wrong atomic.Pointer[error]
-	// known is true once the marker was right. A store with shards or hashes decides nothing before, because it could
-	// count separately from the others.
+	// known is true once the marker was right. Before that, a store with shards or hashes decides nothing, because it
+	// could count separately from other processes.
 	known atomic.Bool
 
 	mu       sync.Mutex
@@ -35,7 +35,7 @@ type marker struct {
 }
 
 // searchTimes are the times after writing the marker at which states of the older build are searched for again. While
-// there are any, the search is repeated each minute.
+// such states exist, the search is repeated each minute.
 var searchTimes = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
 
 // searchAgain returns an error if an older build has written states since the

@@ -40,7 +40,7 @@ func (*slowMarker) Cluster() bool { return false }
 func (*slowMarker) Close() error  { return nil }
 
 // The first decision with hashes waits for the marker until its deadline: without it there is no decision, because
-// the states may be in another layout. With keys it does not need the marker.
+// the states may be in another layout. With separate keys the decision does not need the marker.
 func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
 	for _, c := range []struct {
 		hashes   int

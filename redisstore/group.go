@@ -16,7 +16,7 @@ const (
 	maxCallWork  = 128 * limitWork
 	limitWork    = 4 // for a limit that is read and written
 	fieldWork    = 2 // for a limit whose state is a field of a hash: merge.lua takes half the time
-	repeatedWork = 1 // for another operation on it
+	repeatedWork = 1 // for another operation on the same limit
 	maxCallOps   = 1024
 )
 
@@ -30,7 +30,7 @@ type pipeline struct {
 	// replicas is the strictest requirement of the operations.
 	replicas engine.Replicas
 	body     []byte // of a reservation being encoded
-	// undelayed is set for the part of a reserve whose limits on other slots cannot delay.
+	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay.
 	undelayed bool
 
 	// For one round trip:
@@ -166,8 +166,8 @@ func scriptFor(op *engine.Op) (template, family) {
 }
 
 // callFor returns the call that an operation joins, or nil if it needs a new one, and the work that it adds to the
-// call. If a call already has its key, it is that call, so that no key is in two calls. Otherwise it is the last call
-// of its slot.
+// call. If a call already has the operation's key, callFor returns that call, so that no key is in two calls.
+// Otherwise it returns the last call of the operation's slot.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
 	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {
@@ -176,7 +176,7 @@ func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *script
 			continue
 		}
 		if c.template != t {
-			break // the operation must not overtake those of c
+			break // the operation must not overtake the operations in c
 		}
 		if last == nil {
 			last = c

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// MaxFields is the number of fields from which [Store.Check] warns about a hash. The server is blocked while such a
+// MaxFields is the number of fields above which [Store.Check] warns about a hash. The server is blocked while such a
 // hash expires: some 15 ms for this many fields.
 const MaxFields = 50_000
 

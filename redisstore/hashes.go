@@ -13,8 +13,8 @@ import (
 //	headgate/policy:api/token-bucket/default/#7      the eighth hash of the limit
 //	headgate/policy:api/token-bucket/default/#7{3}   the same, with shards
 //
-// A subject is a field, its state the value. The field with the empty name is the
-// cursor of the sweep: lua/hash.lua.
+// A subject is a field, and the subject's state is the field's value. The field with the empty name is the cursor of
+// the sweep: lua/hash.lua.
 type hashes int
 
 // MaxHashes is the largest number of hashes of a limit.

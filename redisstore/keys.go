@@ -34,7 +34,7 @@ const (
 	tagEscapes   = "%}"
 )
 
-// permitUnits follows the algorithm in the second key of a concurrency limit, which has each holder's units.
+// permitUnits follows the algorithm in the second key of a concurrency limit. That key contains each holder's units.
 const permitUnits = "-units"
 
 // settled replaces the algorithm in the key that marks a reservation as settled. The reservation's id replaces the
@@ -45,8 +45,8 @@ const settled = "settled"
 const returnsKey = "-returns"
 
 // appendKeys appends the keys of an operation, limit by limit, and calls end after each of them with all text so far.
-// A settle has its reservation's key first. If a reservation has a term, the keys of the open reservations come
-// first.
+// For a settle, the reservation's key comes first. If a reservation has a term, the keys of the open reservations
+// come first.
 func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
 	if op.Kind == engine.OpReserve && op.Term != nil || op.Kind == engine.OpSettle && op.Reservation.Term != nil {
 		for _, kind := range openKinds {
@@ -85,9 +85,9 @@ func keepsReturns(op *engine.Op, i int) bool {
 	return op.Kind == engine.OpSettle && op.Charges[i].Limit.Algorithm().KeepsReturns()
 }
 
-// Keys returns the keys of an operation, in order: for a settle, its reservation's; then those of the limits' states,
-// two for a concurrency limit, one for any other, followed in a settle by the record of its returns. See
-// docs/design/keys.md.
+// Keys returns the keys of an operation, in order: for a settle, the reservation's key; then the keys of the limits'
+// states: two for a concurrency limit and one for any other limit, each followed in a settle by the key of the record
+// of its returns. See docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {

@@ -9,8 +9,8 @@ import (
 
 // The script merge.lua decides allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
 // fixed windows. All operations on one key in a call are merged: the script reads and writes the key once, and
-// answers with the state that it found. The steps of package algo then decide each operation on that state, in order
-// (decode.go), with the same answer as if alone.
+// replies with the state that it found. The steps of package algo then decide each operation on that state, in order
+// (decode.go), with the answer that it would get alone.
 
 // merger merges the operations of one script call by key. Its memory is reused.
 type merger struct {
@@ -133,7 +133,7 @@ func (c *scriptCall) script() (template, family) {
 	return merged, c.family
 }
 
-// has reports whether an operation's key is in the call.
+// has reports whether the call contains an operation's key.
 func (m *merger) has(op *engine.Op) bool {
 	space, key := op.Subject(0)
 	head := slices.Index(m.heads, headOf(space, op.Charges[0].Limit))
@@ -144,8 +144,8 @@ func (m *merger) has(op *engine.Op) bool {
 	return found
 }
 
-// add merges an operation with the others on its key. An operation under another
-// limit than its key's first one is deferred.
+// add merges an operation with the others on its key. An operation is deferred if its limit differs from the limit of
+// the first operation on its key.
 func (m *merger) add(ops []engine.Op, i int) {
 	if len(m.next) < len(ops) {
 		m.next = append(m.next, make([]int32, len(ops)-len(m.next))...)

@@ -48,10 +48,10 @@ func (s *Store) openKeys(tag string) []string {
 	return []string{s.coordinatorKey(openKinds[0], tag), s.coordinatorKey(openKinds[1], tag)}
 }
 
-// sweep is the number of parts in which Due covers the slots of a Cluster without shards.
+// sweep is the number of calls in which Due covers all slots of a Cluster without shards: each call covers one part.
 const sweep = 30
 
-// dueAgain is after how many µs Due returns a reservation once more that was not ended.
+// dueAgain is the time in µs after which Due again returns a reservation that was not ended.
 const dueAgain = "10000000"
 
 // Due returns overdue reservations. See [engine.Keeper].

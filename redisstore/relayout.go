@@ -29,9 +29,9 @@ const (
 )
 
 // Relayout moves all states to this store's layout: [Config.Hashes]. It may run while no other process uses the data.
-// It marks the data first, and stores of this build refuse to decide until it has ended. A call interrupted at any
-// point can be repeated, to the same layout or another one; each state is in exactly one place at any time. progress,
-// if not nil, is called after each page.
+// It marks the data first, and stores of this build refuse to decide until it has ended. A call that was interrupted
+// at any point can be repeated, for the same layout or another one. At any time each state is in exactly one place.
+// progress, if not nil, is called after each page.
 //
 // Only the states of token buckets, pacers and fixed windows are moved. An error is an [*engine.InputError] if the
 // data has other shards, or if another call of Relayout moves it elsewhere.
@@ -76,7 +76,7 @@ func (s *Store) movable(marker string) error {
 	return err
 }
 
-// replaceMarker replaces the marker unless another process has.
+// replaceMarker replaces the marker unless another process has replaced it.
 func (s *Store) replaceMarker(ctx context.Context, old, text string) error {
 	r, err := s.runScript(ctx, s.scripts.replace(), s.markerKey(), old, text)
 	if err == nil && r.Int != 1 {
@@ -202,8 +202,8 @@ func (m *mover) run(ctx context.Context, moves []move) error {
 	return nil
 }
 
-// keyName is the name of a key that has a state of a token bucket, a pacer or a fixed
-// window, or a hash of such states.
+// keyName is the name of a key that holds a state of a token bucket, a pacer or a fixed window, or a hash of such
+// states.
 type keyName struct {
 	key, head string // head as made by appendHead
 	subject   string // of a state with its own key

@@ -20,13 +20,13 @@ import (
 // calls do not wait for the WAIT.
 type WaitConn interface {
 	Conn
-	// DoAndWait sends the commands like Do, those for one node on one connection, followed by WAIT replicas within.
-	// acks[i] is the reply to the WAIT after commands[i]: Int is the number of replicas that have the command's
-	// writes.
+	// DoAndWait sends the commands like Do. The commands for one node use one connection and are followed by the
+	// command WAIT with replicas and within. acks[i] is the reply to the WAIT after commands[i]: Int is the number of
+	// replicas that have the command's writes.
 	DoAndWait(ctx context.Context, commands []Command, replies []Reply, replicas int, within time.Duration) (acks []Reply)
 }
 
-// refuseWaits sets the error of operations that wait for replicas, if the connection cannot.
+// refuseWaits sets the error of operations that wait for replicas, if the connection cannot wait for replicas.
 func (p *pipeline) refuseWaits() {
 	if _, ok := p.store.conn.(WaitConn); ok {
 		return
@@ -38,7 +38,7 @@ func (p *pipeline) refuseWaits() {
 	}
 }
 
-// The part of a caller's deadline reserved for the answer of WAIT to arrive: a fifth, and at least two milliseconds.
+// A fifth of the caller's deadline, but at least two milliseconds, is reserved for WAIT's answer to arrive.
 const (
 	answerPart  = 5
 	leastAnswer = 2 * time.Millisecond
@@ -47,7 +47,7 @@ const (
 // wakePause is the pause between two commands of [RunWait].
 const wakePause = 2 * time.Millisecond
 
-// RunWait is for implementations of [WaitConn]. It runs a call that ends with a WAIT. An otherwise idle server looks
+// RunWait is for implementations of [WaitConn]. It runs a call that ends with a WAIT. An otherwise idle server checks
 // for ended waits only ten times a second, and after each command. So from the end of the wait on, RunWait calls
 // wake, which sends the same server any command, until the call has returned.
 func RunWait(ctx context.Context, within time.Duration, call func(), wake func(ctx context.Context)) {
@@ -84,7 +84,7 @@ func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []R
 	}
 }
 
-// waitTime bounds a wait by the caller's deadline. It is at least a millisecond, because Redis takes 0 as an endless
+// waitTime bounds a wait by the caller's deadline. It is at least a millisecond, because for Redis 0 means an endless
 // wait.
 func waitTime(ctx context.Context, within time.Duration) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
@@ -94,8 +94,8 @@ func waitTime(ctx context.Context, within time.Duration) time.Duration {
 	return max(within.Truncate(time.Millisecond), time.Millisecond)
 }
 
-// confirm sets the error of operations that a command charged but too few replicas have. again are the operations to
-// be sent again.
+// confirm sets the error of operations that a command charged if too few replicas have the charge. again lists the
+// operations to be sent again.
 func (p *pipeline) confirm(ops, again []int, ack *Reply) {
 	for _, i := range ops {
 		op, result := &p.ops[i], &p.results[i]

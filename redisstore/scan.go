@@ -9,19 +9,19 @@ import (
 const (
 	// scanPage is the number of keys in one step of a search, so that no call blocks the server for long.
 	scanPage = 1000
-	// allPages is for a search to the last page.
+	// allPages is used for a search to the last page.
 	allPages = math.MaxInt
 )
 
-// pages runs a script that returns a cursor and a page, such as scan.lua, and passes each page to each: from the
-// first page to the last, but no more than most. It stops early if each returns false or an error.
+// pages runs a script that returns a cursor and a page, such as scan.lua, and passes each page to the function each:
+// from the first page to the last, but at most most pages. It stops early if each returns false or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
 	return s.cursor(most, func(cursor string) (Reply, error) {
 		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)
 	}, each)
 }
 
-// cursor is pages for any call that answers a cursor and a page.
+// cursor is like pages, for any call whose answer is a cursor and a page.
 func (s *Store) cursor(most int, call func(cursor string) (Reply, error), each func(page []Reply) (more bool, err error)) error {
 	cursor := "0"
 	for range most {
@@ -40,7 +40,7 @@ func (s *Store) cursor(most int, call func(cursor string) (Reply, error), each f
 	return nil
 }
 
-// scanKeys is pages for the keys of the node that serves a key, with a pattern appended to the prefix.
+// scanKeys is like pages, for the keys on the node that serves a key. It appends a pattern to the prefix.
 func (s *Store) scanKeys(ctx context.Context, node, pattern string, page, most int, each func(keys []Reply) (more bool, err error)) error {
 	return s.pages(ctx, s.scripts.scan(), node, most, []string{escapeGlob(s.prefix) + pattern, strconv.Itoa(page)}, each)
 }

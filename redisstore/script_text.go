@@ -20,8 +20,8 @@ func (id scriptID) String() string {
 }
 
 // Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. It
-// is for readers: a server gets them without comments and indentation, and a few small ones in addition
-// (lua/README.md). `go run ./redisstore/lua NAME` prints one.
+// is for readers: a server gets them without comments and indentation, and also a few small scripts (lua/README.md).
+// `go run ./redisstore/lua NAME` prints one.
 func Scripts() iter.Seq2[string, string] {
 	return func(yield func(name, text string) bool) {
 		for _, id := range assembled() {
@@ -32,7 +32,7 @@ func Scripts() iter.Seq2[string, string] {
 	}
 }
 
-// assembled are the scripts that operations can need.
+// assembled returns the scripts that operations can need.
 func assembled() (all []scriptID) {
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
@@ -52,7 +52,7 @@ func assembled() (all []scriptID) {
 	return all
 }
 
-// text returns a script for readers.
+// text returns the script's text for readers.
 func (id scriptID) text(files fs.FS) string {
 	names := []string{"prelude", "common"}
 	for _, used := range familiesIn(id.template, id.family) {

@@ -26,8 +26,8 @@ var templateFiles = [templateCount]string{"merge", "single", "several", "permits
 
 // family is a group of algorithms that share a fragment. Its number precedes each limit in a call's arguments, and a
 // script for several families compares in this order. The numbers may change, because a script and its arguments are
-// always of one build; lua/README.md lists them. merge.lua decides those up to familyFixed, and familyMixed is the
-// last.
+// always of one build; lua/README.md lists them. merge.lua decides the families up to familyFixed, and familyMixed is
+// the last.
 type family uint8
 
 const (
@@ -46,7 +46,7 @@ const (
 	familyCount
 )
 
-// fragments are the families: a new algorithm adds its family here, or joins one.
+// fragments lists the families. A new algorithm adds its own family here, or joins an existing one.
 var fragments = [familyCount]struct {
 	// file is the fragment in lua/, and shared a file with the common code of several families.
 	file, shared string
@@ -69,7 +69,7 @@ var fragments = [familyCount]struct {
 	familyMixed:       {file: "mixed"},
 }
 
-// families are the families by every possible algorithm number.
+// families maps every possible algorithm number to its family.
 var families [1 << 8]family
 
 // An algorithm without a family would have no script, so it panics in every program that imports the package.
@@ -110,7 +110,7 @@ type scripts struct {
 	ops [templateCount][familyCount]lazyScript
 	// many are the merged scripts for servers with MSETEX.
 	many [familyCount]lazyScript
-	// The others are one fragment each.
+	// Each of the other scripts consists of one fragment.
 	permitsGet, permitsRestore lazyScript
 	beat, compareAndSet, scan  lazyScript
 	due                        lazyScript

@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 		if len(p.text) < 500 || len(p.sha) != 40 {
 			t.Errorf("%s: %d bytes, sha %q", s, len(p.text), p.sha)
 		}
-		// Known bug 33: some servers lack it, and Redis 5 and later do not need it.
+		// Known bug 33: some servers lack replicate_commands, and Redis 5 and later do not need it.
 		if strings.Contains(p.text, "replicate_commands") || strings.Contains(p.text, "--") {
 			t.Errorf("%s: asks for effects to be replicated, or has comments", s)
 		}
@@ -65,8 +65,9 @@ func TestEveryAlgorithmHasAFragment(t *testing.T) {
 }
 
 // TestScriptSums checks a checksum of each script, which shows the scripts that are affected by a change to a
-// fragment. With -update the test writes them, and the table and the example in lua/README.md. It reads the fragments
-// from disk, because a mutation of the embedded ones must be detected by a test of decisions, not by this one.
+// fragment. With -update the test writes the checksums, and the table and the example in lua/README.md. It reads the
+// fragments from disk, because a mutation of the embedded ones must be detected by a test of decisions, not by this
+// one.
 func TestScriptSums(t *testing.T) {
 	var sums strings.Builder
 	texts := map[string]string{}
@@ -87,7 +88,7 @@ func TestScriptSums(t *testing.T) {
 
 const tableHead = "| fragments | number | algorithms |\n|---|---|---|\n"
 
-// tableOfFragments is the table in lua/README.md.
+// tableOfFragments returns the table for lua/README.md.
 func tableOfFragments() string {
 	var table strings.Builder
 	for f := familyBucket; f < familyMixed; f++ {

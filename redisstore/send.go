@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// maxTries is how often a call is sent at most. It is sent again if it did not run: the server did not know the
-// script, or a slot was moving to another node. Its operations are sent again if a calendar window was computed for
-// another time. In none of these cases has anything been charged.
+// maxTries is the largest number of times that a call is sent. A call is sent again if it did not run: the server did
+// not know the script, or a slot was moving to another node. Its operations are sent again if a calendar window was
+// computed for another time. In none of these cases has anything been charged.
 const maxTries = 4
 
 // movePause is the pause after the first try that met a moving slot. It doubles
@@ -29,9 +29,9 @@ func (p *pipeline) send(ctx context.Context) {
 	p.clear()
 }
 
-// encodeCommands makes the commands of the calls that can be sent now. A call that shares a key with an earlier one
-// waits for its reply. Otherwise, if the earlier one had to be sent again, the operations on the key would run in the
-// wrong order.
+// encodeCommands makes the commands of the calls that can be sent now. A call that shares a key with an earlier call
+// waits for the earlier call's reply. Otherwise, if the earlier call had to be sent again, the operations on the key
+// would run in the wrong order.
 func (p *pipeline) encodeCommands() {
 	p.clearRoundTrip()
 	now := p.store.now()
@@ -53,7 +53,7 @@ func (p *pipeline) exchange(ctx context.Context) {
 		return
 	}
 	// One WAIT follows the scripts of a round trip, so an operation can be answered later than necessary if another
-	// one of its call waits for more.
+	// operation in the call waits for more replicas.
 	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
 }
 
@@ -85,7 +85,7 @@ func (c *Command) keys() []string {
 }
 
 // decodeReplies sets the results, and keeps the calls in p.calls, in order, that were not sent or must be sent again.
-// If one of these met a moving slot, it returns how often that call has been tried.
+// If one of these calls met a moving slot, decodeReplies returns how often that call has been tried.
 func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 	kept, reply := 0, 0
 	for i := range p.calls {

@@ -40,8 +40,8 @@ func (s *Store) spansSlots(op *engine.Op) bool {
 	return false
 }
 
-// apart returns the error for charges on several slots that must be decided in one step, about the first charge on
-// another slot than those before it.
+// apart returns the error for charges on several slots that must be decided in one step, and names the first charge
+// that is on another slot than the charges before it.
 func (s *Store) apart(op *engine.Op) error {
 	for i := range op.Charges {
 		if s.slotOf(op, i) != s.slotOf(op, 0) {

@@ -15,8 +15,8 @@ import (
 // that the holder had before are restored: see split_concurrency.go.
 //
 // This never exceeds a limit. But a denied request, or one whose process dies, can occupy its cost on earlier slots for
-// a while. Limits that count denied requests count them only on the slot that denies. The mode of the decision is
-// "split".
+// a while. Limits that count denied requests count such a request only on the slot that denies it. The mode of the
+// decision is "split".
 type splitOp struct {
 	store    *Store
 	op       *engine.Op
@@ -26,7 +26,7 @@ type splitOp struct {
 	allowed  bool
 	atMost   int64 // units that OpAtMost took from each limit
 	// unconfirmed is the error of a charge that too few replicas have acknowledged. The remaining slots are still
-	// charged, so that the request is charged as a whole.
+	// charged, so that the request as a whole is charged.
 	unconfirmed error
 }
 
@@ -117,8 +117,8 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 }
 
 // newSlotOp returns the part of an operation that runs on the slot of one of its charges. Each slot records its own
-// settlement, so that a settlement that reached only some of the slots can be retried. The same goes for a
-// reservation that is still open on each.
+// settlement, so that a settlement that reached only some of the slots can be retried. The same applies to a
+// reservation that is still open on several slots.
 func newSlotOp(op *engine.Op, i int) slotOp {
 	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage, Replicas: op.Replicas}}
 	part.op.Space, part.op.Key = op.Counted(i)

@@ -12,8 +12,8 @@ import (
 )
 
 // An acquire by a holder that already has permits renews them, or changes their number of units. If a later slot
-// denies, the holder keeps the permits that it had: all slots are queried for them before the acquire, and units and
-// expiry are restored afterwards.
+// denies, the holder keeps the permits that it had: all slots are queried for these permits before the acquire, and
+// units and expiry are restored afterwards.
 //
 // Units freed on a slot can be taken by another holder before a later slot denies, and could then not be restored. So
 // slots that free units come last: a slot that only frees units never denies.
@@ -46,8 +46,8 @@ func (part *slotOp) hasPermits() bool {
 	return slices.ContainsFunc(part.held, func(p storedPermit) bool { return p.units != "" })
 }
 
-// acquireOrder sorts the slots of an acquire: 0 if it frees no units of the slot's limits, 1 if it frees and takes
-// some, 2 if it only frees.
+// acquireOrder returns the rank by which the slots of an acquire are sorted: 0 if the acquire frees no units of the
+// slot's limits, 1 if it frees some and takes some, 2 if it only frees units.
 func (part *slotOp) acquireOrder() int {
 	frees, takes := false, false
 	for i, p := range part.held {
@@ -64,8 +64,8 @@ func (part *slotOp) acquireOrder() int {
 	}
 }
 
-// subtractHeld reduces the costs, for a peek, to the units that the holder would take in addition to those it has. A
-// cost above the limit is not reduced, because it never fits.
+// subtractHeld reduces the costs, for a peek, to the units that the holder would take in addition to the units that
+// it has. A cost above the limit is not reduced, because it never fits.
 func (part *slotOp) subtractHeld() {
 	for i, p := range part.held {
 		if c := &part.op.Charges[i]; c.Cost <= c.Limit.Numbers().Count {
@@ -145,8 +145,8 @@ func (x *splitOp) permitCommand(n int, script *script, texts []string) Command {
 	return Command{Key: keys[0], Args: args}
 }
 
-// sendCommands sends commands of one script, and resends those that did not run. If a server does not know the
-// script, it gets the text.
+// sendCommands sends commands of one script, and resends those that did not run. A server that does not know the
+// script gets its text.
 func (x *splitOp) sendCommands(ctx context.Context, commands []Command, script *script) ([]Reply, error) {
 	replies := make([]Reply, len(commands))
 	x.store.roundTrips.Add(1)

@@ -44,8 +44,8 @@ func (c *hangingSlot) Do(ctx context.Context, commands []Command, replies []Repl
 func (*hangingSlot) Cluster() bool { return true }
 func (*hangingSlot) Close() error  { return nil }
 
-// Known bug 42. Units returned after the caller has left go to the keys of its request, even if the caller has reused
-// their memory.
+// Known bug 42. Units returned after the caller has left go to the keys of the caller's request, even if the caller
+// has reused the keys' memory.
 func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &hangingSlot{cancel: cancel, reused: make(chan struct{})}

@@ -36,7 +36,7 @@ type Store struct {
 	swept       atomic.Uint32 // calls of Due
 
 	// background counts the goroutines that outlive a call: they give units back after a caller has left, or read the
-	// format marker. closing keeps new ones from starting while Close waits.
+	// format marker. closing keeps new goroutines from starting while Close waits.
 	background sync.WaitGroup
 	closing    sync.Mutex
 }
@@ -124,7 +124,7 @@ func (s *Store) begin(ctx context.Context) error {
 // end uncounts a call in flight.
 func (s *Store) end() { <-s.inFlight }
 
-// formatError returns the error of the format marker, from its last reading unless that is too old.
+// formatError returns the error of the format marker, from the marker's last reading unless that reading is too old.
 func (s *Store) formatError(ctx context.Context) error {
 	if s.clock == nil && time.Now().UnixNano() >= s.marker.due.Load() {
 		s.readMarkerAgain(ctx)

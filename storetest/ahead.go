@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// until turns a step into an at most whose units can be spent for this long.
+// until turns a step into an at most whose units can be spent for the time ahead.
 func (s step) until(ahead time.Duration) step {
 	s.kind, s.ahead, s.want.granted = engine.OpAtMost, ahead, s.cost
 	return s

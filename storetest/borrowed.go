@@ -100,8 +100,8 @@ func (o Options) borrowing() Options {
 	return o
 }
 
-// runBorrowed checks known bug 42: keys, name spaces and ids that share one buffer have the bytes that the buffer had
-// during the call.
+// runBorrowed checks known bug 42: keys, name spaces and ids that share one buffer keep the bytes that the buffer
+// held during the call.
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
 	held := rule.Concurrency(2)

@@ -58,7 +58,7 @@ func runCeilings(t *testing.T, o Options) {
 	l.settle(last, true, 0, 0)
 	l.pending(capped("8", ann, 10, 10, 10), 0, 0)
 
-	// More than can be summed exactly is rejected. A share of the process may answer instead.
+	// Ceilings whose sum would not be exact are rejected. A share of the process may answer instead.
 	large := rule.FixedWindow(rule.PerDay(algo.MaxUnits))
 	for i := range 33 {
 		op := engine.Single(engine.OpReserve, "large", large, 1)

@@ -61,8 +61,8 @@ func runLeases(t *testing.T, o Options) {
 	}
 }
 
-// runParallel checks known bug 24: many parallel callers together get exactly the limit, without errors and without
-// retries that give up.
+// runParallel checks known bug 24: many parallel callers together get exactly the limit, without errors, and without
+// giving up after retries.
 func runParallel(t *testing.T, o Options) {
 	for _, limit := range []engine.Limit{
 		bucket(rule.PerHour(25)), fixed(rule.PerHour(25)), slog(rule.PerHour(25)),

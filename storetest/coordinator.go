@@ -62,7 +62,7 @@ func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	clock.Advance(2*second - time.Microsecond)
 	beat("g", "b", 10*second, "a", "b")
 	clock.Advance(time.Microsecond)
-	beat("g", "b", 10*second, "b")                          // a's life ends exactly to the µs
+	beat("g", "b", 10*second, "b")                          // a's life ends, exact to the µs
 	beat("g", "a", time.Hour, "a", "b")                     // a may come back
 	beat("g", "a", second, "a", "b")                        // the last beat counts
 	beat("g", "}{\x00", second, "a", "b", "}{\x00")         // a name may have any bytes

@@ -11,7 +11,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Examples returns a limit of 100 units an hour for each algorithm with state. Tests of all algorithms start here.
+// Examples returns a limit of 100 units an hour for each algorithm with state. Tests of all algorithms start with
+// these limits.
 func Examples() map[algo.Algorithm]engine.Limit {
 	rate := rule.PerHour(100)
 	return map[algo.Algorithm]engine.Limit{
@@ -37,8 +38,8 @@ func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	return engine.Build(a, []engine.Rate{rate})
 }
 
-// Missing returns a plain limit for each algorithm without one in the list, so that every list of limits also covers
-// new algorithms.
+// Missing returns the algorithms for which the list has no limit, so that every list of limits also covers new
+// algorithms.
 func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
 		if a.Punishes() {
@@ -53,8 +54,8 @@ func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 }
 
 // runEvery checks on each algorithm the properties common to all: exactly 100 units pass, a wait and an expiry have
-// an end, and given-back and expired units pass again. A new algorithm that is missing in some switch fails here
-// first.
+// an end, and units that were given back or have expired pass again. A new algorithm that is missing from a switch
+// fails here first.
 func runEvery(t *testing.T, o Options) {
 	examples := Examples()
 	for _, a := range algo.Algorithms() {

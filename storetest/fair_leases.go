@@ -15,8 +15,8 @@ var (
 	fairHeldThrice = rule.FairConcurrency(20, rule.LeaseTime(10*second), rule.Weight(3))
 )
 
-// runFairLeases checks permits that are divided among keys: a key must leave units free, the fewer the less it has, and its
-// first unit passes while any is free. Two keys can use the same id.
+// runFairLeases checks permits that are divided among keys: a key must leave some units free, fewer if it holds fewer units
+// itself, and the key's first unit passes while any unit is free. Two keys can use the same id.
 func runFairLeases(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -71,7 +71,8 @@ func runFairLeases(t *testing.T, o Options) {
 	}
 }
 
-// runFairWaits checks waits for several permits to expire: each changes the units of its key, and of the average key.
+// runFairWaits checks waits for several permits to expire: each expiry changes the units of the permit's key, and of
+// the average key.
 func runFairWaits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -114,8 +115,8 @@ func runFairWaits(t *testing.T, o Options) {
 	}
 }
 
-// runFairTies checks that permits of one instant expire together: 6 keys with a unit each, and a large one that raises the
-// average. Without the 6 alone two units would fit, without both one.
+// runFairTies checks that permits with the same expiry expire together. The permits belong to 6 keys with a unit each, and
+// to a large key that raises the average. Two units would fit if only the 6 permits expired, and one if all of them do.
 func runFairTies(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	of := func(lease time.Duration, weight int) engine.Limit {

@@ -13,7 +13,7 @@ var (
 	nested        = rule.FairShare(rule.PerSecond(10), rule.Burst(20), engine.Setting{Field: "nested"})
 )
 
-// by is a step of another key.
+// by returns the step for another key.
 func (s step) by(key string) step {
 	s.key = key
 	return s

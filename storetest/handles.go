@@ -13,8 +13,8 @@ func (s step) of(n int) step {
 	return s
 }
 
-// handles: a give by handle returns the units of exactly one charge. It undoes charges on several nodes of a store,
-// and reservations.
+// handles: a give by handle returns the units of exactly one charge. A give by handle undoes charges on several nodes
+// of a store, and reservations.
 var handles = []scenario{
 	{
 		name: "give back in a fixed window", why: "units charged in a window leave with it: given back to the next one, they would let more through",

@@ -50,8 +50,8 @@ func runLeasesAgain(t *testing.T, o Options) {
 	}
 }
 
-// runMoreUnits checks the wait of a holder that asks for more units than fit: its own permit makes room, so it waits
-// only for the permits of others (rule 3).
+// runMoreUnits checks the wait of a holder that requests more units than fit. The holder's own permit makes room, so
+// it waits only for other holders' permits (rule 3).
 func runMoreUnits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -76,8 +76,9 @@ func runMoreUnits(t *testing.T, o Options) {
 	}
 }
 
-// runLeaseLengths checks that each permit keeps its own length under any version of the limit, and is cut to that
-// length if the clock is set back (known bug 41: a denied acquire with a short lease time cut the permits of others).
+// runLeaseLengths checks that each permit keeps its own length under any version of the limit, and is shortened to
+// that length if the clock is set back (known bug 41: a denied acquire with a short lease time shortened other
+// holders' permits).
 func runLeaseLengths(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A call of a language model: a request and its tokens of a user, tokens of an organisation, and one of two
+// The limits of a call of a language model: the user's requests and tokens, the organisation's tokens, and two
 // concurrent calls.
 var (
 	callRequests = fixed(rule.PerMinute(20))
@@ -18,7 +18,7 @@ var (
 	callPermit   = rule.Concurrency(2)
 )
 
-// callOf returns the reserve of a call with an estimate of its tokens.
+// callOf returns the reserve for a call, with an estimate of the call's tokens.
 func callOf(id, user, org string, tokens int64) engine.Op {
 	return engine.Op{Kind: engine.OpReserve, Space: "storetest", Key: user, ID: id, Charges: []engine.Charge{
 		{Limit: callRequests, Cost: 1},
@@ -28,7 +28,7 @@ func callOf(id, user, org string, tokens int64) engine.Op {
 	}}
 }
 
-// lists is a store with a clock, for tests of lists of charges.
+// lists holds a store and its clock, for tests of lists of charges.
 type lists struct {
 	*testing.T
 

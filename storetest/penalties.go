@@ -28,8 +28,8 @@ func offend(limits []engine.Limit, cost int64, w want) step {
 	return step{limits: limits, cost: cost, want: w}
 }
 
-// flood is an allowed request that takes the only unit of a second, and then a number of denied ones. All but the first
-// of these ignore a denial.
+// flood returns an allowed request that takes the only unit of a second, and then a number of denied requests. All
+// denied requests except the first ignore a denial.
 func flood(limits []engine.Limit, denied int) []step {
 	steps := []step{offend(limits, 1, yes(0, second))}
 	for range denied {
@@ -115,7 +115,7 @@ var penalties = []scenario{
 			offend(patient, 1, yes(0, second)).in(8*second),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
-			offend(patient, 1, yes(0, second)).in(10*second), // the window of the last one ends here
+			offend(patient, 1, yes(0, second)).in(10*second), // the last window ends here
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 18*second), 48*second)),

@@ -10,7 +10,7 @@ import (
 // settledNow is the granted value of a settle that ended the reservation.
 const settledNow = 1
 
-// reserve turns a step into a reserve of a caller that accepts a delay.
+// reserve turns a step into a reserve by a caller that accepts a delay.
 func (s step) reserve(accepts time.Duration) step {
 	s.kind, s.ahead = engine.OpReserve, accepts
 	return s
@@ -34,12 +34,12 @@ func (s step) drops(units int64) step {
 	return s
 }
 
-// again is a settle that changes nothing.
+// again returns a settle that changes nothing.
 func again(n int, used int64, w want) step {
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
 }
 
-// each is a take of one unit of several limits.
+// each returns a take of one unit from each of several limits.
 func each(w want, limits ...engine.Limit) step {
 	return step{limits: limits, cost: 1, want: w}
 }

@@ -116,8 +116,8 @@ var returns = []scenario{
 	{name: "many open reservations", why: "20 units came back, and units that refilled in the meantime do not", steps: manyReturns()},
 }
 
-// manyReturns reserves 20 units one by one and then ten together, and cancels all but the ten, the last one first. It
-// takes 30 units, and cancels the ten. A record does not have so many returns one by one.
+// manyReturns reserves 20 units one by one and then ten together, and cancels all but the ten, the last one first.
+// Then it takes 30 units, and cancels the ten. A record cannot hold so many returns separately.
 func manyReturns() (steps []step) {
 	now, missing := time.Duration(0), int64(0)
 	at := func(after time.Duration) want {

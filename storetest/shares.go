@@ -11,7 +11,7 @@ import (
 
 // runShares checks that an at most with a share charges that part of the remaining units, or one unit if the part is
 // below one, and that its denial has the usual numbers. Prefetch takes units this way, so that the first process does
-// not take all.
+// not take all units.
 func runShares(t *testing.T, o Options) {
 	t.Helper()
 	for _, limit := range []engine.Limit{

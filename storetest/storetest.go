@@ -1,5 +1,5 @@
-// Package storetest has the cases that every [engine.Store] must pass. A store's own test calls [Run] with a function
-// that opens one; a failure prints the reason for the rule. Numbers after "known bug" refer to
+// Package storetest contains the cases that every [engine.Store] must pass. A store's own test calls [Run] with a
+// function that opens a store; a failure prints the reason for the rule. Numbers after "known bug" refer to
 // docs/design/known-bugs.md, a list of bugs seen in other rate limiters.
 package storetest
 
@@ -123,8 +123,8 @@ func (s step) as(kind engine.Kind) step {
 	return s
 }
 
-// run sends the steps one by one or, if together is set, all steps of one instant in one call: each must be answered
-// as if alone.
+// run sends the steps one by one or, if together is set, all steps of one instant in one call: each step must get the
+// answer that it would get alone.
 func (s scenario) run(t *testing.T, o Options, together bool) {
 	t.Helper()
 	clock := headgatetest.NewClock()

@@ -26,7 +26,7 @@ func (l lists) keeper() engine.Keeper {
 	return keeper
 }
 
-// open checks whether a key has an open reservation (on a Cluster, one for each of its parts).
+// open checks whether a key has an open reservation (on a Cluster, one for each part of the reservation).
 func (l lists) open(key string, want bool) {
 	l.Helper()
 	of, err := l.keeper().OpenOf(context.Background(), key, 10, divided.Counts("storetest", key))

@@ -13,7 +13,8 @@ var (
 	halves = sliding(rule.PerSecond(10), rule.Segments(2), rule.Strict())
 )
 
-// together: many operations on one key at one instant, for which a store may read and write the state once.
+// together contains cases with many operations on one key at one instant, for which a store may read and write the
+// state only once.
 var together = []scenario{
 	{
 		name: "a give before a charge", why: "a charge deletes the units that no longer count, and no others",

@@ -20,7 +20,7 @@ var (
 var guavaPrices = []time.Duration{1375 * ms, 1125 * ms, 875 * ms, 625 * ms, 500 * ms, 500 * ms, 500 * ms, 500 * ms}
 
 // acquires takes units one by one, the first after a pause and each other one as soon as it passes. The price of each
-// is the wait of the next one.
+// unit is the wait for the next one.
 func acquires(pause time.Duration, prices ...time.Duration) (steps []step) {
 	for i, price := range prices {
 		steps = append(steps, take(warming, 1, yes(0, price)).in(pause))

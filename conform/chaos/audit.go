@@ -12,15 +12,16 @@ type span struct{ from, to time.Duration }
 
 func (s span) touches(from, to time.Duration) bool { return s.from <= to && from <= s.to }
 
-// happened is what the audit needs to know about a run of a seed.
+// happened contains the facts that the audit needs about a run of a seed.
 type happened struct {
 	wall   time.Time // wall-clock time at which the run began
 	faults []struck
 	// losses are the times at which the store may have lost data.
 	losses []span
-	// twice are the times at which two primaries may answer: the old one does not know yet that there is a new one.
+	// twice are the times at which two primaries may answer, because the old primary does not know yet that there is
+	// a new one.
 	twice []span
-	// emptied are those losses after which the store started without any data.
+	// emptied are the losses after which the store started without any data.
 	emptied []span
 	// restarts are the times at which a process restarted, with full shares.
 	restarts []restart
@@ -51,7 +52,7 @@ type violation struct {
 
 func (v violation) String() string { return v.Rule + ": " + v.Text }
 
-// found is the results of the audit of a seed.
+// found contains the results of a seed's audit.
 type found struct {
 	violations []violation
 	// excess is the largest number of units by which a limit was exceeded, and bound the number allowed, by fault and
@@ -78,7 +79,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	by, away := map[subject][]answer{}, awayOf(answers)
 	for _, a := range answers {
 		if a.beyond > 0 && a.allowed && away.at(a.process, a.sent-late, a.received+late) {
-			a.allowed, a.class = false, "kept" // perhaps by its process, which sends it to the store later
+			a.allowed, a.class = false, "kept" // perhaps kept by its process, which sends it to the store later
 		}
 		s := subject{a.limit, a.key}
 		by[s] = append(by[s], a)
@@ -98,7 +99,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	return f
 }
 
-// most is how many violations of a seed are kept.
+// most is the largest number of violations kept for a seed.
 const most = 50
 
 func (f *found) violatef(rule, format string, args ...any) {
@@ -161,8 +162,8 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 // unanswered are the error classes of a store that is down, or was down when the process started.
 var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
 
-// spared is how many requests of a key may go without a decision: on a busy machine, a request's deadline can pass
-// before it is sent to the store.
+// spared is the largest number of a key's requests that may go without a decision: on a busy machine, a request's
+// deadline can pass before it is sent to the store.
 const spared = 10
 
 // errors checks that policies with failure mode local always get a decision, whatever happens to the store. Errors
@@ -184,8 +185,8 @@ func (f *found) errors(h *happened, l *limit, log []answer) {
 	}
 }
 
-// disturbed reports whether a process may be unaware of a loss, because it started later or another fault kept it
-// from noticing.
+// disturbed reports whether a process may be unaware of a loss, because it started later or because another fault
+// kept it from noticing the loss.
 func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
 	if h.began(process, loss.from-heard, until) {
 		return true

@@ -21,7 +21,7 @@ func policyOf(t *testing.T, policy string) *limit {
 
 const ms = time.Millisecond
 
-// burst returns n requests, one sent per millisecond and answered in the next.
+// burst returns n requests. One is sent in each millisecond, and answered in the next millisecond.
 func burst(l *limit, n int, from time.Duration, as answer) (log []answer) {
 	for i := range n {
 		a := as
@@ -37,7 +37,7 @@ func allowed(mode string, overshoot int64) answer {
 	return answer{allowed: true, mode: mode, overshoot: overshoot}
 }
 
-// beyond is what a settlement charges beyond its reservation.
+// beyond returns the answer for units that a settlement charges beyond its reservation.
 func beyond(units int64) answer { return answer{allowed: true, mode: "settled", beyond: units} }
 
 // Each case has a log with a violation that the audit must find, and a similar log in which it must find none.
@@ -160,7 +160,7 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 	return []func(*limit) []answer{func(l *limit) []answer { return burst(l, n, from, as) }}
 }
 
-// Five permits at once are one too many. Permits from before a loss of data count for at most a lease.
+// Five permits at once are one too many. Permits acquired before a loss of data count for at most a lease.
 func TestAuditPermits(t *testing.T) {
 	held := slices.Repeat([]hold{{from: 100 * ms, to: 900 * ms}}, seatCount)
 	late := append(slices.Clone(held), hold{from: 200 * ms, to: 300 * ms})

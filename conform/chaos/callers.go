@@ -37,12 +37,14 @@ type answer struct {
 	class   string
 	allowed bool
 	mode    string
-	// assumed means that the protocol reports no mode, and that this is the expected mode without a loss of data.
+	// assumed means that the protocol reports no mode, and that the recorded mode is the one expected if no data was
+	// lost.
 	assumed bool
-	// overshoot is how many units the limit may be exceeded by, according to the answer; -1 means unlimited.
+	// overshoot is the number of units by which the limit may be exceeded, according to the answer; -1 means
+	// unlimited.
 	overshoot int64
-	// reserved is how many units were reserved or, for a route, taken; it is 0 for a take, which has one unit. used
-	// is how many of these were used.
+	// reserved is how many units were reserved or, for a route, taken; it is 0 for a take, which takes one unit. used
+	// is how many of the reserved units were used.
 	reserved, used int64
 	// beyond is how many units a settlement charged beyond its reservation, regardless of the limit.
 	beyond int64
@@ -69,9 +71,9 @@ type callers struct {
 	began  time.Time
 	client *http.Client
 	limits []limit
-	// turns contains each limit as often as its weight, and denying those with failure mode deny.
+	// turns contains each limit as often as its weight says, and denying the limits with failure mode deny.
 	turns, denying, reserving []*limit
-	// listed has the limits used in lists, by failure mode.
+	// listed contains the limits used in lists, by failure mode.
 	listed [2][]*limit
 
 	mu      sync.Mutex
@@ -168,8 +170,8 @@ func (c *callers) end() {
 	c.client.CloseIdleConnections()
 }
 
-// rests reports whether a caller pauses now. For a while all pause, so that buckets fill; then only some do, so that
-// prefetched units are left over at the end of a window. The cycle is not a multiple of the windows.
+// rests reports whether a caller pauses now. For a while all callers pause, so that buckets fill. Then only some
+// pause, so that prefetched units are left over at the end of a window. The cycle is not a multiple of the windows.
 func (c *callers) rests(random *rand.Rand) bool {
 	switch at := c.now() % (3700 * time.Millisecond); {
 	case at < 900*time.Millisecond:
@@ -282,7 +284,7 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	return response.StatusCode, ""
 }
 
-// serverClass returns the class of a store error from a server's response, which has it at the end.
+// serverClass returns the class of a store error from a server's response, which ends with the class.
 func serverClass(text string) string {
 	_, class, _ := strings.Cut(text, "could not decide: ")
 	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])

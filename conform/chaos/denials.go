@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// late is how long after an error a request may still be charged: it may be buffered in a connection, or in a server
-// that hangs.
+// late is the time after an error within which a request may still be charged, because it may be buffered in a
+// connection or in a server that hangs.
 const late = 2 * time.Second
 
 // charge is a span in which a request was charged, or may have been.
@@ -66,7 +66,8 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	}
 }
 
-// spent returns how many units can have been spent when a request was denied, and how many were available to it.
+// spent returns how many units can have been spent when a request was denied, and how many units were available to
+// the request.
 func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
 	room = l.least
 	from := a.sent - l.period - 2*grace
@@ -87,8 +88,8 @@ func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int
 	return spent, room
 }
 
-// bucketSpent returns the most units that a bucket can lack, assuming that every charge was as late as possible. The
-// charges are sorted by their latest times.
+// bucketSpent returns the largest number of units that a bucket can lack, assuming that every charge was as late as
+// possible. The charges are sorted by their latest times.
 func bucketSpent(l *limit, charges []charge, a *answer) (most int64) {
 	n := int64(0)
 	for _, c := range slices.Backward(charges) {

@@ -27,6 +27,6 @@
 //	figures.go    how long callers waited, compared with the goals
 //	report.go     the tables of all seeds
 //
-// The audit counts a request in a span only if it was sent and answered within it, and so was certainly decided
-// within it. This way no delay of a busy machine is a violation.
+// The audit counts a request in a span only if it was sent and answered within it, because it was then certainly
+// decided within the span. So no delay on a busy machine counts as a violation.
 package chaos

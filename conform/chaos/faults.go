@@ -15,7 +15,8 @@ type action struct {
 	act func()
 }
 
-// failing is how to begin and end a fault. The end returns when the processes can work again.
+// failing contains the functions that begin and end a fault. The end function returns when the processes can work
+// again.
 type failing struct{ begin, end func() }
 
 // actions returns the actions on the world, in order. It omits a fault whose target is already under another fault.
@@ -31,7 +32,7 @@ func (w *world) actions() (all []action) {
 			action{e.At, func() {
 				s.from = w.callers.now()
 				f.begin()
-				if e.Fault == failover { // a failover waits until there is another primary
+				if e.Fault == failover { // the end of a failover is awaited: there must be another primary
 					s.primary = w.callers.now()
 				}
 			}},
@@ -54,7 +55,7 @@ func (w *world) actions() (all []action) {
 
 // remember records what the audit needs to know about a fault.
 func (w *world) remember(s struck) {
-	// A primary that comes back still considers itself the primary until it is told otherwise.
+	// A primary that comes back still considers itself the primary until other nodes tell it otherwise.
 	const told = 2 * time.Second
 	switch s.Fault {
 	case emptied, older:
@@ -74,7 +75,7 @@ func (w *world) remember(s struck) {
 
 func nothing() {}
 
-// fault returns how to begin and end an event of the schedule.
+// fault returns the functions that begin and end an event of the schedule.
 func (w *world) fault(e event) failing {
 	switch e.Fault {
 	case processDies:

@@ -12,7 +12,7 @@ const (
 	// deadline is the --deadline of the processes, and spare how much longer a caller may wait.
 	deadline = 50 * time.Millisecond
 	spare    = 10 * time.Millisecond
-	// exactAgain is how soon answers must be exact again after the servers have a primary.
+	// exactAgain is the time within which answers must be exact again once the servers have a primary.
 	exactAgain = 2 * time.Second
 )
 
@@ -68,7 +68,8 @@ func (w *waits) merge(o waits) {
 	w.Beyond, w.Most, w.Stall = w.Beyond+o.Beyond, max(w.Most, o.Most), max(w.Stall, o.Stall)
 }
 
-// quantile returns the wait in ms that a number of thousandths of the requests did not exceed, and the maximum.
+// quantile returns the wait in ms that the given number of thousandths of the requests did not exceed, the longest
+// wait, and the number of requests.
 func (w *waits) quantile(thousandths int) (at, longest, requests int) {
 	all := make([]int, 0, len(w.ByMillis))
 	for ms, n := range w.ByMillis {
@@ -106,7 +107,7 @@ const (
 )
 
 // stallWatch is a goroutine that only sleeps. If it oversleeps, the machine was too busy to run it, and so probably
-// other goroutines too.
+// did not run other goroutines either.
 type stallWatch struct {
 	stalls []span
 	works  sync.WaitGroup

@@ -12,8 +12,9 @@ type hold struct {
 	policy   string
 	process  int
 	shared   bool // given by a share
-	// may is when the store may have granted it. It ended at the latest at ended, if that is not 0 and the store was
-	// told of the release. A request for a permit without an answer has only these two.
+	// may is the span in which the store may have granted the permit. The permit ended no later than ended, if that
+	// is not 0 and the store was told of the release. A request for a permit that got no answer has only may and
+	// ended.
 	may   span
 	ended time.Duration
 	// denied is set if no permit was available at that time.
@@ -95,7 +96,7 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 			}
 			status, class := c.post(address, "/v1/renew", body, &renewed)
 			if status == http.StatusGone {
-				h.to = min(h.to, sent) // it was lost earlier
+				h.to = min(h.to, sent) // the permit was lost earlier
 				break
 			}
 			if status == http.StatusOK && renewed.Held || class != "" {

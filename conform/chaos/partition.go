@@ -7,12 +7,12 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// stops is how long a primary may accept charges after it was cut off from the other nodes: the node timeout, the
-// interval at which Redis checks it, and a second for a busy machine.
+// stops is the time during which a primary may accept charges after it was cut off from the other nodes: the node
+// timeout, the interval at which Redis checks it, and a second for a busy machine.
 const stops = redistest.NodeTimeout + 200*time.Millisecond + time.Second
 
 // partition cuts the primary of the hot keys off from the other nodes, while the processes reach all nodes. It checks
-// that the primary stops in time, because the majority elects another one and writes to the old one are lost.
+// that the primary stops in time, because the majority elects another primary and writes to the old one are lost.
 func (w *world) partition() failing {
 	var primary *redistest.Server
 	var healed, watched chan struct{}
@@ -34,8 +34,8 @@ func (w *world) partition() failing {
 	}
 }
 
-// watchMinority writes to a primary that was cut off, until the nodes are connected again, and records when the
-// others have elected another one.
+// watchMinority writes to a primary that was cut off, until the nodes are connected again, and records when the other
+// nodes have elected another primary.
 func (w *world) watchMinority(primary *redistest.Server, healed <-chan struct{}) {
 	began := w.callers.now()
 	before := len(w.nodes.Primaries())

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// permits checks that never more permits were held than the limit allows. Permits that shares granted are extra, up
-// to the limit; but a process that answers exactly has reported its own to the store, if it granted them before the
-// request was sent.
+// permits checks that no more permits were held at any time than the limit allows. Permits granted by shares are
+// additional, up to the limit. But a process that answers exactly has reported its shares' permits to the store, if
+// it granted them before the request was sent.
 func (f *found) permits(h *happened, holds []hold) {
 	for i := range holds {
 		at := &holds[i]
@@ -24,7 +24,7 @@ func (f *found) permits(h *happened, holds []hold) {
 				own++
 			}
 		}
-		// After a loss of data, permits from before it are held for up to a lease.
+		// After a loss of data, permits acquired before the loss are held for up to a lease.
 		jumps := h.jumpsIn(&limit{period: seatLease}, at.from-seatLease, at.from)
 		bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from))
 		held := exact
@@ -44,8 +44,8 @@ func (h *happened) began(process int, from, to time.Duration) bool {
 	return slices.ContainsFunc(h.restarts, func(r restart) bool { return r.process == process && r.touches(from, to) })
 }
 
-// deniedPermits checks that a permit was denied only while all permits may have been held. A settlement releases the
-// permit of its reservation, and a refused list holds none. Faults excuse denials, as does a process that could not
+// deniedPermits checks that a permit was denied only while all permits may have been held. A settlement releases its
+// reservation's permit, and a refused list holds no permit. Faults excuse denials, as does a process that could not
 // reach the store and so may not have reported its permits yet.
 func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 	for i := range holds {
@@ -80,7 +80,7 @@ func (h *happened) calm(from, to time.Duration) bool {
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
 }
 
-// away has the spans in which a process got no answer from the store, by process, in order.
+// away contains, by process and in order, the spans in which the process got no answer from the store.
 type away map[int][]time.Duration
 
 func awayOf(answers []answer) away {
@@ -96,7 +96,7 @@ func awayOf(answers []answer) away {
 	return w
 }
 
-// at reports whether a span overlaps one of them.
+// at reports whether a span overlaps one of the process's spans without answers.
 func (w away) at(process int, from, to time.Duration) bool {
 	first, _ := slices.BinarySearch(w[process], from)
 	return first < len(w[process]) && w[process][first] <= to

@@ -22,7 +22,7 @@ const (
 // limit is a policy of a seed: its text in the file, and the numbers that the audit needs.
 type limit struct {
 	policy, algorithm string
-	// fields is the policy's text in the file, and changed its text in the second version of the file.
+	// fields is the policy's text in the file, and changed is its text in the file's second version.
 	fields, changed string
 	// count is how many units pass per period or, for a bucket, at once after it was idle.
 	count  int64
@@ -38,11 +38,11 @@ type limit struct {
 	weight int
 	// also are further windows of the policy; every request counts in each.
 	also []limit
-	// reserved means that callers also reserve units of it.
+	// reserved means that callers also reserve units of the policy.
 	reserved bool
 }
 
-// limits is all policies. Callers send more requests than any of them allows.
+// limits returns all policies. Callers send more requests than any policy allows.
 func limits() []limit {
 	local := func(l limit) limit {
 		l.policy, l.failure = l.policy+"-local", "local"
@@ -69,8 +69,8 @@ func limits() []limit {
 	long := limit{policy: "two-local", algorithm: slideLog, count: 15, period: 3 * time.Second, least: 15, failure: "local"}
 	two := local(limit{policy: "two", algorithm: slideLog, fields: "windows: [{limit: 10, window: 500ms}, {limit: 15, window: 3s}]", count: 10, period: 500 * time.Millisecond, weight: 6, also: []limit{long}})
 	tried := local(limit{policy: "tried", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock, shadow: {limit: 1}", count: 30, period: time.Second, weight: 4})
-	// A request passes while any unit is left, and later requests pay for it. So one cost more than the burst can
-	// pass at once.
+	// A request passes while any unit is left, and later requests pay for it. So the burst and one more cost can pass
+	// at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
 	// Callers reserve most units of this policy, and return them.
 	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 40", count: 40, refill: 20, period: time.Second, weight: 6})

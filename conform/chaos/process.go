@@ -91,10 +91,10 @@ func (p *process) start() {
 	}
 }
 
-// kill kills it, like a machine failure.
+// kill kills the process, like a machine failure.
 func (p *process) kill() { p.end(syscall.SIGKILL) }
 
-// stop shuts it down gracefully.
+// stop shuts the process down gracefully.
 func (p *process) stop() { p.end(syscall.SIGTERM) }
 
 // end sends a signal, and waits until the process exits.
@@ -153,8 +153,8 @@ func (p *process) use() (use, error) {
 	return use{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}, err
 }
 
-// growth is how much more memory a process may use than before the faults: slack for the garbage collector's pace,
-// requests queued in an outage, and counters for them.
+// growth is the number of bytes by which a process's memory use may grow over its use before the faults: slack for
+// the garbage collector's pace, requests queued in an outage, and counters for them.
 const growth = 96 << 20
 
 // exceeds reports whether a process uses more than it did under load.

@@ -25,8 +25,8 @@ type result struct {
 	Span       time.Duration
 	Requests   int
 	Permits    int
-	// Lists is how many charges in lists were admitted, and Beyond how many charges were settled above their
-	// reservation.
+	// Lists is the number of admitted charges in lists, and Beyond the number of charges that were settled above
+	// their reservation.
 	Lists, Beyond int
 	Violations    []violation
 	Rows          []row
@@ -34,7 +34,7 @@ type result struct {
 	// Algorithms counts the answers by algorithm and mode: "sliding-log/exact".
 	Algorithms map[string]int
 	Waits      waits
-	// Histories is how many samples were linearizable.
+	// Histories is the number of samples that were linearizable.
 	Histories int
 }
 
@@ -44,11 +44,11 @@ type row struct {
 	excess
 }
 
-// facts is how callers experienced a fault.
+// facts describes what callers saw of one kind of fault.
 type facts struct {
 	Times    int            // how often it occurred
 	Gap      time.Duration  // the longest time without an answer from running processes
-	Recovery time.Duration  // the longest time from its end to an exact answer
+	Recovery time.Duration  // the longest time from the fault's end to an exact answer
 	Back     time.Duration  // the longest time from when the servers had a primary to an exact answer
 	Errors   map[string]int // by class
 	Modes    map[string]int // answers by mode
@@ -175,7 +175,7 @@ func (r *result) save(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// load reads a file of results. A missing file has none.
+// load reads a file of results. A missing file contains no results.
 func load(path string) (all []*result, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,9 +14,9 @@ var adaptiveRate = algorithm{
 		// outlive a lowered rate.
 	},
 	on: func(s *State) arithmetic { return (*adaptive)(s) },
-	// A process does not know the rate in force: a share has a part of the rate at the start.
+	// A process does not know the rate in force, so a share has a part of the initial rate.
 	shares: bucketShares,
-	// Under two periods the rates would not be in one unit.
+	// With different periods the rates would not be in the same unit.
 	grid:  func(l *Limit) Grid { return Grid{Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
 	cover: func(l *Limit) (Limit, bool) {
@@ -34,22 +34,24 @@ var adaptiveRate = algorithm{
 // is in 1/1024 units, so that small rates move too.
 type adaptive State
 
-// Report is outcomes of earlier requests, for an adaptive rate. Denials by the limit itself are no outcomes.
+// Report contains outcomes of earlier requests, for an adaptive rate. Denials by the limit itself do not count as
+// outcomes.
 type Report struct {
-	// Good and Bad are the numbers of requests that succeeded and that failed: 0 to [MaxReported].
+	// Good is the number of requests that succeeded, and Bad the number that failed: each 0 to [MaxReported].
 	Good, Bad int64
-	// Pause is how long nothing should pass, in µs: the Retry-After of an upstream, 0 to [MaxReportedPause].
+	// Pause is the time in µs during which nothing should pass, such as an upstream's Retry-After: 0 to
+	// [MaxReportedPause].
 	Pause int64
 }
 
-// The largest numbers of a report: of outcomes of one kind, and 366 days in µs.
+// The largest numbers in a report: the number of outcomes of one kind, and a pause of 366 days in µs.
 const (
 	MaxReported      = 1 << 20
 	MaxReportedPause = 366 * 86_400_000_000
 )
 
-// adapted is the part of an adaptive rate's state in addition to its bucket. A decision copies it before a change, so
-// copies of a state can share it.
+// adapted is the part of an adaptive rate's state in addition to its bucket. A decision copies adapted before it
+// changes anything, so copies of a state can share it.
 type adapted struct {
 	// Good, Bad and Used are the reported outcomes and the charged units since Opened.
 	Opened, Good, Bad, Used int64
@@ -60,16 +62,17 @@ type adapted struct {
 	// Over is when the state equals no state.
 	Over int64
 
-	// stepped is of one decision: the rate has changed.
+	// stepped is set if the current decision has changed the rate.
 	stepped bool
 }
 
 const (
-	// RateScale is how many parts of [Outcome].Rate are one unit per period.
+	// RateScale is the value of [Outcome].Rate that means one unit per period.
 	RateScale = 1024
 	// A step needs leastReports reports.
 	leastReports = 10
-	// A raise is 1/64 of the rate, and needs the use of three quarters. A decrease is 1/8.
+	// A raise is 1/64 of the rate, and happens only if three quarters of the capacity were used. A decrease is 1/8 of
+	// the rate.
 	raiseBy, lowerBy = 64, 8
 	// After keptSteps intervals without a charge or a report the state is dropped, if the bucket is full.
 	keptSteps = 600
@@ -79,7 +82,7 @@ const (
 	mostReported = 1 << 40
 )
 
-// copied makes the state its own before a change.
+// copied replaces the adapted part with a copy, which can then be changed.
 func (a *adaptive) copied() *adapted {
 	own := *a.extra
 	a.extra, own.adapted.stepped = &own, false
@@ -102,7 +105,7 @@ func (a *adaptive) pull(l *Limit, t Instant) {
 }
 
 // settle refills the bucket at the rate that was in force, brings the rate between the call's minimum and maximum, and
-// takes the step of an interval that is over. There is one step for any number of intervals.
+// changes the rate by one step if an interval is over. There is only one step, even if several intervals are over.
 func (a *adaptive) settle(l *Limit, t Instant) {
 	if a.extra == nil || t.Now >= a.adapted.Over {
 		a.bucket = Bucket{Count: l.Count * RateScale, Period: l.Period * RateScale, At: t.Now}
@@ -121,7 +124,7 @@ func (a *adaptive) settle(l *Limit, t Instant) {
 	}
 }
 
-// next returns the rate after a step.
+// next returns the rate after one step.
 func (a *adaptive) next(l *Limit, now int64) int64 {
 	v, rate := &a.adapted, a.bucket.Count
 	if v.Bad*100 > l.Failures*(v.Good+v.Bad) {
@@ -148,7 +151,7 @@ func (a *adaptive) set(rate int64, l *Limit, now int64) {
 	a.bucket.Count = rate
 }
 
-// observe counts a report.
+// observe adds a report to the counts of outcomes.
 func (a *adaptive) observe(l *Limit, t Instant, r *Report) {
 	v := &a.adapted
 	v.Good, v.Bad = min(v.Good+r.Good, mostReported), min(v.Bad+r.Bad, mostReported)
@@ -180,8 +183,8 @@ func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
 }
 
-// giveHeld gives nothing back if the rate was raised after the charge: more units may have refilled than the times of
-// the reservation tell.
+// giveHeld gives nothing back if the rate was raised after the charge: more units may have refilled than follows from
+// the reservation's times.
 func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
 	if h.Taken < a.adapted.Raised {
@@ -198,7 +201,8 @@ func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
 	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
 }
 
-// ttl sets the end of the written state. If nothing is missing and nothing counts, the state equals none.
+// ttl sets the end of the written state. If no units are missing and no reports count any more, the state equals no
+// state.
 func (a *adaptive) ttl(l *Limit, t Instant) int64 {
 	v := &a.adapted
 	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {

@@ -1,7 +1,7 @@
 package algo
 
-// algorithm has everything that differs between algorithms. Each algorithm's file fills in one, and the table
-// algorithms has them all. An algorithm without a property or function leaves it false or nil.
+// algorithm contains everything that differs between algorithms. Each algorithm's file defines one value, and the
+// table algorithms contains them all. An algorithm without a property or function leaves it false or nil.
 type algorithm struct {
 	// name is the name in configuration files and in store keys; aliases are further names
 	// in configuration files.
@@ -10,15 +10,15 @@ type algorithm struct {
 	// fields are the fields of a limit in addition to its rate, in the order of its text.
 	fields []string
 	properties
-	// on returns the arithmetic on a state of the algorithm.
+	// on returns the arithmetic for a state of the algorithm.
 	on func(s *State) arithmetic
 	// shares returns the limit's share among n processes.
 	shares func(l *Limit, n int64) []Share
 
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
-	// penalize counts a denied cost, for the field count_denied. wait is the longest wait of the request. unshare gives the state its own lists, so that
-	// penalize can be tried.
+	// penalize counts a denied cost, for the field count_denied. wait is the longest wait of the request. unshare gives the
+	// state its own lists, so that penalize can be tried on a copy.
 	penalize func(s *State, l *Limit, t Instant, cost, wait int64)
 	unshare  func(s *State)
 	// observe counts outcomes of earlier requests, which a caller reports with a request.
@@ -49,14 +49,14 @@ type algorithm struct {
 	// windowLeft returns how long units charged at an instant stay in one window or segment, whose time to reset is
 	// known: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
-	// waitByReset returns how long no n units pass, if that follows from the time to reset: by default 0.
+	// waitByReset returns how long n units cannot pass, if that follows from the time to reset: by default 0.
 	waitByReset func(l *Limit, n, reset int64) int64
 }
 
-// arithmetic is the operations of an algorithm on a state under a limit.
+// arithmetic contains an algorithm's operations on a state under a limit.
 type arithmetic interface {
 	// behind returns how far the clock is behind the state's instant (rule 8): the decision is made as of that
-	// instant. far is set if that is too long to wait for; the state then moves to now instead.
+	// instant. far is set if that time is too long to wait for; then the state is moved to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
 	// pull moves the state to now, on copies of its lists.
 	pull(l *Limit, t Instant)
@@ -70,11 +70,11 @@ type arithmetic interface {
 	room(l *Limit, t Instant) int64
 	// charge spends the cost, which wait has allowed. It returns how long after the instant the units count.
 	charge(l *Limit, t Instant, cost, ahead int64) (after int64)
-	// give returns n units to the limit: of the charge with the handle taken or, for 0, the oldest. Units that were
-	// never spent are not given back.
+	// give returns n units to the limit: units of the charge with the handle taken or, if taken is 0, the oldest
+	// units. Units that were never spent are not given back.
 	give(l *Limit, t Instant, n, taken int64)
-	// report fills in the outcome's limit, remaining and reset: of the window that denies or, if none does, of the
-	// window with the fewest remaining units.
+	// report fills in the outcome's limit, remaining and reset. They are those of the window that denies or, if none
+	// does, of the window with the fewest remaining units.
 	report(l *Limit, t Instant, o *Outcome)
 	// ttl returns the time until the state equals no state, or 0 if it already does.
 	ttl(l *Limit, t Instant) int64

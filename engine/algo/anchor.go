@@ -2,8 +2,8 @@ package algo
 
 import "time"
 
-// Anchor is the start of one calendar window, by the clock of the limit's time zone. The others start at the same
-// time, on the same weekday, day of the month or day of the year. A month without the day, such as April for the
+// Anchor is the start of one calendar window, by the clock of the limit's time zone. All other windows start at the
+// same time, on the same weekday, day of the month or day of the year. A month without the day, such as April for the
 // 31st, starts on its last day. The zero value is no anchor.
 type Anchor struct {
 	Year                     int16

@@ -1,6 +1,6 @@
 package algo
 
-// tokenBucket also implements GCRA and the leaky bucket as a meter, whose arithmetic is the same.
+// tokenBucket also implements GCRA and the leaky bucket as a meter, because their arithmetic is the same.
 var tokenBucket = algorithm{
 	name:    "token-bucket",
 	aliases: []string{"gcra", "leaky-bucket", "funnel"},
@@ -17,8 +17,8 @@ var tokenBucket = algorithm{
 	},
 	on:     onBucket,
 	shares: bucketShares,
-	// If another version has a faster rate, its rate ends with the charge, and with it the delay that this rate
-	// promised.
+	// The bucket lends only under its own rate. If another version with a faster rate wrote the state, a charge under
+	// this limit ends that rate, and the delays promised under it become longer.
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
@@ -136,8 +136,8 @@ func (b *Bucket) convert(l *Limit) {
 	b.Count, b.Period = l.Count, l.Period
 }
 
-// depthUnits returns the largest missing amount in whole units, rounded up. With next_pays that is the burst, because
-// no cost above it adds up with others.
+// depthUnits returns the largest missing amount in whole units, rounded up. With next_pays it returns the burst,
+// because a cost above the burst never adds up with other costs.
 func (l *Limit) depthUnits() int64 {
 	if l.NextPays {
 		return l.Burst
@@ -150,7 +150,7 @@ func (l *Limit) depthUnits() int64 {
 }
 
 // LongestRefill returns how long a limit with a burst takes to refill it, including its debt or queue, in µs. With
-// next_pays it is only the burst.
+// next_pays it counts only the burst.
 func (l *Limit) LongestRefill() int64 {
 	if l.Algorithm.Guarantees() {
 		return l.Guarantees.Value().Refill
@@ -172,7 +172,8 @@ const mostDepth = 1 << 60
 // century is 36525 days in µs.
 const century = 36525 * 24 * 3600 * 1_000_000
 
-// Most returns the largest cost of a limit with next_pays: it refills within 100 years, and stores count it exactly.
+// Most returns the largest cost that a limit with next_pays accepts: one that refills within 100 years and that
+// stores count exactly.
 func (l *Limit) Most() int64 {
 	units, _ := product(century, l.Count).over(l.Period)
 	return min(units, 1<<51)

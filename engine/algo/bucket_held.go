@@ -1,16 +1,17 @@
 package algo
 
-// longestLoan bounds the delay of a token bucket: at most MaxUnits units are reserved ahead, as many as a pacer's
-// queue may hold.
+// longestLoan bounds the delay of a token bucket, so that at most MaxUnits units are reserved ahead: as many as a
+// pacer's queue may hold.
 func (l *Limit) longestLoan(longest int64) int64 {
 	if l.NextPays {
-		longest = min(longest, century/2) // its cost comes on top
+		longest = min(longest, century/2) // the reservation's own cost adds to this
 	}
 	span, _ := product(MaxUnits, l.Period).over(l.Count)
 	return min(longest, span)
 }
 
-// spare returns how many units can be charged beyond a reservation: the room of a debt or a queue, and one capacity.
+// spare returns how many units can be charged beyond a reservation: what a debt or queue has room for, and one
+// capacity.
 func (b *Bucket) spare(l *Limit) int64 {
 	depth := b.deepest(l).plus(b.full(l))
 	if l.NextPays {
@@ -20,9 +21,9 @@ func (b *Bucket) spare(l *Limit) int64 {
 	return units
 }
 
-// giveHeld returns n units of a reservation: at most the part of the charge that is still missing if older charges
-// refill first, and only as much as keeps the bound although later callers have their slots. The record has the returns of
-// other settlements.
+// giveHeld returns n units of a reservation: at most the part of the charge that is still missing if older charges refill
+// first, and only so many that the bound is kept although later callers already have their slots. The record r contains
+// the returns of other settlements.
 func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	left := h.Ends - now // the time in which the rest of the charge refills, if no earlier charge was given back
 	if left <= 0 {
@@ -34,7 +35,7 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	if !b.under(l) {
 		part, _ = product(part, b.Period).over(l.Period)
 	}
-	// If another version has made the rate faster, it may have refilled since then.
+	// If another version has made the rate faster, the charge may have refilled since then.
 	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count)).minus(before)
 	back = least(back, product(n, b.Period), b.Missing)
 	after := b.chargedAfter(l, left, before)
@@ -79,10 +80,10 @@ func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	return later.plus(uint128{lo: uint64(b.Count - 1)})
 }
 
-// free returns the amount that can come back although callers wait that were charged the given amount. A caller begins
-// when only its own units and a full bucket of earlier ones are missing, less its own, and they must be missing then. With
-// debt it begins up to 1 µs after the bucket is out of debt. With next_pays it begins before its own units count, and
-// no request may overtake it.
+// free returns the amount that can come back while callers that were charged the amount waiting still wait. A caller
+// begins when only its own units and a full bucket of earlier ones are missing, less its own, and they must be missing
+// then. With debt it begins up to 1 µs after the bucket is out of debt. With next_pays it begins before its own units
+// count, and no request may overtake it.
 func (b *Bucket) free(l *Limit, waiting uint128) uint128 {
 	full := b.full(l)
 	switch {

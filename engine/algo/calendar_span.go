@@ -15,7 +15,7 @@ func spanWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	return start, s.next(start)
 }
 
-// spans is the windows of one length in one zone.
+// spans describes the windows of one length in one zone.
 type spans struct {
 	zone   *time.Location
 	length int64
@@ -27,9 +27,8 @@ func (s spans) offset(at int64) int64 {
 	return int64(seconds) * time.Second.Microseconds()
 }
 
-// begin returns the start of the window that contains an instant. From two lengths after
-// a change of the clock, every whole hour starts a window, so the search begins at one of
-// these.
+// begin returns the start of the window that contains an instant. From two lengths after a change of the clock, every
+// whole hour starts a window, so the search begins at such an hour.
 func (s spans) begin(at int64) int64 {
 	offset := s.offset(at)
 	whole := floorDiv(at+offset, s.length)*s.length - offset

@@ -2,8 +2,8 @@ package algo
 
 // Pass decides a request whose waits are known, by whether all of its steps have room. Steps of choices 1, 2, … are
 // alternatives: the first choice that has room, together with the steps of choice 0, is charged, and the steps of the
-// others are set aside, as if they had no cost. In a denied request all choices except the one with the shortest wait
-// are set aside.
+// other choices are set aside, as if they had no cost. In a denied request all choices except the one with the
+// shortest wait are set aside.
 func Pass(steps []Step) (allowed bool) {
 	last := uint8(0)
 	allowed = true

@@ -32,7 +32,7 @@ func holdPermit(s *State, l *Limit, t Instant, holder string, units int64) {
 	s.permits.acquire(l, t, strings.Clone(holder), units) // the state retains it
 }
 
-// permits is the permits of a state, or nil.
+// permits holds the permits of a state, or nil.
 type permits struct{ *Permits }
 
 func (s *permits) pull(_ *Limit, t Instant)   { s.Permits = s.pulled(t) }
@@ -48,12 +48,11 @@ func (s *permits) decode(d *decoder)                                  { s.Permit
 // its holder's id, its units and its expiry.
 type Permits struct {
 	list []lease
-	// expiry has the expiry of each holder's permit, so that find can search the ordered
-	// list.
+	// expiry maps each holder to its permit's expiry, so that find can search the ordered list.
 	expiry map[string]int64
 	held   int64
-	// byKey has the units of each key, and squares is the sum of their squares. It is nil unless the limit divides its
-	// units among keys.
+	// byKey maps each key to its units, and squares is the sum of the squares of these units. byKey is nil unless the
+	// limit divides its units among keys.
 	byKey   map[string]int64
 	squares int64
 	// latest is when the last permit was acquired or renewed.
@@ -78,8 +77,8 @@ func (s *Permits) clone() *Permits {
 	return c
 }
 
-// behind reports whether the clock is behind the start of a permit. Such a permit lasts at most its own length from
-// now (rule 8).
+// behind reports whether the clock is behind the start of a permit. A permit that starts in the future lasts at most
+// its own length from now (rule 8).
 func (s *Permits) behind(_ *Limit, t Instant) (us int64, far bool) {
 	return 0, s != nil && len(s.list) > 0 && t.Now < s.latest
 }

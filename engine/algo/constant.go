@@ -18,7 +18,7 @@ var (
 	}
 )
 
-// constant has the wait of every cost, and the room at any time.
+// constant holds the wait for any cost, and the room at any time.
 type constant struct{ longest, free int64 }
 
 var (
@@ -40,5 +40,5 @@ func (*constant) ttl(*Limit, Instant) int64                              { retur
 func (*constant) append(to []byte) []byte                                { return to }
 func (*constant) decode(d *decoder)                                      { d.failed = true }
 
-// ownShare returns the limit: each process answers as all would.
+// ownShare returns the limit itself, because each process by itself gives the same answer as all together.
 func ownShare(l *Limit, _ int64) []Share { return []Share{{Limit: *l, Own: true, Scale: 1}} }

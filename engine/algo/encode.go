@@ -104,7 +104,7 @@ func (d *decoder) uint128() uint128 {
 	return uint128{hi: hi, lo: word()}
 }
 
-// count reads the number of items that follow, each of at least leastBytes bytes.
+// count reads the number of items that follow. Each item takes at least leastBytes bytes.
 func (d *decoder) count(leastBytes int) int64 {
 	n := d.natural()
 	if n > int64(len(d.rest)/leastBytes) {
@@ -137,7 +137,7 @@ func (d *decoder) history() (h history) {
 
 func overflows(a, b int64) bool { return b > 0 && a+b < a || b < 0 && a+b > a }
 
-// permits reads permits ordered by expiry, of different holders.
+// permits reads permits that must be ordered by expiry and have different holders.
 func (d *decoder) permits() *Permits {
 	s := newPermits()
 	s.latest = d.integer()

@@ -36,7 +36,8 @@ func written() (limits []engine.Limit, states []algo.State) {
 	return limits, states
 }
 
-// TestStatesAreReadBack checks that states are decoded as they were encoded, and not when cut off anywhere.
+// TestStatesAreReadBack checks that an encoded state decodes to the same state, and that no truncated encoding
+// decodes.
 func TestStatesAreReadBack(t *testing.T) {
 	limits, states := written()
 	for i := range states {

@@ -2,7 +2,7 @@ package algo
 
 import "slices"
 
-// fairShare is a token bucket whose units are divided fairly among the keys that ask for them.
+// fairShare is a token bucket whose units are divided fairly among the keys that request them.
 var fairShare = algorithm{
 	name:   "fair-share",
 	fields: []string{"burst", "weight", "nested", "name"},
@@ -16,9 +16,9 @@ var fairShare = algorithm{
 		// prefetched, because other keys may need them.
 	},
 	on: func(s *State) arithmetic { return (*fair)(s) },
-	// A process does not know the keys of the others: a share is a bucket for all keys.
+	// A process does not know the keys of other processes, so a share is one bucket for all keys.
 	shares: bucketShares,
-	// Under two rates a key's part would refill at either.
+	// With versions of different rates, a key's part would refill at either rate.
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
 	// Other keys may have nothing in the bucket.
@@ -42,7 +42,7 @@ type parts struct {
 	total int64
 	of    []part // the most recently charged key first
 
-	// level and whose are of one decision: the grains that are missing, and the key that asks.
+	// level and whose belong to one decision: the number of missing grains, and the key of the request.
 	level int64
 	whose uint64
 }
@@ -54,7 +54,7 @@ type part struct {
 
 const (
 	grains = 256 // of one unit
-	// MaxShares is how many keys a fair-share limit tells apart at a time.
+	// MaxShares is the largest number of keys that a fair-share limit distinguishes at a time.
 	MaxShares = 256
 	// The first key of an empty bucket gets firstParts. The total stays below mostParts: before it would reach that,
 	// all parts are shifted right by partsShift.
@@ -83,12 +83,14 @@ type bound struct {
 	none bool
 }
 
-// innerRoom is how many times what its group can still take a key of a group can owe. More would leave too little for the group's
-// other keys; less would give a group of one key less than a group of many.
+// innerRoom is a multiple: a key of a group can owe innerRoom times the units that its group can still take. A larger multiple
+// would leave too little for the group's other keys. A smaller one would give a group of one key less than a group of many
+// keys.
 const innerRoom = 8
 
-// bounds returns the bounds of the request's key: of its group, if the limit is nested, and its own. Both follow from the room of the
-// group of weight w, (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the group can owe innerRoom times that.
+// bounds returns the bounds that apply to the request's key: if the limit is nested, its group's bound, and then its own.
+// Both follow from the room of the group, which has weight w: (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the
+// group can owe innerRoom times that.
 func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	own := int64(0)
 	if i := f.find(); i >= 0 {
@@ -147,8 +149,8 @@ func (f *fair) owed(b *bound) int64 {
 	return held
 }
 
-// wait admits a cost if the bucket has the units, and if the key then owes no more than its bounds allow: without groups, its weight
-// times the units that are left.
+// wait admits a cost if the bucket has the units, and if the key then owes no more than its bounds allow. Without groups, a key
+// may owe its weight times the units that are left.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
@@ -272,7 +274,7 @@ func (f *fair) returned(give func()) {
 	}
 }
 
-// report reports as remaining the units that the request's key can take now.
+// report fills in the outcome. The remaining units are those that the request's key can take now.
 func (f *fair) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.mostOfOne(), f.room(l, t), f.ttl(l, t)
 }

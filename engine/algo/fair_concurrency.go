@@ -8,7 +8,7 @@ var fairConcurrency = algorithm{
 	fields:     []string{"lease", "weight", "name"},
 	properties: properties{holds: true, divides: true}, // as for a concurrency limit
 	on:         func(s *State) arithmetic { return (*fairPermits)(s) },
-	// A process knows which of its own keys hold its share.
+	// A process knows which of its own keys hold permits of its share, so a share is a fair limit too.
 	shares:      concurrency.shares,
 	hold:        holdPermit,
 	release:     concurrency.release,
@@ -28,7 +28,7 @@ const keyBytes = 8
 
 func keyOf(id string) string { return id[:keyBytes] }
 
-// holder returns the id that the state has for a holder's permit.
+// holder returns the id under which the state stores a holder's permit.
 func (s *Step) holder(id string) string {
 	if !s.Limit.Algorithm.Divides() {
 		return id
@@ -40,11 +40,12 @@ func holderOf(whose uint64, id string) string {
 	return string(append(binary.BigEndian.AppendUint64(make([]byte, 0, keyBytes+len(id)), whose), id...))
 }
 
-// division has the numbers that decide how many permits a key can get: the units that all keys hold, the key's own units, and
-// the sum of the squares of each key's units.
+// division contains the numbers that determine how many permits a key can get: the units that all keys hold, the key's own
+// units, and the sum of the squares of each key's units.
 type division struct{ held, own, squares int64 }
 
-// less returns the division after a key with so many units has given some back. own reports that it is the asking key.
+// less returns the division after a key that holds of units has given back the number units. own is set if that key is
+// the request's.
 func (d division) less(units, of int64, own bool) division {
 	d.held -= units
 	d.squares -= units * (2*of - units)
@@ -54,15 +55,15 @@ func (d division) less(units, of int64, own bool) division {
 	return d
 }
 
-// of returns the division for the key of an id.
+// of returns the division for the key to which an id belongs.
 func (s *Permits) of(id string) division {
 	return division{held: s.held, own: s.byKey[keyOf(id)], squares: s.squares}
 }
 
 // room returns the largest number of units that the key can get. The holder of the average unit has M = squares/held units. A
-// key that would have as many must leave a sixteenth of the permits free, a smaller key less in proportion, and a larger one more,
-// up to an eighth; a key of weight 3 leaves a third of these. So while keys compete, the larger waits for the smaller.
-// A key without units gets one as long as one is free.
+// key that would then hold M units must leave a sixteenth of the permits free. A smaller key must leave proportionally less,
+// and a larger key proportionally more, up to an eighth. A key of weight 3 must leave a third of that. So while keys compete,
+// the larger one waits for the smaller one. A key without units gets one as long as one is free.
 func (d division) room(l *Limit) int64 {
 	free := l.Count - d.held
 	if free <= 0 {
@@ -85,8 +86,8 @@ func (d division) room(l *Limit) int64 {
 // mostHeld returns the largest number of units that a key can get at once while no key holds any.
 func (l *Limit) mostHeld() int64 { return division{}.room(l) }
 
-// fairWait returns how long until the cost fits in addition to the units of all other holders. A holder can always have
-// fewer units than it has.
+// fairWait returns how long until the cost fits in addition to the units of all other holders. A holder can always
+// reduce its units.
 func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
 	before, key := s.units(id), keyOf(id)
 	d := s.of(id).less(before, s.byKey[key], true)
@@ -97,7 +98,8 @@ func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > max(before, l.mostHeld()) || cost > l.Count {
 		return Never
 	}
-	// Permits of one instant expire together. In between, units of a large key that leave the average can make less fit.
+	// Permits with the same expiry expire together. Between two such expiries, a large key's units that leave the
+	// average can make fewer units fit.
 	left, last := map[string]int64{key: d.own}, t.Now
 	for i := range s.list {
 		e := &s.list[i]
@@ -130,7 +132,7 @@ func (f *fairPermits) settle(l *Limit, t Instant) {
 	}
 }
 
-// asks returns the beginning of the ids of the request's key.
+// asks returns the prefix of the ids of the request's key.
 func (f *fairPermits) asks() string { return holderOf(f.parts.whose, "") }
 
 func (f *fairPermits) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {

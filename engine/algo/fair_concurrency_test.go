@@ -10,15 +10,15 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// held is a permit that ends at an instant, in seconds.
+// held is a permit and the instant at which it ends, in seconds.
 type held struct {
 	ends float64
 	id   string
 	key  *asker
 }
 
-// hold lets keys ask for permits until an instant. They hold a permit for 100 ms on average, so 100 permits are for 1000 calls a
-// second. It returns how many requests passed.
+// hold lets keys request permits until an instant. A key holds each permit for 100 ms on average, so 100 permits are enough for
+// 1000 calls a second. hold returns how many requests passed.
 func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*asker) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
@@ -83,14 +83,14 @@ func denials(keys []*asker) (percent float64) {
 	return 100 * float64(denied) / float64(asked)
 }
 
-// TestFairPermitsUnderFlood: the load of TestFairUnderFlood, on 100 permits, and four times as much on 400. With common permits
-// the keys that ask for little get little.
+// TestFairPermitsUnderFlood puts the load of TestFairUnderFlood on 100 permits, and four times that load on 400. Under a plain
+// concurrency limit, the keys that request little get little.
 func TestFairPermitsUnderFlood(t *testing.T) {
 	for _, c := range []struct {
 		algorithm           algo.Algorithm
 		permits             int64
 		until, total, jain  float64
-		leastDenied, denied float64 // of the keys that ask for little, in percent
+		leastDenied, denied float64 // for the keys that request little, in percent
 	}{
 		{algo.FairConcurrency, 100, 8, 900, 0.99, 0, 0.4},
 		{algo.FairConcurrency, 400, 2, 3700, 0.99, 0, 0},
@@ -109,7 +109,7 @@ func TestFairPermitsUnderFlood(t *testing.T) {
 	}
 }
 
-// TestFairPermitsAmongMany: 60 keys ask for much, 20 for little. There must be permits for all.
+// TestFairPermitsAmongMany: 60 keys request many permits, and 20 request few. There must be permits for all keys.
 func TestFairPermitsAmongMany(t *testing.T) {
 	for permits, most := range map[int64]float64{100: 40, 400: 6} {
 		scale := float64(permits) / 100
@@ -123,7 +123,7 @@ func TestFairPermitsAmongMany(t *testing.T) {
 	}
 }
 
-// TestFairPermits: two keys, of weight 3 and 1, that both want all; and a lone key.
+// TestFairPermits has two keys of weights 3 and 1 that both want all permits, and a key that is alone.
 func TestFairPermits(t *testing.T) {
 	three, one := &asker{rate: 5000, weight: 3}, &asker{rate: 5000}
 	if hold(t, algo.FairConcurrency, 100, 4, three, one); three.given*10 < one.given*27 || three.given*10 > one.given*33 {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// asker is a key that asks for one unit at random instants, so many a second on average, from an instant on.
+// asker is a key that requests one unit at random instants, at an average number per second, starting at an instant.
 type asker struct {
 	rate, next   float64
 	asked, given int
@@ -18,7 +18,8 @@ type asker struct {
 	first        bool   // its first request passed
 }
 
-// divide lets keys ask for 20 s, and returns what passed in all. Each state that it passes is one that a store can keep.
+// divide lets keys send requests for 20 s, and returns how many passed in total. It checks that a store can keep each
+// state that occurs.
 func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
@@ -51,7 +52,7 @@ func jain(total int, keys []*asker) float64 {
 	left, open := float64(total), slices.Clone(keys)
 	slices.SortFunc(open, func(a, b *asker) int { return a.asked - b.asked })
 	var sum, squares float64
-	for i, k := range open { // a key that asks for less than an equal part of the rest gets all it asks for
+	for i, k := range open { // a key that requests less than an equal part of the rest gets all that it requests
 		fair := min(float64(k.asked), left/float64(len(open)-i))
 		left -= fair
 		x := float64(k.given) / fair
@@ -67,8 +68,8 @@ func several(n int, rate func(i int) float64) (all []*asker) {
 	return all
 }
 
-// TestFairUnderFlood: one key floods and five ask for too much. Those that ask for little get it, and one that comes later
-// passes at once.
+// TestFairUnderFlood: one key floods and five request too much. The keys that request little get all of it, and a key that
+// starts later passes at once.
 func TestFairUnderFlood(t *testing.T) {
 	late := &asker{rate: 100, next: 10}
 	good := several(10, func(int) float64 { return 20 })
@@ -83,7 +84,7 @@ func TestFairUnderFlood(t *testing.T) {
 	}
 }
 
-// TestFairAmongMany: 60 keys ask for much, 20 for little.
+// TestFairAmongMany: 60 keys request many units, and 20 request few.
 func TestFairAmongMany(t *testing.T) {
 	good := several(20, func(int) float64 { return 5 })
 	all := append(several(60, func(i int) float64 { return 50 + 40*float64(i) }), good...)
@@ -100,7 +101,8 @@ func TestFairAmongMany(t *testing.T) {
 	}
 }
 
-// TestFairByWeight: of two keys that both want all, one of weight 3 gets three times as much.
+// TestFairByWeight: two keys both want all units, and the key of weight 3 gets three times as much as the key of
+// weight 1.
 func TestFairByWeight(t *testing.T) {
 	three, one := &asker{rate: 5000, weight: 3}, &asker{rate: 5000}
 	if divide(t, 1000, 200, three, one); three.given < 14_500 || three.given > 15_600 {
@@ -108,7 +110,7 @@ func TestFairByWeight(t *testing.T) {
 	}
 }
 
-// TestFairAlone: a key that is alone has the whole rate.
+// TestFairAlone: a key that is alone gets the whole rate.
 func TestFairAlone(t *testing.T) {
 	if total := divide(t, 1000, 200, &asker{rate: 2000}); total < 19_990 {
 		t.Errorf("%d", total)

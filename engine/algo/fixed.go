@@ -37,8 +37,8 @@ type Fixed struct {
 	End   int64
 }
 
-// anyWindow is a log with the units of two windows: the start of a window is not known, and a span of its length can
-// overlap two of them.
+// anyWindow returns a log with the units of two windows: the start of a window is not known, and a span of the same
+// length can overlap two windows.
 func (l *Limit) anyWindow() (Limit, bool) {
 	if l.Align != AlignFirst {
 		return *l, true
@@ -62,7 +62,7 @@ func (l *Limit) clock(t Instant) int64 {
 	return t.Now
 }
 
-// opens returns the end of the window that a first request at t opens.
+// opens returns the end of the window that opens with a first request at t.
 func (l *Limit) opens(t Instant) (end int64) {
 	now := l.clock(t)
 	switch l.Align {
@@ -79,8 +79,9 @@ func (l *Limit) opens(t Instant) (end int64) {
 func (f *Fixed) behind(l *Limit, t Instant) (us int64, far bool) { return 0, f.far(l, t) }
 
 // far reports whether the clock was set back by more than the window's length (rule 8). If it is behind by less,
-// callers wait for the window's end as usual. A calendar window stores only its end, so it is far unless it is the
-// current window or the next one. (Lengths alone are not enough: March would be far from February, which is shorter.)
+// callers wait for the window's end as usual. A calendar window stores only its end, so the clock counts as far back
+// unless the stored window is the current window or the next one. (Lengths alone are not enough: March would be far
+// from February, which is shorter.)
 func (f *Fixed) far(l *Limit, t Instant) bool {
 	left := f.End - l.clock(t)
 	if f.Count == 0 || left <= 0 {

@@ -20,9 +20,9 @@ var guaranteedRate = algorithm{
 		// Units are not prefetched, because they would be taken from all classes ahead of the requests.
 	},
 	on: func(s *State) arithmetic { return (*guaranteed)(s) },
-	// A process does not know the classes of the others: a share is a bucket for all classes.
+	// A process does not know the classes of other processes' requests, so a share is one bucket for all classes.
 	shares: bucketShares,
-	// Missing amounts belong to the parts, so other parts are another counter.
+	// Missing amounts belong to the classes' parts, so a limit with other parts has another counter.
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period, Guarantees: l.Guarantees} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return (*guaranteed)(s).spare(l) },
 	cover: func(l *Limit) (Limit, bool) {
@@ -36,20 +36,21 @@ var guaranteedRate = algorithm{
 	},
 }
 
-// guaranteed is the state of a guaranteed rate: an own bucket of each class, which refills at the guarantee, and a shared
-// bucket, which gets the rest of the rate and the overflow of the others. All amounts are missing units in 1/period.
+// guaranteed is the state of a guaranteed rate. Each class has its own bucket, which refills at the guarantee. A shared
+// bucket gets the rest of the rate and the overflow of the classes' buckets. All amounts are missing units, times the
+// period.
 //
-// One bucket with the whole rate and burst would never have fewer units than these together, because it would not overflow
-// before all of these are full. So the limit is kept.
+// A single bucket with the whole rate and burst would never have fewer units than all these buckets together, because it
+// would not overflow before all of them are full. So the limit as a whole is kept.
 type guaranteed State
 
-// lent is the state.
+// lent holds the amounts of the state.
 type lent struct {
 	at, shared int64
 	of         []owing
 }
 
-// owing is the amounts that are missing from a class's own bucket and from the bucket of its ceiling.
+// owing holds the amounts missing from a class's own bucket and from its ceiling's bucket.
 type owing struct{ own, ceiling int64 }
 
 // mostLent bounds the product of a time and a rate. It is far more than all buckets together hold: see engine.Build.
@@ -63,7 +64,7 @@ func lending(us, rate int64) int64 {
 	return int64(lo)
 }
 
-// after returns the state after some time without a charge.
+// after returns the state us µs later, if nothing is charged.
 func (v *lent) after(l *Limit, us int64) *lent {
 	all := l.Guarantees.Value()
 	to := &lent{at: v.at + us, shared: v.shared, of: slices.Clone(v.of)}
@@ -82,7 +83,7 @@ func (v *lent) after(l *Limit, us int64) *lent {
 	return to
 }
 
-// full returns how long nothing must be charged until nothing is missing.
+// full returns how long it takes until nothing is missing, if nothing is charged.
 func (v *lent) full(l *Limit) int64 {
 	all, owned, capped := l.Guarantees.Value(), int64(0), int64(0)
 	for i, o := range v.of {
@@ -91,8 +92,8 @@ func (v *lent) full(l *Limit) int64 {
 	return max(owned+ceilOf(v.after(l, owned).shared, l.Count), capped)
 }
 
-// filled returns how long a class's own bucket takes to be full. If classes lend down, those before it may help: together
-// with them it takes as long as the sum of their missing amounts does at the sum of their rates.
+// filled returns how long a class's own bucket takes to be full. If classes lend down, the classes before it may help.
+// The class and those before it then take as long as the sum of their missing amounts takes at the sum of their rates.
 func (v *lent) filled(all *Guarantees, class int) int64 {
 	soonest, own, rate := Never, int64(0), int64(0)
 	for i := class; i >= 0 && (i == class || all.Down); i-- {
@@ -102,7 +103,7 @@ func (v *lent) filled(all *Guarantees, class int) int64 {
 	return soonest
 }
 
-// has returns the amount that the limit's class can take from its own bucket and the shared one.
+// has returns the amount that the limit's class can take from its own bucket and the shared one together.
 func (v *lent) has(l *Limit) int64 {
 	own, shared := v.left(l)
 	return own + max(0, shared)
@@ -160,7 +161,8 @@ func (g *guaranteed) settle(l *Limit, t Instant) {
 	g.extra = &extra{lent: g.lent.after(l, max(0, t.Now-g.lent.at))}
 }
 
-// wait finds by trial when the class has enough: the units that reach it come at rates that change as buckets fill.
+// wait searches for the instant when the class has enough, because its units arrive at rates that change as buckets
+// fill.
 func (g *guaranteed) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfClass() {
 		return Never, 0
@@ -231,7 +233,8 @@ func (g *guaranteed) give(l *Limit, _ Instant, n, _ int64) {
 	g.returned(l, amount, amount)
 }
 
-// returned gives an amount to the class's own bucket and the rest to the shared one, and an amount to its ceiling.
+// returned gives an amount back to the class's own bucket, and what does not fit to the shared bucket. It gives the
+// amount ceiling back to the class's ceiling.
 func (g *guaranteed) returned(l *Limit, amount, ceiling int64) {
 	o := &g.lent.of[l.Rank-1]
 	first := min(amount, o.own)

@@ -13,15 +13,16 @@ type Guarantees struct {
 	Shared int64
 	// Refill is how long an empty limit takes to be full, in µs. It follows from the other numbers: see [Limit.Guarantee].
 	Refill int64
-	// Down is set if a class lends to the classes after it before it lends to all.
+	// Down is set if a class lends to the classes after it before it lends to all classes.
 	Down bool
 }
 
 // Guarantee is the part of one class.
 type Guarantee struct {
-	// Rate is guaranteed, in units per period of the limit, and Burst is the capacity of the class's own bucket.
+	// Rate is the guaranteed rate, in units per period of the limit, and Burst is the capacity of the class's own
+	// bucket.
 	Rate, Burst int64
-	// Ceiling is the fastest rate of the class, in units per period, and Most its largest burst. 0 means no ceiling.
+	// Ceiling is the class's fastest rate, in units per period, and Most is its largest burst. 0 means no ceiling.
 	Ceiling, Most int64
 }
 

@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// history is the spent units, oldest first: the counts of a sliding window's segments, or the entries of a log. Each
-// item has the running total up to and including itself, so that the sum of any span takes two lookups, and dropping
-// the oldest items or units changes no other item.
+// history lists the spent units, oldest first: the counts of a sliding window's segments, or the entries of a log.
+// Each item contains the running total up to and including itself, so that the sum of any span takes two lookups, and
+// dropping the oldest items or units changes no other item.
 type history struct {
 	// items[head:] are in use. Dropping moves head. The unused space is reclaimed when it is half of the slice, so
-	// that a call moves O(dropped) items.
+	// that a call moves only as many items, on average, as it drops.
 	items []item
 	head  int
 	// gone is the running total of the dropped units.

@@ -28,8 +28,8 @@ func Acquire(steps []Step, t Instant, id string) bool {
 	return allowed
 }
 
-// Renew extends the permit of the id on every step. It reports false, and extends none,
-// if the permit is lost on any step. Costs are ignored.
+// Renew extends the id's permit on every step. If the permit is lost on any step, Renew extends none and reports
+// false. Costs are ignored.
 func Renew(steps []Step, t Instant, id string) bool {
 	live := true
 	for i := range steps {
@@ -49,8 +49,8 @@ func Renew(steps []Step, t Instant, id string) bool {
 	return live
 }
 
-// Release removes the permit of the id on every step, and reports whether the id held one
-// on any step. Release is idempotent. Costs are ignored.
+// Release removes the id's permit on every step, and reports whether the id held a permit on any step. Release is
+// idempotent. Costs are ignored.
 func Release(steps []Step, t Instant, id string) bool {
 	held := false
 	for i := range steps {
@@ -65,7 +65,7 @@ func Release(steps []Step, t Instant, id string) bool {
 }
 
 // correct brings the state to now. If the clock was set back, it writes the corrected state regardless of the cost,
-// because a renewal and a release have none.
+// because a renewal and a release have no cost.
 func (s *Step) correct(t Instant) {
 	s.settle(t)
 	s.Write = s.moved != nil

@@ -14,7 +14,7 @@ const MaxUnits = 1<<48 - 1
 // Never is the wait of a cost that cannot pass even when the limit is full.
 const Never int64 = math.MaxInt64
 
-// Variant is how a sliding window counts its oldest, partly expired segment.
+// Variant determines how a sliding window counts its oldest, partly expired segment.
 type Variant uint8
 
 // The variants: Weighted counts the share of the oldest segment that is still in the
@@ -30,7 +30,7 @@ func (v Variant) String() string {
 	return [...]string{"weighted", "strict", "lenient"}[min(v, Lenient)]
 }
 
-// Align is where a fixed window starts.
+// Align determines where a fixed window starts.
 type Align uint8
 
 // The alignments: at the first request, at a multiple of the period since 1970, or at the
@@ -41,8 +41,7 @@ const (
 	AlignCalendar
 )
 
-// Limit is the numbers of one limit, checked by the code that built it. It is a
-// comparable value.
+// Limit contains the numbers of one limit. The code that built it has checked them. It is a comparable value.
 type Limit struct {
 	Algorithm   Algorithm
 	Variant     Variant
@@ -66,13 +65,14 @@ type Limit struct {
 	Queue int64
 	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64
-	// Weight is how many times the share of another key a key can have, of a limit that divides its units among keys.
+	// Weight applies to a limit that divides its units among keys: a key can have Weight times the share of a key of
+	// weight 1.
 	Weight int64
 	// Block, MaxBlock and Forget are a penalty's first and longest block, and how long it remembers a block, in µs.
 	Block, MaxBlock, Forget int64
-	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the least
-	// time between two steps of its rate, and MaxPause the longest pause that a report can make, in µs. Failures is
-	// the percentage of failed requests beyond which the rate falls.
+	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the
+	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can make, in µs.
+	// Failures is the percentage of failed requests beyond which the rate falls.
 	Min, Max, StepTime, MaxPause, Failures int64
 	// Guarantees are the parts of the classes of a guaranteed rate, and Rank is the class of the requests: 1 is the first.
 	Guarantees unique.Handle[Guarantees]
@@ -91,9 +91,9 @@ type Limit struct {
 	Anchor Anchor
 }
 
-// Grid is the numbers that a limit's units are counted on. They are part of the counter's name: another grid is
-// another counter, which starts empty, so counts are never converted from one grid to another. The Grid is zero for
-// algorithms without such numbers.
+// Grid contains the numbers of a limit that determine its windows, segments or slots. They are part of the counter's
+// name: another grid is another counter, which starts empty, so counts are never converted from one grid to another.
+// The Grid is zero for algorithms without such numbers.
 type Grid struct {
 	// Count and Period are the rate of a pacer, a warm-up, a fair-share limit or a guaranteed rate, divided by their greatest common divisor.
 	// Period alone is the length in µs of a fixed window, of a sliding window's segments, or of the period of an
@@ -130,8 +130,8 @@ func (l *Limit) Largest() int64 {
 	return l.leastRoom(func(w Window) int64 { return w.Limit })
 }
 
-// MostCharged returns the most units that a full limit admits at once, including its debt or queue; of several
-// windows, the largest one's.
+// MostCharged returns the most units that a full limit admits at once, including its debt or queue; with several
+// windows, those of the largest one.
 func (l *Limit) MostCharged() int64 {
 	if most := l.Algorithm.entry().mostCharged; most != nil {
 		return most(l)
@@ -160,7 +160,8 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns how long no n units can pass, in µs, if that follows from [Outcome].Reset alone, or 0.
+// WaitByReset returns the time in µs during which n units cannot pass, if it follows from [Outcome].Reset alone, or
+// 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {
 		return wait(l, n, reset)

@@ -50,7 +50,7 @@ func (b *Bucket) longestQueue(l *Limit) uint128 {
 	return queue
 }
 
-// giveSlot gives back only before the reservation's own slot, because after it the caller has gone.
+// giveSlot gives units back only before the reservation's own slot, because after the slot the caller has continued.
 func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	if t.Now < h.Slot {
 		s.bucket.giveHeld(l, t.Now, n, h, r)
@@ -65,7 +65,7 @@ func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	return late.ceilOver(b.Count)
 }
 
-// waitForQueue returns how long no n units pass: until at most the depth less n units is missing.
+// waitForQueue returns how long n units cannot pass: until the missing amount is at most the depth less n units.
 func (l *Limit) waitForQueue(n, reset int64) int64 {
 	whole, part := l.Depth()
 	high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(l.Period))

@@ -18,17 +18,17 @@ var penalty = algorithm{
 	cover:       func(*Limit) (Limit, bool) { return Limit{}, false },
 }
 
-// Strikes is the state of a penalty. A caller ignores a denial if it asks again, and is denied again, before the wait
-// that the denial stated is over.
+// Strikes is the state of a penalty. A caller ignores a denial if it sends another request, and is denied again,
+// before the wait stated by the denial is over.
 type Strikes struct {
 	// Count is the number of blocks that are not forgotten, and Struck the instant when the last one began.
 	Count, Struck int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
-	// Told is the instant when the wait of the last denial is over, at most one period after it.
+	// Told is the instant when the wait stated by the last denial is over, at most one period after that denial.
 	Told int64
-	// Over is the instant when no strike, denial or wait counts any more, under the numbers of the last write and of the
-	// call.
+	// Over is the instant when no strike, denial or wait counts any more, under the numbers of both the last write and
+	// the current call.
 	Over int64
 }
 
@@ -73,7 +73,7 @@ func (s *Strikes) left(l *Limit, t Instant) int64 {
 	return max(0, s.Count-max(0, t.Now-s.Struck)/l.Forget)
 }
 
-// tolerated returns how many ignored denials begin a block: half as many after each strike.
+// tolerated returns how many ignored denials start a block. The number halves with each strike.
 func (s *Strikes) tolerated(l *Limit, t Instant) int64 { return max(1, l.Count>>s.left(l, t)) }
 
 // strike counts a denial of the request that states a wait.
@@ -131,10 +131,10 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	return s
 }
 
-// struck is the strikes of a state, or nil. A change replaces them, so copies of a state can share them.
+// struck holds the strikes of a state, or nil. A change replaces the strikes, so copies of a state can share them.
 type struck struct{ *Strikes }
 
-// with sets the strikes, unless nothing changes.
+// with replaces the strikes, unless they are unchanged.
 func (s *struck) with(changed Strikes) {
 	switch {
 	case changed == Strikes{}:
@@ -186,7 +186,7 @@ func (s *struck) room(l *Limit, t Instant) int64 {
 func (*struck) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
 func (*struck) give(*Limit, Instant, int64, int64)                 {}
 
-// report states ignored denials instead of units: remaining is how many begin the next block.
+// report states ignored denials instead of units: remaining is how many more of them start the next block.
 func (s *struck) report(l *Limit, t Instant, o *Outcome) {
 	v := s.value()
 	o.Limit = l.Count

@@ -1,7 +1,7 @@
 package algo
 
-// Interval returns the time between two units that refill one by one, in µs. ok is false if they do not, or if the
-// time is not a whole number.
+// Interval returns the time between two units that refill one by one, in µs. ok is false if units do not refill one
+// by one, or if the time is not a whole number.
 func (l *Limit) Interval() (us int64, ok bool) {
 	if !traits[l.Algorithm].oneByOne || l.Period%l.Count != 0 {
 		return 0, false
@@ -22,8 +22,8 @@ func (l *Limit) Refilled(us int64) int64 {
 	}
 }
 
-// RefillsWithin returns the longest time of a refill, in µs, if it takes us when units come one by one: units that
-// come together come up to a period later.
+// RefillsWithin returns the longest time in µs that a refill can take, if it takes us µs when units come one by one.
+// Units that come together come up to a period later.
 func (l *Limit) RefillsWithin(us int64) int64 {
 	us = max(us, l.Period)
 	if !traits[l.Algorithm].oneByOne {
@@ -32,8 +32,8 @@ func (l *Limit) RefillsWithin(us int64) int64 {
 	return us + l.WarmUp
 }
 
-// Cover returns a limit that admits at least as much as this one in any state of this one. ok is false if there is
-// none, or nothing to count.
+// Cover returns a limit that admits at least as much as l in any state of l. ok is false if there is no such limit,
+// or if l has no units to count.
 func (l *Limit) Cover() (cover Limit, ok bool) {
 	if find := l.Algorithm.entry().cover; find != nil {
 		return find(l)

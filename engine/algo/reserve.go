@@ -1,14 +1,14 @@
 package algo
 
-// Held is the part of a reservation for one limit. A settlement needs only its numbers and the limit under which it
-// was made.
+// Held is the part of a reservation for one limit. A settlement needs only the numbers in Held and the limit under
+// which the reservation was made.
 type Held struct {
 	// Units is the number of units charged.
 	Units int64
 	// Taken is the instant at which the units count: the handle for a give.
 	Taken int64
-	// Reported is the number of units reported as used so far: those beyond Units are charged, and none of them are
-	// given back.
+	// Reported is the number of units reported as used so far: units beyond Units are charged, and no reported units
+	// are given back.
 	Reported int64
 	// Slot is the instant until which the caller waits. It equals Taken if there is no delay.
 	Slot int64
@@ -19,9 +19,9 @@ type Held struct {
 
 // Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later:
 // the caller then waits for Outcome.Delay, at most longest µs. A token bucket delays only if all other steps are
-// buckets or pacers too, because a window counts units when they are charged. It does not delay while it is under a
-// faster rate of another version, because the charge would make its delays longer. With choices no token bucket
-// delays, because another choice may have the units now.
+// buckets or pacers too, because a window counts units when they are charged. It does not delay while its state is
+// under another version's faster rate, because the charge would end that rate and make promised delays longer. With
+// choices no token bucket delays, because another choice may have the units now.
 //
 // If the delay would be longer, the request is denied, and Outcome.Delay is the delay that it would have had.
 func Reserve(steps []Step, t Instant, longest int64) bool {
@@ -106,11 +106,11 @@ func (l *Limit) LongestDelay(longest int64) int64 {
 
 // Settle ends a reservation: each step has its Held, and as Cost the units that were used, 0 for a permit. If fewer
 // were used, the rest is given back to the window, segment, entry or bucket that it was charged to. If more were
-// used, the difference is charged now, even beyond the limit: by at most one capacity, of several windows the largest
-// one's. Callers are denied until the excess has left. If the reservation is not open, because it has ended or was
-// settled before, Settle only reports.
+// used, the difference is charged now, even beyond the limit: by at most one capacity, which is the largest one's if
+// there are several windows. Callers are denied until the excess has left. If the reservation is not open, because it
+// has ended or was settled before, Settle only reports.
 //
-// dropped is the number of units that could not be charged, of the step with the most.
+// dropped is the number of units that could not be charged, on the step with the most such units.
 //
 // A report leaves the reservation open. It charges used units beyond the charge, gives nothing back, and sets
 // Held.Reported.

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Returns is the encoded record of the units that settlements have recently given back to one bucket. It is empty without
-// any. A store keeps it apart from the bucket's state, because only settlements need it, and because it
+// Returns is the encoded record of the units that settlements have recently given back to one bucket. It is empty if
+// there are none. A store keeps it apart from the bucket's state, because only settlements need it, and because it
 // outlives a state that is full again.
 //
 // [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given
 // back, the later ones refill sooner. So a settlement subtracts the units that earlier charges have given back since
 // its own charge.
 //
-// The encoding has a byte with the format, the number of parts of a token, and each return in 54 bytes. Integers are
-// big-endian. The scripts of package redisstore read and write the same bytes.
+// The encoding contains a byte with the format, the number of parts of a token, and 54 bytes for each return.
+// Integers are big-endian. The scripts of package redisstore read and write the same bytes.
 type Returns string
 
 const (
@@ -22,17 +22,18 @@ const (
 	returnsHead   = 8
 	returnBytes   = 54
 
-	// MaxReturns is the number of returns in a record. Beyond it, the two that are closest in time become one.
+	// MaxReturns is the number of returns in a record. If there are more, the two returns that are closest in time
+	// become one.
 	MaxReturns = 16
 	// mostReturned bounds the units of one return, which scripts count in doubles.
 	mostReturned = 1<<53 - 1
-	// noPlace is the place of a return that affects all charges of its first instant, and the waits of one that no
-	// caller waited for.
+	// noPlace is the place of a return that affects all charges of its first instant. It is also the value of waits
+	// if no caller waited.
 	noPlace = -1 << 53
 )
 
-// returned is units given back to a charge, or the sum of several returns. It affects the charges that came after the
-// first charge and not after the last return.
+// returned describes units given back for one charge, or the sum of several returns. It affects the charges that came
+// after the first charge and not after the last return.
 type returned struct {
 	// from is the instant of the first charge, and place its Held.Ends: it orders the charges of one instant.
 	from, place int64
@@ -51,13 +52,13 @@ func (r *returned) affects(h *Held) bool {
 	return after && (h.Taken < r.until || h.Taken == r.until && (r.place == noPlace || h.Ends <= r.ends))
 }
 
-// covers reports whether a return may have happened at the instant of the reservation's charge. The order of the
-// charges of that instant is then not known.
+// covers reports whether a return may have happened at the instant of the reservation's charge. If so, the order of
+// that instant's charges is not known.
 func (r *returned) covers(h *Held) bool {
 	return r.from <= h.Taken && h.Taken <= r.until && (h.Taken == r.until || r.place == noPlace)
 }
 
-// Ends returns the instant when the effect of the record ends.
+// Ends returns the instant from which the record has no effect.
 func (r Returns) Ends() (at int64) {
 	for i, one := range r.list(1, noPlace) {
 		if i == 0 || at < one.ends {
@@ -123,8 +124,8 @@ func earlier(all []returned, h *Held) (sum uint128) {
 	return sum
 }
 
-// waited returns the amount that was given back since the reservation was charged, while callers waited that may still
-// wait.
+// waited returns the amount that was given back since the reservation was charged, at times when callers waited that
+// may still be waiting.
 func waited(all []returned, now int64, h *Held) (sum uint128) {
 	for i := range all {
 		if r := &all[i]; h.Taken <= r.until && now < r.waits {
@@ -162,8 +163,8 @@ func added(all []returned, one returned, h *Held, ordered bool) []returned {
 	return slices.Delete(all, closest, closest+1)
 }
 
-// StoredReturns returns a state with a record, for stores that keep only states: the id of a permit. So a snapshot
-// needs no other encoding, and a build that does not know the record restores it too.
+// StoredReturns returns a state that contains a record, as the id of a permit, for stores that keep only states. So a
+// snapshot needs no other encoding, and a build that does not know the record restores it too.
 func StoredReturns(r Returns) State {
 	p := newPermits()
 	id := string(r)
@@ -179,5 +180,5 @@ func ReturnsIn(s *State) Returns {
 	return Returns(s.permits.list[0].id)
 }
 
-// KeepsReturns reports whether settlements of the algorithm need the record of the returns.
+// KeepsReturns reports whether settlements under the algorithm's limits need the record of returns.
 func (a Algorithm) KeepsReturns() bool { return traits[a].keepsReturns }

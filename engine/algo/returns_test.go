@@ -12,8 +12,8 @@ import (
 // one token refills in two µs, so that a wait of 1 µs refills a part.
 const tokenTime = 2
 
-// No order of takes, reservations, settlements and waits admits more in any span than the burst, the debt and the
-// refill: each admitted unit counts at its caller's slot, without the units that came back. The test tries every
+// No order of takes, reservations, settlements and waits admits more units in any span than the sum of burst, debt
+// and refill: each admitted unit counts at its caller's slot, without the units that came back. The test tries every
 // order of a few operations, and checks that it finds the excess if the record of the returns is lost.
 func TestReturnsKeepTheBound(t *testing.T) {
 	bucket := algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
@@ -56,7 +56,7 @@ func TestReturnsKeepTheBound(t *testing.T) {
 	}
 }
 
-// orders tries all orders of operations.
+// orders is a search through all orders of operations.
 type orders struct {
 	limit *algo.Limit
 	costs []int64
@@ -198,7 +198,7 @@ func (b *bench) write(s *algo.Step) {
 	}
 }
 
-// exceeded reports whether a span has more units than the burst, the debt and its refill.
+// exceeded reports whether any span has more units than the sum of burst, debt and the span's refill.
 func (b *bench) exceeded(l *algo.Limit) bool {
 	all := slices.DeleteFunc(slices.Clone(b.admitted), func(a admitted) bool { return a.units == 0 })
 	slices.SortStableFunc(all, func(a, b admitted) int { return int(a.slot - b.slot) })

@@ -3,7 +3,7 @@ package algo
 // Share is the part of a limit, or of one of its windows, that each of n processes enforces by itself while no
 // process reaches the store.
 type Share struct {
-	// Limit is the share's numbers, or those of [DenyAll] if it is less than one unit.
+	// Limit contains the share's numbers, or those of [DenyAll] if the share is less than one unit.
 	Limit Limit
 	// Own is set if the share counts like the limit itself. Otherwise it is a bucket.
 	Own bool
@@ -17,8 +17,9 @@ type Share struct {
 // a bucket of the limit's capacity and rate. A limit without a state is its own share.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
-// SharesBound returns by how many units a span of the limit's own time that includes a share's answer can exceed the
-// limit, with n processes (docs/design/rules.md, section 9).
+// SharesBound returns the most units by which n processes can exceed the limit during one fill time in which a share
+// answers (docs/design/rules.md, section 9). The fill time is the time in which the limit fills from empty, or its
+// longest window.
 func (l *Limit) SharesBound(n int64) int64 {
 	if bound := l.Algorithm.entry().sharesBound; bound != nil {
 		return bound(l, n)
@@ -36,8 +37,8 @@ func bucketShare(count, period, burst, n int64) Share {
 	return slowed(Limit{Algorithm: TokenBucket, Count: count, Period: period, Burst: burst}, n)
 }
 
-// slowed returns a limit at 1/n of its rate: the same count in n times the period. There is no share with a period of
-// over 100 years, or a burst below one unit.
+// slowed returns a limit at 1/n of its rate: the same count in n times the period. If the period would exceed 100
+// years, or the burst would be below one unit, the share denies everything.
 func slowed(l Limit, n int64) Share {
 	if l.Burst < 1 || l.Period > century/n {
 		return Share{Limit: Limit{Algorithm: DenyAll}, Scale: 1}

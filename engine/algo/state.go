@@ -2,7 +2,7 @@ package algo
 
 // Instant is the store's time, in microseconds since 1970.
 type Instant struct {
-	// Now is elapsed time that started from the wall clock: it does not jump.
+	// Now is the wall clock's time at the start plus elapsed time, so it does not jump.
 	Now int64
 	// Wall is the wall clock, for windows aligned to the clock or the calendar. A store
 	// with a single clock gives the same number twice.
@@ -23,7 +23,8 @@ type State struct {
 	*extra
 }
 
-// extra is the state of limits that have a bucket and more. One pointer serves all, so that other states stay small.
+// extra is the state of limits that have more than a bucket. All of them use one pointer, so that other states stay
+// small.
 type extra struct {
 	parts   parts   // of a fair-share limit
 	adapted adapted // of an adaptive rate

@@ -19,10 +19,10 @@ type Step struct {
 	Ahead int64
 	// Holder is for Reserve and Settle: the holder of a concurrency limit's units.
 	Holder string
-	// Whose is the key that asks, of a limit that divides its units among keys: see [Algorithm.Divides].
+	// Whose identifies the request's key, for a limit that divides its units among keys: see [Algorithm.Divides].
 	Whose uint64
-	// Report is outcomes of earlier requests, for a limit whose rate adapts, or nil. It counts even if the request is
-	// denied, or has no cost.
+	// Report contains outcomes of earlier requests, for a limit whose rate adapts; otherwise it is nil. It counts
+	// even if the request is denied or has no cost.
 	Report *Report
 	// Held is for Settle: the reservation's part for this limit.
 	Held *Held
@@ -51,7 +51,7 @@ func Allow(steps []Step, t Instant) bool {
 	return allow(steps, t)
 }
 
-// allow is Allow of settled steps.
+// allow is like Allow, for settled steps.
 func allow(steps []Step, t Instant) bool {
 	allowed := probe(steps, t)
 	for i := range steps {
@@ -69,7 +69,7 @@ func allow(steps []Step, t Instant) bool {
 	return allowed
 }
 
-// Peek answers like Allow, reports the state before the charge, and writes nothing.
+// Peek returns the answer of Allow, but reports the state before the charge and writes nothing.
 func Peek(steps []Step, t Instant) bool {
 	for i := range steps {
 		steps[i].settle(t)
@@ -87,7 +87,7 @@ func Peek(steps []Step, t Instant) bool {
 }
 
 // AtMost charges as many units as pass now, up to the steps' cost, which is the same for all steps that have one. If
-// it grants none, it denies like Allow of 1 unit.
+// no unit passes, the denial is that of an Allow of 1 unit.
 func AtMost(steps []Step, t Instant) (granted int64) {
 	granted = Never
 	for i := range steps {
@@ -271,8 +271,8 @@ func (s *Step) report(t Instant) {
 }
 
 // Binding returns the step whose limit binds: for a denial, the one with the longest wait; otherwise the one with the
-// least remaining, then the longest reset; among equals, the first. Unlimited steps, and penalties of an allowed
-// request, take part only if there are no others. Steps set aside do not.
+// fewest remaining units and, among these, the longest reset; among equals, the first. Unlimited steps, and penalties
+// of an allowed request, take part only if there are no others. Steps that are set aside never take part.
 func Binding(steps []Step, allowed bool) int {
 	best := -1
 	for i := range steps {
@@ -289,7 +289,8 @@ func Binding(steps []Step, allowed bool) int {
 	return max(0, best)
 }
 
-// unbound reports whether the step's limit has no units to state: an unlimited one, and a penalty that does not deny.
+// unbound reports whether the step's limit has no units to state. That is so for an unlimited limit and for a penalty
+// that does not deny.
 func (s *Step) unbound(allowed bool) bool {
 	return s.Limit.Algorithm.AllowsAll() || allowed && s.Limit.Algorithm.Punishes()
 }
@@ -319,8 +320,8 @@ type Outcome struct {
 	After int64
 	// Window is the index of the binding window.
 	Window int
-	// Rate is the rate in force of a limit whose rate adapts, in 1/1024 units per period, and Version how often it has
-	// changed since the state began. They are 0 for other limits.
+	// Rate is the rate in force of a limit whose rate adapts, in 1/1024 units per period, and Version counts the
+	// rate's changes since the state began. Both are 0 for other limits.
 	Rate, Version int64
 	// Aside is set for a step of another choice: see [Pass].
 	Aside bool

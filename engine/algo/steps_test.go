@@ -22,7 +22,7 @@ type answer struct {
 	remaining, wait, reset, delay int64
 }
 
-// run replays a table. Like a store, it passes the state from step to step.
+// run replays a table of steps. Like a store, it passes the state from step to step.
 func run(t *testing.T, limits []algo.Limit, steps []step) {
 	t.Helper()
 	var stored algo.State
@@ -118,8 +118,8 @@ func TestVersionsOfASlidingWindowCountTogether(t *testing.T) {
 	})
 }
 
-// The log keeps entries for the longest window, regardless of its position in the list, and keeps only the newest of
-// the denied units that it counts (rule 4 and section 6).
+// The log keeps entries for the longest window, regardless of its position in the list, and of the denied units that
+// it counts keeps only the newest (rule 4 and section 6).
 func TestLogSteps(t *testing.T) {
 	two := windows(algo.Window{Limit: 10, Span: 100}, algo.Window{Limit: 2, Span: 10})
 	run(t, []algo.Limit{{Algorithm: algo.SlidingLog, Count: 10, Period: 100, Several: two}}, []step{
@@ -187,7 +187,7 @@ func TestAmountsBeyond96Bits(t *testing.T) {
 	})
 }
 
-// A state written by a version with a longer window does not count as far ahead of the clock while that window is not
+// A state written by a version with a longer window does not count as far ahead of the clock until that window is
 // over (rule 8): its units continue to count.
 func TestClockRuleOfAShorterWindow(t *testing.T) {
 	long := algo.Limit{Algorithm: algo.SlidingWindow, Variant: algo.Strict, Count: 1, Period: 100, Segment: 10}

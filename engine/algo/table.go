@@ -2,8 +2,8 @@ package algo
 
 import "slices"
 
-// Algorithm is how a limit counts. Its name is part of stores' keys, and its number of the states in snapshots, so
-// neither changes.
+// Algorithm determines how a limit counts. Its name is part of stores' keys, and its number is part of the states in
+// snapshots, so neither changes.
 type Algorithm uint8
 
 // The algorithms. The zero value is no algorithm: no state, or an invalid limit.
@@ -103,7 +103,8 @@ func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
 // DeniesAll reports whether every request is denied.
 func (a Algorithm) DeniesAll() bool { return traits[a].deniesAll }
 
-// BurstIsCount reports whether the default burst is the count of the rate. It is 1 for other limits that refill.
+// BurstIsCount reports whether the default burst is the count of the rate. For other limits that refill, the default
+// burst is 1.
 func (a Algorithm) BurstIsCount() bool { return traits[a].burstIsCount }
 
 // Paces reports whether an allowed request can have a delay.

@@ -14,14 +14,14 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// compares are the files that may compare with an algorithm, or switch on one.
+// compares lists the files that may compare with an algorithm, or switch on one.
 var compares = map[string]string{
 	"engine/algo/quick.go":  "the hot path: BenchmarkQuick decides in a ninth of the time of BenchmarkAllow",
 	"engine/algo/words.go":  "the hot path: the memory store reads and writes nearly every state so, 3 % slower through the table",
 	"engine/algo/bucket.go": "the bucket is the state of a pacer too, whose Queue is no debt",
 }
 
-// names are the files that may name an algorithm in other ways.
+// names lists the files that may name an algorithm in other ways.
 var names = map[string]string{
 	"bucket.go":                   "a limit of each bucket",
 	"window.go":                   "a limit of each window",
@@ -37,7 +37,7 @@ var names = map[string]string{
 	"server/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
 }
 
-// tests are directories of code used only by tests.
+// tests lists the directories with code used only by tests.
 var tests = []string{".git", "bench", "conform", "examples", "storetest", "testdata", "tools", "node_modules"}
 
 // TestAlgorithmsAreToldApartByTheTable checks that outside of the table, shipped code uses an algorithm's properties,
@@ -83,14 +83,14 @@ func TestAlgorithmsAreToldApartByTheTable(t *testing.T) {
 	}
 }
 
-// use is a place in the code that names an algorithm.
+// use describes a place in the code that names an algorithm.
 type use struct {
 	name     string
 	line     int
 	compared bool // in a comparison or a case
 }
 
-// uses returns where a file names an algorithm, with or without the package name.
+// uses returns the places where a file names an algorithm, with or without the package name.
 func uses(t *testing.T, path string, inside bool) (all []use) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -153,7 +153,7 @@ var constants = func() (found []string) {
 	return found[1 : len(found)-1] // without None and the count
 }()
 
-// TestTableIsWhole checks that each algorithm has its own name, and fields that limits have.
+// TestTableIsWhole checks that each algorithm has a distinct name, and that its fields are fields of limits.
 func TestTableIsWhole(t *testing.T) {
 	all := algo.Algorithms()
 	if len(all) != len(constants) {

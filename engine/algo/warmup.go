@@ -8,8 +8,9 @@ var warmUp = algorithm{
 		refills:      true,
 		oneByOne:     true, // slower while it is cold, but never faster
 		keepsReturns: true,
-		// It does not lend, because the price of units depends on when they are charged. For the same reason its
-		// denials are not repeated and its units are not prefetched: each request must be decided at its own time.
+		// A warm-up does not lend, because the price of units depends on when they are charged. For the same reason
+		// its denials are not repeated and its units are not prefetched: each request must be decided at its own
+		// time.
 	},
 	on: func(s *State) arithmetic { return &s.warmth },
 	// A share is a bucket of the full rate, because no process knows how warm the limit is.
@@ -23,7 +24,7 @@ var warmUp = algorithm{
 		twice.Burst *= 2
 		return s.warmth.room(&twice, t)
 	},
-	// At its fastest, which is its rate.
+	// The cover is a bucket with the warm-up's full rate.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
@@ -44,8 +45,8 @@ func (s *warming) decode(d *decoder) {
 type Warmth struct {
 	// Missing is the price of the missing tokens: the time until the bucket is full, times Count.
 	Missing uint128
-	// Units is the number of units that have passed since the limit was cold. Once the bucket has been full it is at
-	// most twice the ramp.
+	// Units is the number of units that have passed since the limit was cold. Once the bucket has been full, Units is
+	// at most twice the ramp.
 	Units  int64
 	Count  int64
 	Period int64
@@ -59,15 +60,15 @@ const coldFactor = 3
 // mostUnits bounds Warmth.Units. It is more than all units that can be missing.
 const mostUnits = 1 << 52
 
-// Ramp returns the number of units that make a cold limit warm: half of those that pass in the warm-up time at the
-// full rate, since on average they take twice the time.
+// Ramp returns the number of units that make a cold limit warm: half of the units that pass in the warm-up time at
+// the full rate, because on average they take twice the time.
 func (l *Limit) Ramp() int64 {
 	units, _ := product(l.WarmUp, l.Count).over(2 * l.Period)
 	return units
 }
 
 // priceTo returns the price of the first v units after the limit was cold: 3·v·P − ⌊P·v²/R⌋ on the ramp of R units,
-// and P for each later unit. So units cost the same one by one and together.
+// and P for each later unit. So units cost the same whether they are charged one by one or together.
 func (l *Limit) priceTo(v int64) uint128 {
 	ramp := l.Ramp()
 	if v >= ramp {
@@ -178,7 +179,7 @@ func (w *Warmth) room(l *Limit, t Instant) int64 {
 	}
 }
 
-// remaining returns the burst less the missing tokens, each of which counts until its price is paid.
+// remaining returns the burst less the missing tokens. Each missing token counts until its price is paid.
 func (w *Warmth) remaining(l *Limit, t Instant) int64 {
 	if w.Missing.isZero() {
 		return l.Burst
@@ -193,7 +194,7 @@ func (w *Warmth) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-// give returns the last n units. A full bucket has none to take back.
+// give returns the last n units. A full bucket takes none back.
 func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
 	if w.Missing.isZero() {
 		return

@@ -23,7 +23,7 @@ var slidingWindow = algorithm{
 	windowLeft:  (*Limit).segmentLeft,
 }
 
-// slides is the segments of a state, or nil.
+// slides holds the segments of a state, or nil.
 type slides struct{ *Segments }
 
 func (s *slides) pull(l *Limit, t Instant)   { s.Segments = s.pulled(l, t) }
@@ -63,8 +63,8 @@ type Segments struct {
 }
 
 // maxWindowUnits is the largest number of units in the segments. Beyond it, the oldest units are dropped first. No
-// window notices, because its limit is less than a sixteenth of that. Only versions with short windows can charge so
-// much within the longest one. Below this bound the scripts of the Redis store count exactly.
+// window is affected, because a window's limit is less than a sixteenth of that number. Only versions with short
+// windows can charge so much within the longest one. Below this bound the scripts of the Redis store count exactly.
 const maxWindowUnits = 1 << 52
 
 func (l *Limit) segmentLeft(at, _ int64) int64 { return l.Segment - at%l.Segment }
@@ -78,8 +78,8 @@ func (l *Limit) view(t Instant) view {
 }
 
 // reach returns how many segments before the current one a window counts, and whether the oldest of them counts by
-// weight. The lenient variant ignores that one. A window longer than any under which units were charged counts units
-// in full as long as they count at all.
+// weight. The lenient variant ignores the oldest one. A window longer than any under which units were charged counts
+// units in full as long as they count at all.
 func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	k := w.Span / l.Segment
 	switch {
@@ -114,7 +114,7 @@ func (s *Segments) pulled(l *Limit, t Instant) *Segments {
 	return c
 }
 
-// settled returns the segments, or new ones if none counts any more.
+// settled returns the segments, or an empty state if no segment counts any more.
 func (s *Segments) settled(l *Limit, t Instant) *Segments {
 	if s != nil {
 		if newest, ok := s.last(); ok && newest >= floorDiv(t.Now, l.Segment)-s.K {

@@ -91,7 +91,8 @@ func (l *Limit) leastRoom(of func(Window) int64) int64 {
 	return least
 }
 
-// reportWindows fills in the numbers of the window that denies or, if none does, of the window with the least left.
+// reportWindows fills in the numbers of the window that denies or, if none does, of the window with the fewest units
+// left.
 func (l *Limit) reportWindows(o *Outcome, of func(Window) (left, reset int64)) {
 	if w, single := l.first(); single {
 		o.Limit, o.Window = w.Limit, 0
@@ -120,8 +121,8 @@ func (l *Limit) largest() (units int64) {
 	return units
 }
 
-// overdrawn returns a window for a settlement: larger by the largest count, so that units beyond a minute's limit are
-// still counted for the day.
+// overdrawn returns the window to use for a settlement: its limit is raised by the largest count, so that units
+// beyond a minute's limit are still counted for the day.
 func (l *Limit) overdrawn(w Window) Window {
 	w.Limit += l.largest()
 	return w

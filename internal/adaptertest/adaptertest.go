@@ -1,4 +1,4 @@
-// Package adaptertest has the cases that every adapter to an HTTP framework passes.
+// Package adaptertest contains the cases that every adapter to an HTTP framework must pass.
 package adaptertest
 
 import (
@@ -69,7 +69,8 @@ func get(t *testing.T, url string, headers ...string) answer {
 	return answer{response.StatusCode, response.Header, string(body)}
 }
 
-// outcomes: a rate that adapts falls if the handler, or the framework for it, answers with a failure.
+// outcomes checks that a rate that adapts falls if the handler, or the framework on the handler's behalf, answers
+// with a failure.
 func outcomes(t *testing.T, start Server) {
 	for _, path := range []string{"/status/500", "/late/503", "/panic"} {
 		p := limiter(t).Policy("load", headgate.TokenBucket{Rate: headgate.PerSecond(9000), Min: 5000, Max: 10_000, Interval: 100 * time.Millisecond})
@@ -93,7 +94,8 @@ func outcomes(t *testing.T, start Server) {
 	}
 }
 
-// denial: admitted requests have the headers; a denied one has the problem as well, and does not reach its handler.
+// denial checks that an admitted request gets the rate-limit headers, and that a denied one also gets a problem body
+// and does not reach the handler.
 func denial(t *testing.T, start Server) {
 	url := start(t, operate.Policy(limiter(t), "per-ip", rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP())
 	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
@@ -109,7 +111,7 @@ func denial(t *testing.T, start Server) {
 	}
 }
 
-// keys: a parameter of the route is a path value, and a request without its key gets a 400.
+// keys checks that a route's parameter is available as a path value, and that a request without its key gets a 400.
 func keys(t *testing.T, start Server) {
 	l := limiter(t)
 	url := start(t, operate.Policy(l, "user", rule.FixedWindow(rule.PerHour(1))), httplimit.ByPathValue("id"))
@@ -137,8 +139,8 @@ type Late int
 
 func (Late) Error() string { return "for the test" }
 
-// responses: the rule sees the status that the client got, also for errors of the framework, of outer handlers and
-// for panics, and the number of bytes.
+// responses checks that the rule sees the number of bytes and the status that the client got, including the status
+// for the framework's errors, for errors of outer handlers and for panics.
 func responses(t *testing.T, start Server) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	count := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }

@@ -61,7 +61,7 @@ func TestClientGetsTheAnswer(t *testing.T) {
 	}
 }
 
-// TestBodiesAreRefused checks bodies that are not JSON, don't fit the call, or are too long.
+// TestBodiesAreRefused checks that bodies that are not JSON, do not fit the call or are too long are refused.
 func TestBodiesAreRefused(t *testing.T) {
 	e := adminapi.SetLevel.By(func(_ *http.Request, body *adminapi.Level) (adminapi.Level, error) { return *body, nil })
 	for _, c := range []struct {

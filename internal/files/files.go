@@ -1,5 +1,5 @@
-// Package files reads and replaces files named by an operator. Each has a size bound, so that a wrong name does not
-// fill the memory.
+// Package files reads and replaces files named by an operator. Each file has a size bound, so that a wrong name does
+// not fill the memory.
 package files
 
 import (

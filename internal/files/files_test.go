@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// TestRead checks that a file of the maximum size is read in full, and nothing of a longer one.
+// TestRead checks that a file of the maximum size is read in full, and that a longer one is not read at all.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

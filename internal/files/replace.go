@@ -11,11 +11,11 @@ import (
 // unfinished is the suffix of a file that is being written.
 const unfinished = ".new"
 
-// Replace atomically replaces the file at path with the output of write: readers, also after a crash, find the old or
-// the new content, never a part of it. The file is then readable only by its owner, and survives a crash of the
+// Replace atomically replaces the file at path with the output of write: readers, even after a crash, find either the
+// old or the new content, never a part. The file is then readable only by its owner, and survives a crash of the
 // machine. After an error the file is unchanged. A crash can leave path.new behind, which the next call removes, so
-// two processes must not replace one file. A link or a pipe of that name is removed too, and neither followed nor
-// opened.
+// two processes must not replace the same file. A link or a pipe with that name is also removed, and is neither
+// followed nor opened.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	if err = os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

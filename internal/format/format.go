@@ -25,7 +25,7 @@ func Millis(d time.Duration) int64 { return Ceil(d, time.Millisecond) }
 // maxQuoted is the number of bytes of a caller's text that a message repeats.
 const maxQuoted = 128
 
-// Cut returns the beginning of a caller's text as valid UTF-8.
+// Cut returns the beginning of a caller's text, as valid UTF-8.
 func Cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text

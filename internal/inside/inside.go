@@ -1,5 +1,5 @@
 // Package inside connects package operate to package headgate, whose exported names are for programs. Package headgate
-// sets its variables to functions with types of its own, and package operate gives them their types again.
+// sets the variables of this package to functions that use headgate's types, and package operate restores these types.
 package inside
 
 import "time"
@@ -11,7 +11,8 @@ type Result[D, R any] struct {
 	// Found is set by a reset, an expiry, a release and a settle: it reports whether there was anything to find or
 	// settle.
 	Found bool
-	// Dropped is set by a settle: the number of used units that could not be charged, of the limit with the most.
+	// Dropped is set by a settle: the number of used units that could not be charged, on the limit with the most such
+	// units.
 	Dropped int64
 	// TTL is set by an expiry: the time until the counter is full again.
 	TTL time.Duration

@@ -1,5 +1,5 @@
-// Package jsontext rejects JSON that encoding/json would silently change: invalid text, because two keys of clients
-// must not become one, and duplicate names.
+// Package jsontext rejects JSON that encoding/json would silently change: invalid text, because two different keys
+// from clients must not become one, and duplicate names.
 package jsontext
 
 import (

@@ -19,7 +19,8 @@ type Bounds struct {
 	Elements []int
 	// Names bounds the names of one object.
 	Names int
-	// Text bounds the bytes of a text between its quotes, Name those of a name, and Number those of a number or word.
+	// Text bounds the number of bytes between a text's quotes, Name the bytes of a name, and Number the bytes of a
+	// number or word.
 	Text, Name, Number int
 	// Field is called for each name, with the depth of its object. An error from it ends the scan. The name is valid
 	// during the call. Field can be nil.
@@ -46,7 +47,7 @@ func beyond(format string, values ...any) error {
 
 // Scanner checks the bounds of a text that arrives in pieces, and rejects duplicate names in an object: of two values
 // encoding/json would take the last, while another reader, such as a proxy that checks the body, may take the first.
-// It does not check anything else: a text that passes may not be JSON.
+// A Scanner checks nothing else: a text that passes may not be JSON.
 type Scanner struct {
 	bounds *Bounds
 	open   [maxDepth]level // arrays and objects around the position
@@ -89,7 +90,7 @@ func (s *Scanner) Write(piece []byte) error {
 	return nil
 }
 
-// Memory that ReadAll allocates before bytes have arrived.
+// The sizes of the memory that ReadAll allocates before bytes have arrived.
 const (
 	leastRead = 512
 	firstRead = 4 << 10
@@ -216,7 +217,7 @@ func (s *Scanner) named(name []byte) error {
 	return nil
 }
 
-// begins returns where a name of seen begins.
+// begins returns the position at which a name begins in seen.
 func (s *Scanner) begins(i int) int {
 	if i == 0 {
 		return 0

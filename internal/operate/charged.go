@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Charged is the charges of one or several operations whose final cost is not known yet. It is safe for use by many
-// goroutines.
+// Charged contains the charges of one or several operations whose final cost is not known yet. It is safe for use by
+// many goroutines.
 type Charged struct {
 	limiter *headgate.Limiter
 	ops     []engine.Op
@@ -37,12 +37,12 @@ func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged 
 	return c
 }
 
-// Settle corrects the charge of each limit to the final units, 0 or more. If final is less, it gives the difference
-// back like [headgate.Reservation.Cancel]: only to the window that was charged, and no units that have refilled since. If
+// Settle corrects the charge of each limit to the final units, 0 or more. If final is less, it gives the difference back
+// like [headgate.Reservation.Cancel]: only to the window that was charged, and no units that have refilled since. If
 // final is more, it charges the difference even beyond the limit, like [headgate.Reservation.Commit]; a limit whose first
-// charge was 0 is charged only as far as it has room. Each limit is corrected separately: a limit without room
-// does not keep the others uncharged. Settle takes effect once: later calls change only limits whose first charge was
-// 0. It returns the same errors as [headgate.Policy].
+// charge was 0 is charged only as far as it has room. Each limit is corrected separately: if one limit has no room, the
+// other limits are still charged. Settle takes effect once: later calls change only limits whose first charge was 0. It
+// returns the same errors as [headgate.Policy].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {
@@ -75,7 +75,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 }
 
 // chargeMore charges each operation in full, using a bucket's debt if needed, or else as far as its limit has room.
-// Of several choices it charges the last one.
+// If an operation has several choices, chargeMore charges the last one.
 func chargeMore(ctx context.Context, l *headgate.Limiter, ops []engine.Op) (err error) {
 	if len(ops) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// TestSettledAllow: an allow with Settled decides like any other; a denied one has no reservation; a cancel gives
-// back each limit's units once.
+// TestSettledAllow checks that an allow with Settled decides like any other allow, that a denied one has no
+// reservation, and that a cancel gives back each limit's units once.
 func TestSettledAllow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -44,8 +44,8 @@ func TestSettledAllow(t *testing.T) {
 	}
 }
 
-// TestChargedIsCorrected: the final cost replaces the first charge on each limit, as far as the limit has room, even
-// if the first cost was 0. A denial has nothing to settle.
+// TestChargedIsCorrected checks that the final cost replaces the first charge on each limit, as far as the limit has
+// room, even if the first cost was 0. A denial has nothing to settle.
 func TestChargedIsCorrected(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -79,8 +79,8 @@ func TestChargedIsCorrected(t *testing.T) {
 	}
 }
 
-// TestChargedChoicePaysOnce: if the first cost was 0, one choice pays the final cost: the first that has room or, if
-// none has, the last as far as it has room.
+// TestChargedChoicePaysOnce checks that if the first cost was 0, only one choice pays the final cost: the first
+// choice that has room or, if none has, the last choice, as far as it has room.
 func TestChargedChoicePaysOnce(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

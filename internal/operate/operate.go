@@ -33,9 +33,9 @@ var (
 	term         = inside.Term.(func(*headgate.Reservation) *engine.Term)
 )
 
-// Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and has its own result. With more
-// operations, every result has an error. The results are written into memory, which may be nil. Do sets the limiter's
-// name space in operations that have none.
+// Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and has its own result. If there
+// are more operations, every result has an error. The results are written into memory, which may be nil. Do sets the
+// limiter's name space in operations that have none.
 func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, memory []Result) []Result {
 	return do(l, ctx, ops, memory)
 }
@@ -45,18 +45,18 @@ func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, memory []Resu
 // the call. Result fields that do not apply to the kind of operation are zero.
 func WithObserver(observer Observer) headgate.Option { return withObserver(observer) }
 
-// Space returns the name space that the limiter uses for a space: prefixed with its own if [headgate.WithSpace] set
-// one, otherwise unchanged.
+// Space returns the name space that the limiter uses for a space: prefixed with the limiter's own space if
+// [headgate.WithSpace] set one, otherwise unchanged.
 func Space(l *headgate.Limiter, of string) string { return space(l, of) }
 
 // OpenOf returns up to most open reservations with a term that charged a key, or none if the store does not keep them.
 // On a single Redis it reads all open reservations. On a Cluster it finds reservations under a fair-share limit only by
-// the key that the limit counts under ([engine.Limit.Counts]).
+// the key under which the limit counts ([engine.Limit.Counts]).
 func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	return openOf(l, ctx, key, most, under...)
 }
 
-// WatchTerms makes the limiter end overdue reservations, also of other processes, until Close. A reserve
+// WatchTerms makes the limiter end overdue reservations, including those of other processes, until Close. A reserve
 // with a term also starts it. It does nothing if the store does not keep reservations.
 func WatchTerms(l *headgate.Limiter) { watchTerms(l) }
 

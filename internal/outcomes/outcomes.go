@@ -1,5 +1,5 @@
 // Package outcomes classifies the answers to requests for counters, in the server and in the adapters that observe a
-// limiter. They share the same words, and the adapters the same bound on policies.
+// limiter. The server and the adapters use the same words, and the adapters also have the same bound on policies.
 package outcomes
 
 import (
@@ -43,7 +43,7 @@ func Of(allowed bool, err error) Outcome {
 	}
 }
 
-// Table has a value for each outcome and mode.
+// Table contains a value for each outcome and mode.
 type Table[V any] [Count][Modes]V
 
 // At returns the value for an answer. An error has no mode: its value is in the first column.

@@ -30,7 +30,7 @@ func TestOutcomeOfAnswers(t *testing.T) {
 }
 
 // TestTable checks that each answer has one value, which Each reports with its labels. Each error has one value,
-// whatever mode its zero decision has.
+// whatever the mode of the zero decision that comes with it.
 func TestTable(t *testing.T) {
 	var counts outcomes.Table[int]
 	*counts.At(true, engine.Exact, nil)++

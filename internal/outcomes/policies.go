@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Most is the number of name spaces with their own value. Others share the value of Other.
+// Most is the largest number of name spaces with their own value. All further name spaces share the value of Other.
 const Most = 1000
 
 // Labels for name spaces without a policy. Policy names have no parentheses.
@@ -35,8 +35,8 @@ func NewMap[V any](add func(policy string) V) *Map[V] {
 	return m
 }
 
-// Decided returns the value for the policy that decided an operation: the binding limit's. A shadow belongs to the
-// policy that it shadows.
+// Decided returns the value for the policy that decided an operation, which is the binding limit's policy. A shadow
+// belongs to the policy that it shadows.
 func (m *Map[V]) Decided(op *engine.Op, binding int) V {
 	space := op.Space
 	if binding < len(op.Charges) {

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// TestBounded checks that policies beyond the bound share a value, and that earlier ones keep theirs, even if they
-// are added concurrently.
+// TestBounded checks that policies beyond the bound share one value, and that earlier policies keep their values,
+// even if policies are added concurrently.
 func TestBounded(t *testing.T) {
 	var mu sync.Mutex
 	made := map[string]int{}

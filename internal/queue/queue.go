@@ -1,6 +1,6 @@
 // Package queue makes callers wait in order: until they are first, until a call can include them, or until a slot
-// that they have reserved. A caller joins and leaves in constant time at any position, so that many that leave
-// together delay no other waiter.
+// that they have reserved. A caller joins and leaves in constant time at any position, so that many callers that
+// leave together delay no other waiter.
 //
 //	queue.go   one queue
 //	set.go     queues by name, under one lock
@@ -48,7 +48,7 @@ func (q *Queue[S, W]) First(w *Waiter[W]) bool { return q.first == w }
 // Add adds a waiter at the end.
 func (q *Queue[S, W]) Add(value W) *Waiter[W] { return q.insert(value, 0) }
 
-// insert adds a waiter before the last n. It takes n steps.
+// insert adds a waiter before the last n waiters. It takes n steps.
 func (q *Queue[S, W]) insert(value W, n int) *Waiter[W] {
 	w := &Waiter[W]{Value: value, ready: make(chan struct{}, 1), before: q.last, waits: true}
 	for range n {

@@ -16,7 +16,7 @@ func ready[W any](w *Waiter[W]) bool {
 	}
 }
 
-// The first waiter is told that it is first, even if those before it leave from any position.
+// The first waiter is told that it is first, even if waiters before it leave from any position.
 func TestFirstWaiterIsTold(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -76,7 +76,8 @@ func TestSetForgetsNames(t *testing.T) {
 }
 
 // When many waiters leave at once, in any order, callers of another name are not delayed: each leaves in constant
-// time (BenchmarkLeave has the time), so that even alternating with them the others continue.
+// time (BenchmarkLeave has the time), so that the callers of the other name continue even if they alternate with the
+// leaving waiters.
 func TestManyLeaveAtOnce(t *testing.T) {
 	const many = 100_000
 	var s Set[string, struct{}, struct{}]
@@ -107,7 +108,7 @@ func TestManyLeaveAtOnce(t *testing.T) {
 	}
 }
 
-// Leaving a queue of a million takes as long as leaving one of 10, except for cache misses.
+// Leaving a queue of a million waiters takes as long as leaving a queue of 10, except for cache misses.
 func BenchmarkLeave(b *testing.B) {
 	for _, length := range []int{10, 1_000_000} {
 		b.Run(map[bool]string{false: "of 10", true: "of a million"}[length > 10], func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Set has queues by name: a queue exists from its first waiter to its last. The zero value is empty. It is safe for
-// use by many goroutines. A name must not change while its queue exists: clone text in borrowed memory.
+// Set contains queues by name. A queue exists as long as it has waiters. The zero value is empty. It is safe for use
+// by many goroutines. A name must not change while its queue exists: clone text in borrowed memory.
 type Set[N comparable, S, W any] struct {
 	queues atomic.Int64
 	mu     sync.Mutex

@@ -11,10 +11,11 @@ import (
 // ErrEnded is the error of a wait whose owner has ended.
 var ErrEnded = errors.New("queue: ended")
 
-// Slots has callers that wait until the slots of their reservations. The callers of one name are interchangeable:
+// Slots holds callers that wait until the slots of their reservations. The callers of one name are interchangeable:
 // each can use the reservation of another. So reservations are not bound to callers: the first caller has the first
-// slot. When one leaves, the callers after it move up, and the last slot is given back instead of its own. A store
-// cannot do that, because it has already told the callers their slots. The zero value is ready to use.
+// slot. When a caller leaves, the callers after it move up, and the last slot is given back instead of the leaving
+// caller's. A store cannot do that, because it has already told the callers their slots. The zero value is ready to
+// use.
 type Slots[N comparable, R any] struct {
 	set     Set[N, []slot[R], struct{}]
 	leaving Turns[N, leaver[R]]
@@ -47,8 +48,8 @@ func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (seat Seat) {
 	return seat
 }
 
-// Wait returns at the caller's slot, with the reservation that it uses. If its context or end is done earlier, it
-// leaves: see Leave.
+// Wait returns at the caller's slot, with the reservation that it uses. If the context or end is done earlier, the
+// caller leaves: see Leave.
 func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, seat Seat, most int, giveBack func([]R)) (used R, err error) {
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()

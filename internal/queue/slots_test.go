@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Callers continue in the order of their slots, in whatever order they were added. When some leave, those after them
-// move up, and the last slots are returned, the last one first.
+// Callers continue in the order of their slots, in whatever order they were added. When some callers leave, the
+// callers after them move up, and the last slots are returned, the last one first.
 func TestSlotsMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]
@@ -64,7 +64,7 @@ func TestSlotsMoveUp(t *testing.T) {
 	})
 }
 
-// If the owner is closed, every wait ends. A caller whose slot is before that of the first waiter goes first.
+// If the owner is closed, every wait ends. A caller whose slot is before the first waiter's slot goes first.
 func TestSlotsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]

@@ -1,7 +1,7 @@
 package queue
 
-// Turns has one call at a time for each name. Callers that arrive while it is in flight share the next one, in order
-// of arrival. The zero value is ready to use.
+// Turns runs one call at a time for each name. Callers that arrive while a call is in flight share the next call, in
+// order of arrival. The zero value is ready to use.
 //
 // The first waiter of each queue represents the call in flight, which its goroutine runs; all others wait until the
 // call includes them.
@@ -23,7 +23,7 @@ func (t *Turns[N, W]) Join(name N, caller W, waiting, most int, call func([]W)) 
 	return w, w != nil
 }
 
-// Leave removes a caller that is not part of a call yet. It returns false if it is.
+// Leave removes a caller that is not part of a call yet. It returns false if the caller is already part of a call.
 func (t *Turns[N, W]) Leave(name N, w *Waiter[W]) (left bool) {
 	t.set.Do(name, func(q *Queue[struct{}, W]) { left = !q.First(w) && q.Leave(w) })
 	return left

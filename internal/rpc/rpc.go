@@ -1,5 +1,5 @@
-// Package rpc presents gRPC and Connect calls to package httplimit as HTTP requests, and its answers as codes, so
-// that keys, routes and rules are the same for all of them.
+// Package rpc presents gRPC and Connect calls to package httplimit as HTTP requests, and presents httplimit's answers
+// as codes, so that keys, routes and rules are the same for gRPC, Connect and HTTP.
 package rpc
 
 import (

@@ -2,8 +2,8 @@
 // flight leave together, in one call, when one of those calls returns.
 //
 // There is no timer: if a call is free, an operation leaves at once, alone. Each operation is decided exactly as it
-// would be alone, in order of arrival. One round trip serves many operations. On Redis, one script also serves many,
-// and all operations on one key share one read and one write.
+// would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call also serves
+// many operations, and all operations on one key share one read and one write.
 //
 // Each caller keeps its own context. If it ends while the operation is queued, the operation is not sent. If it ends
 // while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown], as for
@@ -47,7 +47,7 @@ var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUna
 
 // Config configures a store. The zero Config has the defaults.
 type Config struct {
-	// InFlight is the number of calls of each lane that may be in flight at once: 1 to 1024. With more calls, fewer
+	// InFlight is the largest number of calls in flight at a time in each lane: 1 to 1024. With more calls, fewer
 	// operations share a call. The default is 2.
 	InFlight int
 	// MaxOps is the largest number of operations in one call: 1 to 1000. The default is 256.
@@ -55,8 +55,8 @@ type Config struct {
 	// MaxBytes is the largest size of the keys in one call: 1024 to 2^24 bytes. A caller's own batch is never
 	// divided, and may exceed it. The default is 256 KiB.
 	MaxBytes int
-	// MaxQueue is the number of operations that may wait or be in flight in shared calls: 1 to 2^24. More get
-	// [ErrQueueFull]. The default is 131072, about 64 MiB.
+	// MaxQueue is the number of operations that may wait or be in flight in shared calls: 1 to 2^24. Further
+	// operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
 	// Observe, if set, is called before each call to the wrapped store, with the number of its operations and the
 	// time that the first of them has waited. It must be safe for concurrent use, must return quickly, and must not

@@ -81,8 +81,8 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 
 var five = rule.FixedWindow(rule.PerMinute(5))
 
-// A caller that finds a free call is sent at once, alone. Callers that arrive while it is in flight are sent
-// together, in the order of arrival, and each gets its own decision.
+// The operation of a caller that finds a call free is sent at once, alone. Callers that arrive while it is in flight
+// are sent together, in the order of arrival, and each gets its own decision.
 func TestWaitingCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -222,7 +222,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	})
 }
 
-// late is a store that decides, and answers a while later.
+// late is a store that decides at once, and answers a while later.
 type late struct {
 	engine.Store
 	after time.Duration
@@ -239,9 +239,9 @@ func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 	}
 }
 
-// Units taken for callers that had left when the answer came are returned, for each kind by the arithmetic of a
-// settlement; without an answer they stay spent. For a take, this also happens if the caller made the call itself.
-// Meanwhile the slots of such calls are free (known bug 60).
+// Units taken for callers that had left when the answer came are returned, for each kind of operation by the
+// arithmetic of a settlement. Without an answer the units stay spent. For a take, this also happens if the caller
+// made the call itself. Meanwhile the slots of such calls are free (known bug 60).
 func TestLateAnswersAreGivenBack(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
 	for after, want := range map[time.Duration][2]int64{

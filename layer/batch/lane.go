@@ -6,8 +6,8 @@ import "github.com/headgate/headgate/engine"
 // for each policy. Operations with any further wait share one lane.
 const maxLanes = 16
 
-// lane has operations that share calls: they wait for the same number of replicas, equally long. The store's lock
-// guards it.
+// lane holds operations that share calls, because they wait for the same number of replicas, equally long. The
+// store's lock guards it.
 type lane struct {
 	queue queue
 	calls int // in flight

@@ -30,8 +30,9 @@ func (s *slow) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 	s.Store.Do(ctx, ops, results)
 }
 
-// Operations that wait for replicas share calls only with operations with the same wait, and those that wait for no
-// replica are answered in the meantime. However many different waits there are, the number of lanes is bounded.
+// Operations that wait for replicas share calls only with operations that have the same wait, and operations that
+// wait for no replica are answered in the meantime. However many different waits there are, the number of lanes is
+// bounded.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})
@@ -63,7 +64,7 @@ func TestLanes(t *testing.T) {
 			t.Errorf("an operation that waits for none took %s", took)
 		}
 		time.Sleep(time.Minute)
-		if behind.mixed.Load() != 0 || behind.calls.Load() != 5 { // the first of each lane alone, and the other two together
+		if behind.mixed.Load() != 0 || behind.calls.Load() != 5 { // the first operation of each lane alone, and the other two together
 			t.Errorf("%d calls, %d operations beside others: want 5 calls, none mixed", behind.calls.Load(), behind.mixed.Load())
 		}
 		for n := range uint16(40) {

@@ -26,7 +26,7 @@ type waiter struct {
 	place place
 }
 
-// place says where a waiter is.
+// place tells where a waiter is.
 type place uint8
 
 const (
@@ -82,7 +82,7 @@ func (s *Store) free(w *waiter) {
 	s.waiters.Put(w)
 }
 
-// queue has the waiters in order of arrival.
+// queue holds the waiters in order of arrival.
 type queue struct {
 	list []*waiter
 	head int
@@ -91,7 +91,8 @@ type queue struct {
 
 func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
 
-// take appends the waiters that leave in one call to taken: at least one, if there is any, and as many as fit.
+// take appends to taken the waiters that leave together in one call: as many as fit and, if there are any, at least
+// one.
 func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	ops, bytes := 0, 0
 	for ; q.head < len(q.list); q.head++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// call is the operations of many waiters, in flight as one call.
+// call contains the operations of many waiters, in flight as one call.
 type call struct {
 	waiters []*waiter
 	ops     []engine.Op
@@ -26,7 +26,8 @@ type call struct {
 const (
 	// late is how long a call continues after its callers have left, so that its units can be given back.
 	late = time.Second
-	// maxLate is the largest number of such calls at once. Further ones end with their callers.
+	// maxLate is the largest number of calls at a time that continue in this way. Further calls end when their
+	// callers leave.
 	maxLate = 64
 )
 

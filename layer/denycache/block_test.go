@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/layer/denycache"
 )
 
-// A blocked key is denied without the store, whatever it costs, until the denial has the greatest age. A reset of the
-// key ends the block at once.
+// A blocked key is denied without the store, whatever the cost, until the denial reaches its greatest age. A reset of
+// the key ends the block at once.
 func TestBlockIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Second})

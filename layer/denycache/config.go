@@ -15,7 +15,7 @@ const DefaultMaxKeys = 1 << 16
 type Config struct {
 	// MaxStale is the largest age of a repeated denial: 1 ms to 1 h. It has no default.
 	MaxStale time.Duration
-	// MaxKeys is the number of stored denials: 64 to 2^24. Beyond it, new denials are not stored. The default is
+	// MaxKeys is the largest number of stored denials: 64 to 2^24. Further denials are not stored. The default is
 	// 65536.
 	MaxKeys int
 	// Except reports operations whose denials must not be repeated, such as those of package prefetch, whose units

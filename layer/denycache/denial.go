@@ -14,9 +14,9 @@ type denial struct {
 	until   time.Time // it is repeated until then
 	outcome engine.Outcome
 
-	// For a token bucket, the refill is known: the first token is there at free at the earliest, and each further one
-	// an interval of each later. One request per possibly refilled token goes to the store; until old, other requests
-	// are denied locally. asked counts the forwarded requests, flying those without an answer yet.
+	// For a token bucket, the refill is known: the first token arrives at free at the earliest, and each further
+	// token the interval each later. One request per possibly refilled token goes to the store; until old, other
+	// requests are denied locally. asked counts the forwarded requests, flying those without an answer yet.
 	free, old     time.Time
 	each          time.Duration
 	asked, flying int64
@@ -51,8 +51,8 @@ func (r *denial) repeats(now time.Time) bool {
 // came returns the number of tokens that can have been refilled by an instant.
 func (r *denial) came(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
 
-// hear records the answer to a forwarded request. It reports whether the denial is still valid: it is not if the
-// answer is an error, or shows more tokens than can have been refilled.
+// hear records the answer to a forwarded request. It reports whether the denial is still valid. The denial becomes
+// invalid if the answer is an error, or shows more tokens than can have been refilled.
 func (r *denial) hear(answer *engine.Result, heard time.Time) bool {
 	r.flying = max(0, r.flying-1)
 	d := &answer.Outcome

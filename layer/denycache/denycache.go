@@ -5,9 +5,9 @@
 // forwards one request per refilled token to the store, and denies the others locally.
 //
 // No limit is exceeded. But units can come back sooner: a caller gives some back, resets the key or changes the
-// limit, or the store loses its data. A change through this store takes effect at once, and a change by another
-// process when the denial reaches the age of [Config.MaxStale]. The decision's mode is [engine.Cached], and it has
-// the age of the denial.
+// limit, or the store loses its data. A change through this store takes effect at once. A change by another process
+// takes effect when the denial reaches the age of [Config.MaxStale]. The decision's mode is [engine.Cached], and it
+// has the age of the denial.
 //
 //	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
@@ -42,13 +42,13 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// asking is the memory of a call that goes to the store.
+// asking is the memory used for a call that goes to the store.
 type asking struct {
 	forward.Rest
 	seen []seen
 }
 
-// seen is the state of an operation's key before the operation was forwarded.
+// seen describes an operation's key before the operation was forwarded.
 type seen struct {
 	version uint64 // of its shard
 	paced   bool   // forwarded for a token that may have been refilled
@@ -96,7 +96,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// one is Do for a call with one operation.
+// one is like Do, for a call with one operation.
 func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if results[0].Err != nil {
 		return
@@ -132,8 +132,8 @@ func (s *Store) repeats(op *engine.Op) int {
 	return 0
 }
 
-// penaltyOf returns the index of the first penalty of an operation that takes part with a cost, or -1. It is -1 if
-// another limit can never admit its cost, because the store's answer then says so.
+// penaltyOf returns the index of the first penalty of an operation that takes part with a cost, or -1. It returns -1
+// if another limit can never admit its cost, because the store's answer must then state that.
 func penaltyOf(op *engine.Op) int {
 	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() })
 	if first < 0 || slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > c.Limit.Numbers().Largest() }) {

@@ -91,7 +91,7 @@ func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 				results := make([]engine.Result, 1)
 				f.Store.Do(context.Background(), []engine.Op{said}, results)
 				store := results[0].Outcome
-				// The denial here arrived 10 ms after its decision.
+				// The first denial arrived here 10 ms after the decision.
 				store.AtMicros, store.RetryAfter = store.AtMicros-f.away.Microseconds(), store.RetryAfter+f.away
 				store.ResetAfter += f.away
 				if d.Allowed || f.asked != asked || d.Promise.Stale < wait || d.Promise.Stale > first.RetryAfter {
@@ -164,7 +164,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 		if _, err := operate.Policy(l, "", other).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
-		refuse() // once more, by the store
+		refuse() // denied once more, by the store
 		if _, err := operate.Policy(l, "", limit).Reset(ctx, "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			t.Errorf("around a give: %+v", r)
 		}
 		refuse()
-		// It does not deny a limit with other numbers.
+		// A cached denial does not apply to a limit with a different rate.
 		if d := allow(t, l, "k", other); !d.Allowed {
 			t.Errorf("of 2: %+v", d)
 		}

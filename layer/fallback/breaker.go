@@ -20,8 +20,8 @@ const (
 	longestPause = 400 * time.Millisecond
 )
 
-// breaker decides whether calls go to a lane of the store. While it is open none does, so that no caller waits for a
-// store that is away. The store is tested in the background.
+// breaker decides whether calls go to a lane of the store. While the breaker is open, no call goes there, so that no
+// caller waits for a store that is away. The store is tested in the background.
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64

@@ -24,18 +24,19 @@ const (
 
 // Config configures a store.
 type Config struct {
-	// Expect is the least number of processes: 0 to 1000. The share is 1/n for the larger of Expect and the number of
-	// processes last reported. With 0, a process that has never seen the others answers nothing by itself.
+	// Expect is the smallest number of processes: 0 to 1000. The share is 1/n, where n is the larger of Expect and
+	// the last reported number of processes. With 0, a process that has never seen the others answers nothing by
+	// itself.
 	Expect int
-	// All answers every operation, not only those with [engine.Hints].Local.
+	// All lets shares answer every operation, not only those with [engine.Hints].Local.
 	All bool
-	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. It is for
-	// the layer's own tests of the store; callers bring their deadlines.
+	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. Slow applies
+	// to the layer's own tests of the store. Calls use their callers' deadlines.
 	Slow time.Duration
 	// Lanes is the number of parts of the store that can be away independently: 1 to 256. The default is 1.
 	Lanes int
-	// Lane returns the part that has one of an operation's limits, from 0. It is required with several lanes. Lanes
-	// without keys have no effect.
+	// Lane returns the index, from 0, of the part that contains one of an operation's limits. It is required with
+	// several lanes. Lanes without keys have no effect.
 	Lane func(op *engine.Op, charge int) int
 	// MaxKeys is the number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536, 1 MiB. A
 	// key that is not remembered, or that has spent at most an eighth of its limit, starts an outage with its share

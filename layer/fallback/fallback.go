@@ -14,15 +14,16 @@
 // missed is kept and sent later, until the reservation ends. A permit given by a share is sent to the store as soon
 // as it answers, even above the limit. An acquire with an unknown outcome is released in the background.
 //
-// If calls have failed for a while without an answer between them, calls stop waiting for the store. It is then
-// tested in the background, and used again once it has answered several times.
+// If calls have failed for a while without an answer between them, calls stop waiting for the store. The store is
+// then tested in the background, and used again once it has answered several times.
 //
-// A charge that too few replicas have ([engine.ErrNotReplicated]) passes if the share allows it too, which keeps the
-// loss in a failover within the bound. The store does not count as away.
+// A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes if the share allows it too, which
+// keeps the loss in a failover within the bound. The store does not count as away.
 //
-// A store that has lost data, all or the newest, is in doubt. For the depth of a limit ([engine.Depth]) its shares
-// keep deciding, and the store must allow the request too, in every failure mode. With [engine.Hints].Lenient the store
-// alone decides. Limits of the same request that have recovered are decided by the store alone.
+// A store that has lost data, all or the newest, is in doubt. After a loss, a limit's shares keep deciding for the
+// limit's depth ([engine.Depth]), and the store must allow the request too, in every failure mode. With
+// [engine.Hints].Lenient the store alone decides. Limits of the same request that have recovered are decided by the
+// store alone.
 //
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
@@ -106,7 +107,7 @@ type Stats struct {
 	Answered int64
 	// Outages is the number of times that the store was taken out of use.
 	Outages int64
-	// Processes is the number of processes for this one's share; 0 means unknown.
+	// Processes is the number of processes from which this process's share is computed; 0 means unknown.
 	Processes int
 	// Away is true if the store, or a part of it, is out of use now.
 	Away bool
@@ -176,7 +177,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	s.owed.resume(suspended)
 }
 
-// hold reports whether an operation is about a permit, or about an existing reservation.
+// hold reports whether one of the operations is about a permit or an existing reservation.
 func hold(ops []engine.Op) bool {
 	for i := range ops {
 		if k := ops[i].Kind; k >= engine.OpAcquire && k <= engine.OpRelease || k == engine.OpSettle || k == engine.OpReserve && hasPermits(&ops[i]) {
@@ -241,7 +242,7 @@ func (s *Store) answers(op *engine.Op) bool {
 	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Hints.Local || s.config.All)
 }
 
-// decides is answers for operations whose answers contain the remaining units.
+// decides is like answers, but only for operations whose answers contain the remaining units.
 func (s *Store) decides(op *engine.Op) bool {
 	return (op.Hints.Local || s.config.All) && shows(op.Kind)
 }

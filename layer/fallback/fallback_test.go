@@ -96,7 +96,7 @@ func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 }
 
 // A charge that too few replicas have acknowledged passes if the share also allows it. The store does not count as
-// down: other requests and its denials are exact. For a permit it is an error.
+// away: other requests and the store's denials are exact. An acquire with such a charge is an error.
 func TestNotReplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		behind := unconfirmed{newServer(t)}
@@ -127,8 +127,8 @@ func TestNotReplicated(t *testing.T) {
 	})
 }
 
-// The shares of a pacer have a queue and a burst of 1 each, which the stated bound includes. The same goes for a
-// bucket with debt.
+// The shares of a pacer have a queue and a burst of 1 each, which the stated bound includes. The bound also includes
+// the debt of a bucket.
 func TestBoundOfQueues(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit engine.Limit
@@ -154,8 +154,8 @@ func TestBoundOfQueues(t *testing.T) {
 	}
 }
 
-// While a store hangs, a few calls wait for it at first, and then none. It is used again soon after it has answered,
-// and the state that it has kept counts.
+// While a store hangs, a few calls wait for it at first, and later calls do not. The store is used again soon after
+// it answers, and the state that it has kept counts.
 func TestHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -193,8 +193,8 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
-// Known bug 66: a call whose context had already ended says nothing about the store. It returns the context's error,
-// is not decided by a share, and the store stays in use.
+// Known bug 66: a call whose context had already ended gives no information about the store. It returns the context's
+// error, is not decided by a share, and the store stays in use.
 func TestContextThatEndedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -295,8 +295,8 @@ func (loud) Error() string   { return "wrong password" }
 func (loud) Away() bool      { return false }
 func (loud) Is(e error) bool { return e == headgate.ErrStoreUnavailable }
 
-// The error is returned if it is no outage, if shares cannot decide the verb, or if a process does not know the
-// number of processes.
+// The store's error is returned if it does not mean an outage, if shares cannot decide the verb, or if the process
+// does not know the number of processes.
 func TestWhatIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -389,8 +389,8 @@ func TestPermitsOfAnOutage(t *testing.T) {
 	})
 }
 
-// A store that answers some calls and not others: shares only have the units that were left each time, so that each
-// gap does not add a whole share.
+// If a store answers only some calls, shares start each time with only the units that were left, so that a gap does
+// not add a whole share.
 func TestGapsDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -11,7 +11,7 @@ import (
 )
 
 // lanes are parts of a store that can be away independently: ranges of a Cluster's slots, so that a master that is
-// away does not affect the keys of the others (known bug 61).
+// away does not affect the keys of other masters (known bug 61).
 type lanes struct {
 	of     func(op *engine.Op, charge int) int // nil means a single lane
 	each   []breaker
@@ -64,8 +64,8 @@ func (l *lanes) away(op *engine.Op, back int) bool {
 	return false
 }
 
-// only returns the lane of an operation with a single one. ok is false if its limits are on several: its failure then
-// has no information about any of them.
+// only returns the lane of an operation whose limits are all in one lane. ok is false if they are in several lanes:
+// the operation's failure then does not show which of these lanes is away.
 func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
 	lane = l.lane(op, 0)
 	for i := 1; i < len(op.Charges); i++ {
@@ -83,7 +83,7 @@ func (p present) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	p.consult(ctx, ops, results)
 }
 
-// around decides the operations on lanes that are away with shares, and the others with the store.
+// around uses shares to decide the operations on lanes that are away, and the store to decide all others.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Rest)
 	defer func() {
@@ -114,8 +114,8 @@ type news struct {
 	cause    error
 }
 
-// hear reports the result of a call to the breakers of its lanes. It returns whether the store did not answer, or
-// could not confirm, some of it.
+// hear reports the result of a call to the breakers of its lanes. It reports whether some operations were not
+// answered, or not confirmed, by the store.
 func (s *Store) hear(ops []engine.Op, results []engine.Result) (failed bool) {
 	if len(s.lanes.each) == 1 {
 		var one news

@@ -42,8 +42,8 @@ func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// If one master of a Cluster is down, keys of the others have no outage and no added latency (known bug 61: five
-// failures in a row on one opened the breaker for all).
+// If one master of a Cluster is down, keys on other masters have no outage and no added latency (known bug 61: five
+// failures in a row on one master opened the breaker for all).
 func TestOneMasterAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &twoMasters{server: newServer(t)}
@@ -63,7 +63,8 @@ func TestOneMasterAway(t *testing.T) {
 			return r.Outcome
 		}
 		s.away.Store(true)
-		// A request on both says nothing about either.
+		// The failure of a request that needs both masters does not show which of them is away, so it opens neither
+		// breaker.
 		both := engine.Op{Key: "a", Charges: []engine.Charge{{Limit: limit, Cost: 1}, {Limit: limit, Cost: 1, Key: "b"}}}
 		for range 10 {
 			if r := do(t, store, both); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
@@ -86,7 +87,7 @@ func TestOneMasterAway(t *testing.T) {
 		if stats := store.Stats(); !stats.Away || stats.Outages != 1 || stats.Processes != 2 {
 			t.Errorf("%+v", stats)
 		}
-		// In one call for both, each part is decided separately.
+		// In one call with operations for both masters, each part is decided separately.
 		ops := []engine.Op{engine.Single(engine.OpAllow, "a", limit, 1), engine.Single(engine.OpAllow, "b", limit, 1)}
 		ops[0].Space, ops[1].Space = "s", "s"
 		results := make([]engine.Result, 2)
@@ -102,7 +103,8 @@ func TestOneMasterAway(t *testing.T) {
 	})
 }
 
-// With fewer shards than lanes most lanes have no key. A server that looked for a key for each lane never started.
+// With fewer shards than lanes most lanes have no key. A server that kept looking for a key for each lane never
+// started.
 func TestLanesWithoutKeys(t *testing.T) {
 	s := newServer(t)
 	store, err := fallback.New(s, join(t, s, nil), fallback.Config{All: true, Lanes: 64, Lane: func(*engine.Op, int) int { return 7 }})

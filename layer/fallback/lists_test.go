@@ -17,7 +17,7 @@ var (
 	listPermit = rule.Concurrency(4)
 )
 
-// call reserves tokens of a user and a permit of an organisation.
+// call reserves a user's tokens and an organisation's permit.
 func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.Op, r engine.Result) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -30,7 +30,7 @@ func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.
 	return op, results[0]
 }
 
-// held returns how many permits of the organisation the store has.
+// held returns how many of the organisation's permits are held in the store.
 func (s *server) held(t *testing.T) int64 {
 	t.Helper()
 	op := engine.Single(engine.OpPeek, "org", listPermit, 0)
@@ -81,7 +81,7 @@ func TestListInAnOutage(t *testing.T) {
 	})
 }
 
-// If the answer to a list does not arrive, its permit is released.
+// If the answer to a list does not arrive, the list's permit is released.
 func TestListWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

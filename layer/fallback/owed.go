@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxOwed bounds the number of operations owed to the store. Beyond it a settlement is an error, a share gives no
-	// permit, and a permit whose acquire has no answer stays until its lease ends.
+	// maxOwed bounds the number of operations owed to the store. Beyond this bound a settlement is an error, a share
+	// gives no permit, and a permit whose acquire has no answer stays until its lease ends.
 	maxOwed = 1 << 16
 	// owedAtOnce is the number of owed operations sent in one call.
 	owedAtOnce = 256
@@ -23,8 +23,8 @@ const (
 	lastTry  = 5 * time.Second
 )
 
-// owed is the operations to send to the store as soon as it answers: settlements that it missed, permits given by
-// shares, and releases of permits that it may have given to callers without an answer.
+// owed contains the operations to send to the store as soon as it answers: settlements that it missed, permits given
+// by shares, and releases of permits that the store may have given to callers that got no answer.
 type owed struct {
 	mu      sync.Mutex
 	debts   map[owedKey]*debt
@@ -55,7 +55,7 @@ type debt struct {
 	suspended int           // acquires of the same permit in progress: a release is not sent meanwhile
 }
 
-// asked returns the operation to send: a permit is for the rest of its lease, and is granted above the limit.
+// asked returns the operation to send. A permit is acquired for the rest of its lease, even above the limit.
 func (d *debt) asked(now int64) engine.Op {
 	op := d.op
 	if op.Kind != engine.OpAcquire {
@@ -73,7 +73,7 @@ func nameOf(op *engine.Op) owedKey {
 	return owedKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
 
-// subjects returns the names that an operation's limits count under.
+// subjects returns the name spaces and keys under which an operation's limits count.
 func subjects(op *engine.Op) []owedKey {
 	names := make([]owedKey, len(op.Charges))
 	for i := range op.Charges {
@@ -82,8 +82,8 @@ func subjects(op *engine.Op) []owedKey {
 	return names
 }
 
-// add adds an operation, replacing another one on the same permit. sent means that the store may have decided it, and
-// paid that it has. It reports false if there is no room.
+// add adds an operation, replacing another one on the same permit. sent means that the store may have decided the
+// operation, and paid that it has decided it. It reports false if there is no room.
 func (o *owed) add(op *engine.Op, ends, now int64, sent, paid bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
@@ -150,7 +150,8 @@ func (o *owed) closed(d *debt) {
 	}
 }
 
-// holds reports whether a share gave a permit for one of the operation's keys that the store does not have.
+// holds reports whether a share gave a permit for one of the operation's keys and the store does not have that
+// permit.
 func (o *owed) holds(op *engine.Op) bool {
 	if o.permits.Load() == 0 {
 		return false
@@ -216,8 +217,8 @@ func (o *owed) held(op *engine.Op) {
 	}
 }
 
-// renewed extends a permit given by a share. missed means that the store has not renewed it: it is then owed again,
-// for the new term.
+// renewed extends a permit given by a share. missed means that the store has not renewed the permit, which is then
+// owed to the store again, for the new term.
 func (o *owed) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -232,8 +233,8 @@ func (o *owed) renewed(op *engine.Op, ends, now int64, missed bool) {
 	}
 }
 
-// drop removes a permit given by a share. outside reports that the store was not known to have it, and sent that it
-// may have it anyway.
+// drop removes a permit given by a share. outside reports that the store was not known to have the permit, and sent
+// that the store may have it anyway.
 func (o *owed) drop(op *engine.Op) (outside, sent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

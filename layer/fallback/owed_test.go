@@ -71,8 +71,8 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 	})
 }
 
-// TestFairPermitsOfShares: a share divides its permits among the keys of its process, each with its own ids. While the store
-// lacks a permit of one key, the answers for all keys say so.
+// TestFairPermitsOfShares checks that a share divides its permits among its process's keys, which have separate ids. While
+// the store lacks a permit of one key, the answers for all keys show that.
 func TestFairPermitsOfShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -150,8 +150,8 @@ func TestPermitOutsideTheStore(t *testing.T) {
 	})
 }
 
-// A permit granted by the store has the mode fallback too if the share granted one of the key before the answer came,
-// because the store did not know of that one (known bug 60).
+// A permit granted by the store has the mode fallback too if the share granted a permit of the same key before the
+// answer came, because the store did not know of the share's permit (known bug 60).
 func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -268,8 +268,8 @@ func TestPermitOfBothIsReleased(t *testing.T) {
 	}
 }
 
-// If the store misses a renewal of a share's permit, it is told of the permit again, because the holder continues and
-// the store must not forget the permit before.
+// If the store misses the renewal of a share's permit, the permit is sent to the store again, because the holder
+// continues and the store must not forget the permit before that.
 func TestMissedRenewalIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -299,7 +299,7 @@ func TestMissedRenewalIsOwed(t *testing.T) {
 	})
 }
 
-// The same for a permit granted by both the share and the store, after a loss of data (known bug 60).
+// A permit granted by both the share and the store is owed again after another loss of data (known bug 60).
 func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -318,7 +318,7 @@ func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
 	})
 }
 
-// gate is a store that holds operations of a kind back, before it decides them or after.
+// gate is a store that holds back operations of one kind, before or after it decides them.
 type gate struct {
 	engine.Store
 

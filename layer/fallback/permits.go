@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// permits records until when permits given by shares can be alive. They are in the memory of this process, and are
-// sent to the store as soon as it answers: owed.go.
+// permits records until when permits given by shares can be alive. The permits are in the memory of this process, and
+// are sent to the store as soon as it answers: owed.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
 // given records that a permit lives until an instant.
@@ -67,7 +67,7 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 
 // oweShare adds a permit given by a share to the operations owed to the store. The store gets it under the holder's
 // own id, even above the limit, so that it denies until holders have left (known bug 60). sent means that the store
-// may have given the permit too. Without room the share gives none.
+// may have given the permit too. If there is no room for another owed operation, the share gives no permit.
 func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)
@@ -79,7 +79,8 @@ func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
 	s.owed.given.Add(1)
 }
 
-// both records that the store and a share gave the same permit: if the store loses it, it is owed again.
+// both records that the store and a share gave the same permit. If the store loses the permit, it is owed to the
+// store again.
 func (s *Store) both(op *engine.Op) {
 	shortest, _ := leases(op)
 	s.owed.add(op, s.now()+shortest, s.now(), true, true) // without room it is not sent again

@@ -29,7 +29,7 @@ func (p *processes) heard(number int) {
 	p.recent[0], p.ever = max(p.recent[0], number), true
 }
 
-// age starts another minute. Without beats the number does not change.
+// age starts another minute. If there are no beats, the number does not change.
 func (p *processes) age() {
 	minute := p.clock().Unix() / 60
 	if minute == p.minute {
@@ -54,7 +54,7 @@ var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Sec
 const probeSpace = "headgate:probe"
 
 // probe tests a lane: it must answer a request. A store with one lane must also tell whether it lost data; with
-// several, the values for that may be on lanes that are away.
+// several lanes, the values that show a loss may be on lanes that are away.
 func (s *Store) probe(ctx context.Context, lane int) error {
 	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
 	ops[0].Space = probeSpace

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// memory stores the remaining units of recently used keys that have spent part of their limits. Each key has one
-// place, by its hash; another key can overwrite it.
+// memory stores the remaining units of recently used keys that have spent part of their limits. A key's hash
+// determines its place, and another key with the same place can overwrite it.
 //
 // There is no lock while the store answers. Two concurrent writes to one place can mix: the place then belongs to no
 // key, because its sum is wrong.
@@ -65,8 +65,8 @@ func (m *memory) take(key uint64, p *place) (remaining, full int64, known bool) 
 	return unpacked(word >> 32), m.began + int64(word&math.MaxUint32)*tick, true
 }
 
-// packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. So a share starts with at
-// most one in 67 million too few, and never with too many.
+// packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. So a share starts with too
+// few units by at most one part in 67 million, and never with too many.
 func packed(units int64) uint64 {
 	cut := max(0, bits.Len64(uint64(units))-27)
 	return uint64(units)>>cut<<5 | uint64(cut)
@@ -74,9 +74,9 @@ func packed(units int64) uint64 {
 
 func unpacked(units uint64) int64 { return int64(units >> 5 << (units & 31)) }
 
-// spared is the part of its limit that a key may have spent without being remembered: an eighth. Most keys have spent
-// less, and a decision on them needs neither the clock nor the memory. Their shares start with a full part. An older
-// entry for such a key is too low until its limit would have recovered.
+// spared is the reciprocal of the part of its limit that a key may have spent without being remembered: an eighth.
+// Most keys have spent less, and a decision on them needs neither the clock nor the memory. The shares of such keys
+// start full. An older entry for such a key is too low until the key's limit would have recovered.
 const spared = 8
 
 // untouched reports whether so few units are spent that they are not remembered.

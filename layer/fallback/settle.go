@@ -12,14 +12,14 @@ import (
 // settleable reports whether the caller may settle the operation's charge.
 func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Hints.Settled }
 
-// charged returns the charge of this process's shares, for a settlement.
+// charged returns the reservation for the charge of this process's shares, for a settlement.
 func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
 	r := o.Reservation(&own.op, "")
 	r.Process = s.name
 	return r
 }
 
-// beside returns the charge of shares in addition to the store's.
+// beside returns the part of a reservation that was charged to shares in addition to the store.
 func beside(r *engine.Reservation) *engine.Reservation {
 	if r == nil {
 		return nil
@@ -39,7 +39,7 @@ func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	d.decide(ctx, ops, results)
 }
 
-// settles decides operations, some of which settle a charge of shares only. The store never sees these.
+// settles decides operations when some of them settle a charge of shares only. The store never sees these.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Rest)
 	defer func() {
@@ -78,7 +78,7 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 		}
 	}
 	answer := s.alone(&own)
-	if permits, ok := own.Permits(); ok { // the store may have got them since
+	if permits, ok := own.Permits(); ok { // the store may have received them since then
 		if outside, sent := s.owed.drop(&permits); !outside || sent {
 			s.oweRelease(&permits)
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// again is the wait for a cost above the share but not above the limit: the store may be back by then.
+// again is the wait stated for a cost above the share but not above the limit. The store may be back after this time.
 const again = time.Second
 
-// shares is an operation on this process's shares of its limits: one or more buckets for each charge.
+// shares is an operation on this process's shares of the operation's limits: one or more buckets for each charge.
 type shares struct {
 	op engine.Op
 	of []int // the charge of each bucket
@@ -101,8 +101,8 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 }
 
-// outcome converts the answer of the buckets to one for the operation's own charges: of several buckets, the binding
-// one.
+// outcome converts the buckets' answer to an answer for the operation's own charges. If a charge has several buckets,
+// its answer is that of the binding bucket.
 func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome {
 	o := *answer
 	o.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
@@ -156,7 +156,7 @@ func (s *Store) alone(op *engine.Op) engine.Result {
 // now returns this process's time in µs since 1970.
 func (s *Store) now() int64 { return s.config.Memory.Clock().UnixMicro() }
 
-// probes has steps for couldPass, because a step escapes to the heap.
+// probes is a pool of steps for couldPass, because a step escapes to the heap.
 var probes = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
 // couldPass reports whether the operation could pass if its limits were full.
@@ -179,9 +179,9 @@ func couldPass(op *engine.Op) bool {
 	return true
 }
 
-// begin lowers a share that was not charged yet. The share was empty when the process started, and has refilled since
-// then. If the store's last answer about the key is remembered, the share is at most 1/n of the units left then. So
-// neither restarts nor many short outages grant units twice.
+// begin lowers a share that has not been charged yet. The share was empty when the process started, and has refilled
+// since then. If the store's last answer about the key is remembered, the share has at most 1/n of the units that
+// were left at that time. So neither restarts nor many short outages grant units twice.
 func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
 	if a := share.Algorithm(); a.Holds() || a.Constant() {
 		return
@@ -206,7 +206,7 @@ func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n i
 	}
 }
 
-// refilled returns the number of units that a bucket refills in a time, at most its burst.
+// refilled returns the number of units that a bucket refills in us µs, at most its burst.
 func refilled(l *algo.Limit, us int64) int64 {
 	hi, lo := bits.Mul64(uint64(max(0, us)), uint64(l.Count))
 	if hi >= uint64(l.Period) {

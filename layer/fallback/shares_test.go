@@ -64,8 +64,8 @@ func TestProcessesCountForTwoMinutes(t *testing.T) {
 	})
 }
 
-// In an outage every window of a limit has its share and its bound (known bug 56: 50/1h with 5/3s let 90 pass in an
-// hour and stated 5).
+// In an outage every window of a limit has its own share and bound (known bug 56: a limit of 50/1h and 5/3s let 90
+// pass in an hour and stated a bound of 5).
 func TestEveryWindowHasItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -101,7 +101,7 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 }
 
 // NextPays is off in a share: a cost above the share is denied, and may be retried (known bug 56: 400 000 units
-// passed where 100 000 did without an outage).
+// passed where only 100 000 pass without an outage).
 func TestSharesDoNotLend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -59,7 +59,7 @@ func (s *server) pass(d time.Duration) {
 	time.Sleep(2500 * time.Millisecond) // until the processes know of each other again
 }
 
-// older replaces the data by a backup: no states, and the coordinator's values at that time.
+// older replaces the data with a backup, which has no states and the coordinator's values of an earlier time.
 func (s *server) older(t *testing.T, backup map[string]string) {
 	t.Helper()
 	s.lose(t)
@@ -102,7 +102,7 @@ func (s *server) set(err error, hang bool) {
 	s.err, s.hang = err, hang
 }
 
-// call returns the data, or the error of a call.
+// call returns the server's store, or the error with which a call to the server now fails.
 func (s *server) call(ctx context.Context) (*memstore.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing is sent
@@ -183,8 +183,8 @@ type process struct {
 	store *fallback.Store
 }
 
-// filled is how long ago the processes of most tests have started: their shares, which are empty at first, have
-// refilled since.
+// filled is how long ago the processes of most tests started. Their shares, which are empty at first, have refilled
+// since then.
 const filled = 2 * time.Hour
 
 // start starts processes whose shares have filled. They stop with the test.
@@ -229,7 +229,8 @@ func end(t *testing.T, all []process) {
 	}
 }
 
-// allow calls each process in turn until none of them allows, and returns how many units passed. Each call has 20 ms.
+// allow calls each process in turn until none of them allows, and returns how many units passed. Each call may take
+// 20 ms.
 func allow(t *testing.T, all []process, key string, limit engine.Limit) (passed int64, last headgate.Decision) {
 	t.Helper()
 	for denied := 0; denied < len(all); {

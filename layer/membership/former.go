@@ -2,16 +2,16 @@ package membership
 
 import "context"
 
-// former is a group and a value of earlier builds. Their processes that prefetch beat in this group, and do not count
-// members. When the version of the value changes, they assume that the group was lost, and prefetch nothing for two of
-// their beats and a life of units.
+// former is the name of a group and of a value that earlier builds use. Their processes that prefetch beat in this
+// group, and do not count members. When the version of the value changes, they assume that the group was lost, and
+// prefetch nothing for two of their beats and a life of units.
 //
-// Each beat of a member changes it. So earlier builds prefetch nothing while a member beats: their requests go to the
-// store. They prefetch again once the units of the last member have expired. In outages both builds count each other,
-// because earlier builds answered as members of [DefaultGroup].
+// Each beat of a member changes the version. So earlier builds prefetch nothing while a member beats: their requests
+// go to the store. They prefetch again once the units of the last member have expired. In outages both builds count
+// each other, because earlier builds answered as members of [DefaultGroup].
 const former = "leases"
 
-// outdate changes the value. Both attempts fail only if another member changed it in between.
+// outdate changes the version of the value. Both attempts fail only if another member changed it in between.
 func (m *Member) outdate(ctx context.Context) error {
 	m.mu.Lock()
 	version := m.former

@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker is a value in the store that the processes increment about once per interval. It is missing in a store that
-// comes back empty, has a smaller count in one with older data, and another id in one in which another process has
-// recreated it.
+// marker is a value in the store that the processes increment about once per interval. The marker is missing in a
+// store that comes back empty. It has a smaller count in a store with older data, and another id if another process
+// has recreated it.
 //
 // A loss of less than one interval's charges goes unnoticed.
 type marker struct {
@@ -23,15 +23,15 @@ type marker struct {
 
 func (m marker) String() string { return m.id + " " + strconv.FormatInt(m.count, 10) }
 
-// Lost returns when the store last lost data, in µs since 1970, or 0. Another process may have noticed the loss. It is 0
-// again after [AcceptLoss].
+// Lost returns when the store last lost data, in µs since 1970, or 0. Another process may have noticed the loss. Lost
+// returns 0 again after [AcceptLoss].
 func (m *Member) Lost() int64 { return m.lost.Load() }
 
 // Losses returns the number of losses that this process has noticed.
 func (m *Member) Losses() int64 { return m.losses.Load() }
 
 // look reads and increments the markers, and reads the note about a loss. It calls counted after it has read the group's
-// marker, before the others. It is an error only if no marker was read, because one master of a Cluster may be away
+// marker, before the others. It returns an error only if no marker was read, because one master of a Cluster may be away
 // (known bug 61).
 func (m *Member) look(ctx context.Context, counted func()) error {
 	lost, read := false, false

@@ -24,8 +24,8 @@ func (c *interrupted) Get(ctx context.Context, name string) (text string, versio
 	return text, version, err
 }
 
-// A beat and a lane's probe may check the markers at the same time. If one of them has incremented a marker, the
-// other must not take that for a loss.
+// A beat and a lane's probe may check the markers at the same time. If one of the two has incremented a marker, the
+// other must not mistake that for a loss.
 func TestTwoLooksAreNoLoss(t *testing.T) {
 	coordinator := &interrupted{Store: store(t), after: func() {}}
 	m := member(t, coordinator, membership.Config{})
@@ -46,8 +46,8 @@ func TestTwoLooksAreNoLoss(t *testing.T) {
 	}
 }
 
-// If another process creates the marker at the same time, this one knows it after its first beat: it notices a loss
-// before the second one.
+// If another process creates the marker at the same time, this process knows the marker after its first beat, so it
+// notices a loss that happens before its second beat.
 func TestMarkerCreatedByAnother(t *testing.T) {
 	s := &interrupted{Store: store(t)}
 	other := member(t, s, membership.Config{})
@@ -61,7 +61,7 @@ func TestMarkerCreatedByAnother(t *testing.T) {
 	}
 }
 
-// Whatever the store comes back with, every member notices that data was lost, and is a new member from then on.
+// Whatever data the store comes back with, every member notices the loss, and counts as a new member from then on.
 func TestLossMakesNewMembers(t *testing.T) {
 	for name, spoil := range map[string]func(text string) string{
 		"empty":  func(string) string { return "" },

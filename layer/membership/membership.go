@@ -8,16 +8,16 @@
 //
 // Layers derive their bounds from these rules:
 //
-//  1. The number of a beat includes every process that joined before the beat and beat in the last [Life], unless the
+//  1. The number from a beat includes every process that joined before it and has beaten in the last [Life], unless the
 //     store has lost the group since.
-//  2. A process that uses a number until two intervals after [Count.Sent], and its effects last at most 10 s longer, is
-//     counted until they end: a Life is two intervals and 10 s.
+//  2. A process that uses a number until two intervals after [Count.Sent], with effects that last at most 10 s longer, is
+//     counted until these effects end: a Life is two intervals and 10 s.
 //  3. Two intervals after [Count.Since], no process that follows rule 2 still uses a number that omits this process.
 //     Since is set to now when the membership may have expired, and after a loss: the others may have counted without
 //     this process in the meantime.
 //  4. A number from after a loss of the group never comes with a Since from before it, because the marker is read after
 //     the beat. All members read it, so all of them get a new Since.
-//  5. The group also has the processes that do not use the same layers. A number that is too large makes shares
+//  5. The group also includes processes that do not use the same layers. A number that is too large makes shares
 //     smaller, which is safe.
 //
 // Rules 3 and 4 also hold while earlier builds, which used two groups, are running: former.go.
@@ -43,7 +43,7 @@ import (
 const (
 	// Interval is the time between two beats.
 	Interval = time.Second
-	// Life is how long after its last beat a process is counted.
+	// Life is the time after its last beat during which a process is counted.
 	Life = 12 * time.Second
 	// DefaultGroup is the default of [Config].Group.
 	DefaultGroup = "processes"

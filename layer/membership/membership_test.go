@@ -57,7 +57,7 @@ func (c *counted) Beat(ctx context.Context, group, member string, life time.Dura
 	return c.Store.Beat(ctx, group, member, life)
 }
 
-// Two users of a member share its beats, which go on until both have stopped. Then the member leaves the group.
+// Two users of a member share its beats, which continue until both have stopped. Then the member leaves the group.
 func TestTwoUsersBeatOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &counted{Store: store(t)}
@@ -75,7 +75,7 @@ func TestTwoUsersBeatOnce(t *testing.T) {
 			t.Errorf("%d beats in 10.5 s, want 11", n)
 		}
 		first()
-		first() // again: that does not stop the other user's
+		first() // a second call, which does not stop the other user's beats
 		time.Sleep(5 * time.Second)
 		if n := s.beats.Load(); n != 16 {
 			t.Errorf("%d beats in 15.5 s, want 16: the second user has not stopped", n)
@@ -94,7 +94,7 @@ func TestTwoUsersBeatOnce(t *testing.T) {
 	})
 }
 
-// A process that was cut off for as long as it is counted is a new member; one that comes back earlier is not.
+// A process that was cut off for a whole Life comes back as a new member. A process that comes back earlier does not.
 func TestRejoinsAfterItsLife(t *testing.T) {
 	for _, c := range []struct {
 		away time.Duration
@@ -120,7 +120,7 @@ func TestRejoinsAfterItsLife(t *testing.T) {
 	}
 }
 
-// In a full group a process is no member: it knows that there are many, but never that it is counted.
+// In a full group a process is no member: it knows that there are many processes, but never that it is counted.
 func TestFullGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store(t)
@@ -139,8 +139,8 @@ func TestFullGroup(t *testing.T) {
 	})
 }
 
-// Processes of earlier builds take the value's version for the epoch of their group, and prefetch nothing for a while
-// after it has changed. It changes with each beat, whichever member's.
+// Processes of earlier builds treat the value's version as their group's epoch, and prefetch nothing for a while
+// after a change. Each beat of any member changes the version.
 func TestEarlierBuildsDoNotPrefetch(t *testing.T) {
 	s := store(t)
 	all := []*membership.Member{member(t, s, membership.Config{}), member(t, s, membership.Config{})}
@@ -155,7 +155,7 @@ func TestEarlierBuildsDoNotPrefetch(t *testing.T) {
 	}
 }
 
-// Each process lists all processes by their names, made unique where they are equal.
+// Each process lists all processes by name, and equal names are made unique.
 func TestMembersAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store(t)

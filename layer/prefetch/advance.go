@@ -42,7 +42,8 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 	return units
 }
 
-// ahead returns how long after they were taken a log's units are entered: when they die, in whole milliseconds.
+// ahead returns how long after its units are taken a log enters them, in whole milliseconds. They are entered at the
+// time when they die.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	if !limit.Algorithm().KeepsTimes() {
 		return 0
@@ -61,7 +62,7 @@ func (a *advance) finish(r *engine.Result) {
 	a.record.finish(held)
 }
 
-// rest is the operations of a call that go to the store, and which of them take units ahead.
+// rest contains the operations of a call that go to the store, and tells which of them prefetch units.
 type rest struct {
 	forward.Rest
 	advances []advance

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hold is the units of one key held by a process. Its instants are monotonic, by this process's clock.
+// hold describes the units of one key that a process holds. Its instants are monotonic, by this process's clock.
 type hold struct {
 	units int64
 	// dies is when units may no longer be spent; returns is when they are given back.

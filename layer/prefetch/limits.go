@@ -27,7 +27,7 @@ func (s *Store) Prefetches(op *engine.Op) bool {
 	return limits.has(op.Charges[0].Limit, space)
 }
 
-// leased has the prefetched limits. It is immutable.
+// leased contains the prefetched limits. It is immutable.
 type leased map[engine.Limit]leasedLimit
 
 type leasedLimit struct {
@@ -62,7 +62,7 @@ func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[engin
 	return in.counter, named && (in.spaces == nil || in.spaces[space])
 }
 
-// both returns the intersection: limits in both, in the spaces in which both have them.
+// both returns the intersection: the limits that are in both l and other, in the spaces in which both have them.
 func (l leased) both(other leased) leased {
 	common := leased{}
 	for limit, in := range l {

@@ -11,7 +11,7 @@ import (
 )
 
 // Known bug 43: a process that may no longer be counted in the group, or whose group is lost, prefetches nothing
-// before all others count it again. The processes that stay continue.
+// until all other processes count it again. Processes that stay in the group continue to prefetch.
 func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	const long = 20 * time.Second
 	for name, disturb := range map[string]func(w *world){
@@ -43,7 +43,7 @@ func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 				}
 				time.Sleep(long)
 				disturb(w)
-				for range 12 { // until all of it has passed
+				for range 12 { // until this time has passed
 					if units, said := w.holds(); units > said {
 						t.Errorf("%d units are held, said %d", units, said)
 					}
@@ -57,7 +57,8 @@ func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	}
 }
 
-// A process that is back prefetches nothing for two beats and a life, from when it learned that it is back.
+// A process that rejoins prefetches nothing for two beats and a life, counted from the time when it learned that it
+// had rejoined.
 func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, 2)

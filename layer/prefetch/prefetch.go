@@ -3,8 +3,8 @@
 //
 // A process with many requests for one key takes a share of the remaining units, at most one (2·N)-th for N
 // processes, and spends that share locally for a short time, [Config.Life]. Near the limit the shares shrink to
-// nothing, every decision goes to the store, and decisions are exact. Unspent units are given back at half their
-// life, and when the store is closed. Units of a process that dies stay spent.
+// nothing, every decision goes to the store, and decisions are exact. Unspent units are given back at half their life
+// and when the store is closed. Units of a process that dies stay spent.
 //
 // The price is a bound, stated in every decision. Units of a window are spent in the window (or the segment of a
 // sliding window) in which they were taken, or not at all, and a log enters them when they die: no window exceeds its
@@ -12,8 +12,9 @@
 // most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can exceed the limit by that many; the total
 // does not exceed it. Resetting a key, or losing its state, also gives back the units that processes hold of it.
 //
-// Only named limits are prefetched: those in [Config.Limits] in every name space, those in [Config.Spaces] in one.
-// Every other operation goes to the store unchanged. [Store.SetSpaces] replaces the latter while the store is in use.
+// Only named limits are prefetched: those in [Config.Limits] in every name space, and those in [Config.Spaces] in one
+// name space each. Every other operation goes to the store unchanged. [Store.SetSpaces] replaces [Config.Spaces]
+// while the store is in use.
 //
 //	prefetch.go  a request → spent from held units, prefetched, or sent to the store
 //	advance.go   the operation that prefetches units
@@ -57,8 +58,8 @@ type Config struct {
 	// HotAfter is the number of requests within a Life that make a key hot, so that its units are prefetched: 1 to 1
 	// million. The default is 8.
 	HotAfter int
-	// MaxKeys is the number of keys that are watched: 64 to 2^24. Other keys are not prefetched. The default is
-	// 65536, about 24 MiB.
+	// MaxKeys is the largest number of keys that are watched: 64 to 2^24. Units of other keys are not prefetched. The
+	// default is 65536, about 24 MiB.
 	MaxKeys int
 }
 
@@ -100,7 +101,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	return s, nil
 }
 
-// start starts returning units, once. That is not needed until there is a limit to prefetch.
+// start starts the return of units, once. It is not needed until there is a limit to prefetch.
 func (s *Store) start() { s.started.Do(func() { s.works.Go(s.giveBack) }) }
 
 func (c *Config) check() error {
@@ -202,7 +203,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 }
 
 // spend spends held units on an operation. If there are too few, it returns the request that prefetches units: the
-// caller's own, another caller's that it can wait for, or none.
+// caller's own, another caller's for which this caller can wait, or none.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, &r.Outcome)
 	s.give(ctx, found.gives)

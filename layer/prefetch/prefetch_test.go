@@ -80,7 +80,7 @@ func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *head
 	return store, headgate.New(headgate.WithStore(store))
 }
 
-// settled is how long processes need until they know of each other.
+// settled is the time after which processes know of each other.
 const settled = 5 * time.Second
 
 var (
@@ -91,7 +91,7 @@ var (
 	strict = rule.SlidingWindow(rule.PerSecond(1000), rule.Segments(5), rule.Strict(), rule.Named("strict"))
 )
 
-// passes is the times at which requests passed, in ms since the start.
+// passes lists the times at which requests passed, in ms since the start.
 type passes struct {
 	mu sync.Mutex
 	at []time.Duration
@@ -149,7 +149,7 @@ func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 			wg.Wait()
 			capacity := 1000 * int(lasts/time.Second)
 			if limit == bucket {
-				// A burst, and in any span the refill of one more life.
+				// The processes may spend the burst and, in any span, the refill of one more life.
 				capacity += 1000
 				if most := all.most(time.Second); most > 2000+100 {
 					t.Errorf("%v: %d passed within a second, want 2100 at most", limit, most)
@@ -197,7 +197,7 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 				}
 			}
 		}
-		warm() // one unit, then one that also prefetched 100, then one of these
+		warm() // one unit, then one unit and 100 prefetched ones, then one of the prefetched units
 		if left := peek(s); left != 1000-2-100 {
 			t.Errorf("%d left while 99 units are held, want 898", left)
 		}
@@ -247,7 +247,8 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 	})
 }
 
-// A share of too few units is zero: then every request goes to the store. Units of a key that was reset are dropped.
+// If a key has too few units for a share, the share is zero and every request goes to the store. When a key is reset,
+// its prefetched units are dropped.
 func TestFewUnitsAreNotPrefetched(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(20))
 	synctest.Test(t, func(t *testing.T) {
@@ -272,7 +273,7 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			_, _ = operate.Policy(l, "", limit).Allow(context.Background(), "k") // one unit, then one with 9 prefetched, then one of these
+			_, _ = operate.Policy(l, "", limit).Allow(context.Background(), "k") // one unit, then one unit and 9 prefetched ones, then one of the prefetched units
 		}
 		if _, err := operate.Policy(l, "", limit).Reset(context.Background(), "k"); err != nil {
 			t.Fatal(err)
@@ -323,8 +324,8 @@ func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 	})
 }
 
-// Operations of one call are answered from held units if possible, and the others go to the store in one call.
-// Several units are spent if that many are held. Other namespaces are not prefetched.
+// Operations of one call are answered from held units if possible, and the remaining operations go to the store in
+// one call. Several units are spent if that many are held. Other namespaces are not prefetched.
 func TestBatchSpendsHeldUnits(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
@@ -400,7 +401,7 @@ func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 				}
 			}
 		}
-		ask(3) // one unit, one with some prefetched, one of these
+		ask(3) // one unit, then one unit and some prefetched ones, then one of the prefetched units
 		time.Sleep(400 * time.Millisecond)
 		ask(40)
 		if got := store.Stats(); got.Spent != 41 {

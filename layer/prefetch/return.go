@@ -48,8 +48,8 @@ func (t table) collect(wanted func(id, *record) bool) (gives []giving) {
 	return gives
 }
 
-// giving is units that are being returned to the store. Until they arrive, the process prefetches no others of that
-// key, so that it never holds two sets of prefetched units of a key.
+// giving describes units that are being returned to the store. Until they arrive, the process prefetches no other
+// units of that key, so that it never holds two sets of prefetched units of a key.
 type giving struct {
 	op     engine.Op
 	record *record

@@ -9,8 +9,8 @@ import (
 
 // SetSpaces replaces [Config.Spaces] while the store is in use. Before it returns, the units held of limits that are
 // no longer prefetched are given back, so that they are in the store when the limit changes. If ctx ends first, the
-// rest is given back after half of its life; the new limits apply in either case. A limit that cannot be prefetched
-// is an [*engine.InputError], and then nothing changes.
+// rest is given back after half of the units' life; the new limits apply in either case. A limit that cannot be
+// prefetched is an [*engine.InputError], and then nothing changes.
 func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit) error {
 	if err := checkLimits(nil, spaces); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit)
 	}
 	next := newLeased(s.config.Limits, spaces)
 	kept := s.leased.Load().both(next)
-	s.leased.Store(&kept) // from here on no units are taken of the others
+	s.leased.Store(&kept) // from here on, no units of dropped limits are taken
 	err := s.returnDropped(ctx, kept)
 	s.leased.Store(&next)
 	if len(next) > 0 {

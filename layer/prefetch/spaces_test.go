@@ -35,8 +35,8 @@ func TestSettledAllowIsNotPrefetched(t *testing.T) {
 	})
 }
 
-// SetSpaces returns the units held of limits that are no longer prefetched, and keeps the others. The limits that it
-// adds are prefetched from then on.
+// SetSpaces returns the held units of limits that are no longer prefetched, and keeps all other units. The limits
+// that it adds are prefetched from then on.
 func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {
 	const before, kept, added = "before", "kept", "added"
 	limit := rule.TokenBucket(rule.Per(100, 10*time.Second))

@@ -16,12 +16,12 @@ type id struct {
 	counter    unique.Handle[engine.Counter]
 }
 
-// table has the known keys.
+// table contains the known keys.
 type table struct{ *keymap.Map[id, *record] }
 
 type shard = keymap.Shard[id, *record]
 
-// record is one key: how hot it is, and the units held of it. The shard's lock guards it.
+// record describes one key: how hot the key is, and the units held of it. The shard's lock guards the record.
 type record struct {
 	shard    *shard
 	limit    engine.Limit // the version whose requests are counted and whose units are held
@@ -35,7 +35,8 @@ type record struct {
 }
 
 // found is the next step of a caller: use the spent units, wait, prefetch and finish the record if ours is set, or
-// otherwise forward its operation. gives has units held for another version of the limit, to be returned first.
+// otherwise forward its operation. gives contains units held for another version of the limit, which must be returned
+// first.
 type found struct {
 	gives    []giving
 	spent    bool
@@ -71,7 +72,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 		return f
 	}
 	if op.Charges[0].Cost > 1 {
-		return found{} // only a request for one unit takes others ahead
+		return found{} // only a request for one unit prefetches others
 	}
 	if r.inFlight != nil {
 		return found{inFlight: r.inFlight}

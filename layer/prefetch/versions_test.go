@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// Two versions of a limit have one counter, and therefore one set of prefetched units: units held under one version
-// are returned before a request under the other.
+// Two versions of a limit share one counter, and therefore one set of prefetched units: units held under one version
+// are returned before a request under the other version.
 func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 	larger := rule.TokenBucket(rule.Per(100, 10*time.Second))
 	smaller := rule.TokenBucket(rule.Per(100, 10*time.Second), rule.Burst(60))

@@ -89,7 +89,7 @@ func (n *node) Leave(ctx context.Context, name, member string) error {
 	return n.group.store().Leave(ctx, name, member)
 }
 
-// world is several processes on one store.
+// world contains several processes on one store.
 type world struct {
 	t     *testing.T
 	units *shared
@@ -97,7 +97,7 @@ type world struct {
 	nodes []*node
 }
 
-// memberLife is both the life of units and the interval between beats.
+// memberLife is the life of units, which equals the interval between beats.
 const memberLife = time.Second
 
 func (w *world) join() *node {
@@ -131,7 +131,7 @@ func (w *world) close() {
 }
 
 // holds makes all processes prefetch as many units as they may, at once. It returns how many units they can then
-// spend without the store, and how many they state at most.
+// spend without the store, and the largest bound that they state.
 func (w *world) holds() (units, said int64) {
 	w.t.Helper()
 	for _, n := range w.nodes {

@@ -1,5 +1,5 @@
 // Package stack wraps a store with the layers, from the outside: fallback, prefetch, the deny cache, and group
-// commit. Each is optional. The package of each layer documents its guarantees.
+// commit. Each layer is optional, and its package documents its guarantees.
 //
 //	store, err := stack.New(redis, redis, stack.Config{MaxStale: time.Second})
 package stack
@@ -29,13 +29,13 @@ type Config struct {
 	Prefetch prefetch.Config
 	// Fallback configures the answers of this process while the store is away. nil omits the layer.
 	Fallback *fallback.Config
-	// Membership configures how this process and the others count each other, for prefetch and fallback.
+	// Membership configures how the processes count each other, for prefetch and fallback.
 	Membership membership.Config
 }
 
-// New wraps store with the layers. Close also closes store, but after an error of New it is still open. Prefetch and
-// fallback use the coordinator, which usually is the store itself; without both it may be nil. The error is an
-// [*engine.InputError] from the layer with the invalid settings.
+// New wraps store with the layers. Close also closes store. If New returns an error, store is still open. Prefetch
+// and fallback use the coordinator, which is usually the store itself. If neither layer is configured, coordinator
+// may be nil. The error is an [*engine.InputError] from the layer with the invalid settings.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
 	member, err := membership.New(coordinator, c.Membership)
 	if err != nil {

@@ -44,8 +44,8 @@ func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	}})
 }
 
-// Each layer answers its own operations: prefetch those on the named limits, and the deny cache denials of all
-// others.
+// Each layer answers its own operations: prefetch answers those on the named limits, and the deny cache repeats
+// denials of all other limits.
 func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 	hot := rule.FixedWindow(rule.PerHour(20))
 	cold := rule.FixedWindow(rule.PerHour(1), rule.Named("cold"))

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Limit is a limit in the form of the files. A zero or nil field is not set. A limit with count and period_us has
-// that rate; any other has limit and window_us, or windows.
+// Limit is a limit in the form of the files. A zero or nil field is not set. A limit's rate is given by count and
+// period_us. Limits with windows have limit and window_us, or windows.
 type Limit struct {
 	Algorithm string   `json:"algorithm"`
 	Name      string   `json:"name"`
@@ -49,7 +49,7 @@ type Limit struct {
 	MaxPause    int64 `json:"max_pause_us"`
 	LendDown    bool  `json:"lend_down"`
 	Rank        int64 `json:"rank"`
-	// Guarantees are the parts of the classes.
+	// Guarantees lists the parts of the classes.
 	Guarantees []Guarantee `json:"guarantees"`
 }
 

@@ -38,18 +38,18 @@ type Step struct {
 	// Ahead is the longest delay of a reserve in µs, and Of is the step, from 1, whose reservation is settled.
 	Ahead int64 `json:"ahead_us"`
 	Of    int   `json:"of"`
-	// Term is how long a reservation is open in µs, or 0 for no term. Stage is the stage of its settlement: final,
-	// report or overdue.
+	// Term is the time in µs for which a reservation stays open, or 0 for no term. Stage is the stage of its
+	// settlement: final, report or overdue.
 	Term  int64  `json:"term_us"`
 	Stage string `json:"stage"`
 	Want  Answer `json:"want"`
-	// Report has outcomes of earlier requests, for the limits of the set whose rate adapts.
+	// Report contains outcomes of earlier requests, for those limits of the set whose rate adapts.
 	Report *Report `json:"report"`
 
 	reservation *engine.Reservation
 }
 
-// Report is outcomes of earlier requests.
+// Report contains outcomes of earlier requests.
 type Report struct {
 	Good  int64 `json:"good"`
 	Bad   int64 `json:"bad"`
@@ -233,7 +233,7 @@ func (s *Step) cost(i int) int64 {
 	return s.N
 }
 
-// under sets the name space and the keys of an operation on a set of limits.
+// under sets an operation's name space and keys, for a set of limits.
 func (c *Case) under(op *engine.Op, set int, space, key string) {
 	op.Space, op.Key = space, key
 	if op.Kind == engine.OpReserve {

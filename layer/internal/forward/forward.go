@@ -8,9 +8,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Rest is the operations of a call that go to the wrapped store. It is reused: Clear empties it.
+// Rest contains the operations of a call that go to the wrapped store. It is reused: Clear empties it.
 type Rest struct {
-	// From has their indexes in the call.
+	// From contains their indexes in the call.
 	From    []int
 	instead []instead
 	ops     []engine.Op

@@ -20,7 +20,7 @@ type Map[K comparable, V any] struct {
 type Shard[K comparable, V any] struct {
 	sync.Mutex
 	Known map[K]V
-	// Version is for changes that affect the whole shard: code that makes such a change increments it.
+	// Version counts changes that affect the whole shard: code that makes such a change increments it.
 	Version uint64
 	room    int
 }
@@ -50,7 +50,7 @@ func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 	}
 }
 
-// looks is the number of entries examined to find finished ones.
+// looks is the number of entries that HasRoom examines to find finished ones.
 const looks = 8
 
 // HasRoom reports whether there is room for one more name. In a full shard it first drops some entries for which over
