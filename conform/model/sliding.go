@@ -70,7 +70,7 @@ func (s *sliding) at(l Limit, now int64) view {
 	return v
 }
 
-// pull moves all segments after the segment to into that segment.
+// pull moves the units of all segments after to into the segment to.
 func (s *sliding) pull(to int64) {
 	for i, n := range s.counts {
 		if i > to {
