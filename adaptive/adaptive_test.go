@@ -27,7 +27,7 @@ func control(t *testing.T, start int) *adaptive.Controller {
 }
 
 // TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and
-// that one window at most doubles the limit or lowers it by a quarter. It moves only if it was reached or calls were
+// that a window at most doubles the limit or lowers it by a quarter. It moves only if it was reached or calls were
 // late.
 func TestLimitFollowsWhatCompletes(t *testing.T) {
 	for _, c := range []struct {

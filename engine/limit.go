@@ -26,8 +26,8 @@ type Limit struct{ spec *spec }
 type spec struct {
 	numbers algo.Limit
 	name    string
-	// scale is the number by which Count and Period were divided. It is 60 for 60/1m, which the arithmetic treats as
-	// 1/1s and String still writes as 60/1m.
+	// scale is the divisor taken out of Count and Period. It is 60 for 60/1m, which the arithmetic treats as 1/1s and
+	// String still writes as 60/1m.
 	scale int64
 	// err is the reason why the limit is invalid, or nil.
 	err error

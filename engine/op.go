@@ -191,7 +191,7 @@ func (o *Op) Subject(i int) (space, key string) {
 	return space, key
 }
 
-// Counted returns the name space and key under which the charge at index i counts: its subject or, if the limit divides
+// Counted returns the name space and key that the charge at index i counts under: its subject or, if the limit divides
 // its units among keys, a subject that is common to all keys.
 func (o *Op) Counted(i int) (space, key string) {
 	space, key = o.Subject(i)

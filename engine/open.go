@@ -66,8 +66,7 @@ type Keeper interface {
 	// calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
 	// OpenOf returns up to most open reservations that charged a key in any name space. On a Cluster it finds
-	// reservations under fair-share limits only by the keys under which those limits count the key: see
-	// [Limit.Counts].
+	// reservations under fair-share limits only by the keys that those limits count it under: see [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
 	// OpenCount returns the number of open reservations. On a Cluster without shards it counts one for each slot that
 	// a reservation charged.

@@ -15,8 +15,8 @@ type Pool struct {
 }
 
 // Pool derives the state of all keys from the remaining units and the reset in the answer to a peek. free is the number
-// of remaining units in the answer to a peek under [Limit.Newcomer], if Newcomer says that one is needed. ok is false
-// if the limit does not divide its units.
+// of remaining units in the answer to a peek under [Limit.Newcomer], if Newcomer requires that peek. ok is false if the
+// limit does not divide its units.
 //
 // With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1: 150 units
 // are outstanding, at least 50 of them belong to the key, and 3 keys request more than they get.

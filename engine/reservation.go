@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// SettleWithin is the shortest time in which a reservation can be settled, counted from its caller's slot. A
-// reservation whose units count for longer can be settled as long as they count.
+// SettleWithin is the shortest time for settling a reservation, counted from its caller's slot. A reservation whose
+// units count for longer can be settled as long as they count.
 const SettleWithin = 5 * time.Minute
 
 // Reservation is the charge of a reserve, with everything that a settlement needs, in any process with the same
@@ -20,7 +20,7 @@ type Reservation struct {
 	// ID identifies the reservation within its name space and key: 1 to 64 bytes. It is also the holder of the
 	// permits.
 	ID string
-	// Space and Key are the reserve's, which are those of its first charge.
+	// Space and Key are the reserve's, which are its first charge's.
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64

@@ -87,9 +87,9 @@ func Cover(l Limit) (cover Limit, ok bool) {
 	return own.limit(), true
 }
 
-// SharesBound returns the most units by which n processes can exceed the limit during one fill time in which a share
-// answers (docs/design/rules.md, section 9). The fill time is the time in which the limit fills from empty, or its
-// longest window. The bound is twice the limit's capacity, with a bucket's debt or queue included: once before the
-// shares answer, and once while they do. A pacer adds one unit for each process beyond its burst, because each share
-// has a burst of at least 1. A longer span can add as much for each further fill time.
+// SharesBound returns how many units more than the limit n processes can admit during one fill time that includes a
+// share's answer (docs/design/rules.md, section 9). The fill time is the time that the limit takes to fill from
+// empty, or its longest window. The bound is twice the limit's capacity, with a bucket's debt or queue included: once
+// before the shares answer, and once while they do. A pacer adds one unit for each process beyond its burst, because
+// each share has a burst of at least 1. A longer span can add as much for each further fill time.
 func SharesBound(l Limit, n int64) int64 { return l.Numbers().SharesBound(n) }

@@ -50,7 +50,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	}
 }
 
-// The expiry of several limits is that of the last one to expire, in any position.
+// The expiry of several limits is the latest of their expiries, in any position.
 func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	short := rule.FixedWindow(rule.Per(10, time.Second), rule.Named("short"))

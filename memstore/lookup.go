@@ -76,7 +76,7 @@ func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }
 
-// hash stands in for a key. It is the key as a polynomial, evaluated at two points.
+// hash represents a key. It is the key as a polynomial, evaluated at two points.
 type hash struct{ lo, hi uint64 }
 
 // secret contains two points, of 60 random bits each, at which keys are evaluated as polynomials modulo 2⁶¹−1. The

@@ -16,12 +16,12 @@ type scope struct {
 	space string
 	limit engine.Limit
 	id    uint32
-	// name is the number that stands for the name of the states' counters: the space, and the limit's algorithm, name
-	// and grid. Scopes with the same name differ in the limit's other numbers.
+	// name is a number for the name of the states' counters: the space, and the limit's algorithm, name and grid.
+	// Scopes with the same name differ in the limit's other numbers.
 	name uint32
 	// share counts the keys of the name space if it is bounded, or is nil.
 	share *share
-	// pool is the key under which all keys count, if the limit divides its units among them.
+	// pool is the key that all keys count under, if the limit divides its units among them.
 	pool string
 	// stale is set when the scope is dropped.
 	stale atomic.Bool

@@ -15,8 +15,8 @@ var scriptCommands = []string{
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
 }
 
-// If states are fields of hashes, hashCommands are the additional commands of the scripts, and hashClientCommands
-// those of the store itself.
+// If states are fields of hashes, hashCommands are the additional commands of the scripts, and hashClientCommands the
+// additional commands of the store itself.
 var (
 	hashCommands       = []string{"hscan", "pttl"}
 	hashClientCommands = []string{"hlen"}

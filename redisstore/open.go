@@ -48,7 +48,8 @@ func (s *Store) openKeys(tag string) []string {
 	return []string{s.coordinatorKey(openKinds[0], tag), s.coordinatorKey(openKinds[1], tag)}
 }
 
-// sweep is the number of calls in which Due covers all slots of a Cluster without shards: each call covers one part.
+// sweep is the number of calls that Due needs to cover all slots of a Cluster without shards: each call covers one
+// part.
 const sweep = 30
 
 // dueAgain is the time in µs after which Due again returns a reservation that was not ended.

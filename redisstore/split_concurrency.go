@@ -46,8 +46,8 @@ func (part *slotOp) hasPermits() bool {
 	return slices.ContainsFunc(part.held, func(p storedPermit) bool { return p.units != "" })
 }
 
-// acquireOrder returns the rank by which the slots of an acquire are sorted: 0 if the acquire frees no units of the
-// slot's limits, 1 if it frees some and takes some, 2 if it only frees units.
+// acquireOrder returns the rank for sorting the slots of an acquire: 0 if the acquire frees no units of the slot's
+// limits, 1 if it frees some and takes some, 2 if it only frees units.
 func (part *slotOp) acquireOrder() int {
 	frees, takes := false, false
 	for i, p := range part.held {

@@ -40,8 +40,7 @@ type answer struct {
 	// assumed means that the protocol reports no mode, and that the recorded mode is the one expected if no data was
 	// lost.
 	assumed bool
-	// overshoot is the number of units by which the limit may be exceeded, according to the answer; -1 means
-	// unlimited.
+	// overshoot is how many units beyond the limit may be admitted, according to the answer; -1 means unlimited.
 	overshoot int64
 	// reserved is how many units were reserved or, for a route, taken; it is 0 for a take, which takes one unit. used
 	// is how many of the reserved units were used.

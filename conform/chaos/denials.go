@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// late is the time after an error within which a request may still be charged, because it may be buffered in a
-// connection or in a server that hangs.
+// late is how long after an error a request may still be charged, because it may be buffered in a connection or in a
+// server that hangs.
 const late = 2 * time.Second
 
 // charge is a span in which a request was charged, or may have been.

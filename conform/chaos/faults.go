@@ -32,7 +32,7 @@ func (w *world) actions() (all []action) {
 			action{e.At, func() {
 				s.from = w.callers.now()
 				f.begin()
-				if e.Fault == failover { // the end of a failover is awaited: there must be another primary
+				if e.Fault == failover { // the beginning of a failover returns once there is another primary
 					s.primary = w.callers.now()
 				}
 			}},

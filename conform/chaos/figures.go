@@ -12,7 +12,7 @@ const (
 	// deadline is the --deadline of the processes, and spare how much longer a caller may wait.
 	deadline = 50 * time.Millisecond
 	spare    = 10 * time.Millisecond
-	// exactAgain is the time within which answers must be exact again once the servers have a primary.
+	// exactAgain is how soon answers must be exact again once the servers have a primary.
 	exactAgain = 2 * time.Second
 )
 

@@ -12,9 +12,8 @@ type hold struct {
 	policy   string
 	process  int
 	shared   bool // given by a share
-	// may is the span in which the store may have granted the permit. The permit ended no later than ended, if that
-	// is not 0 and the store was told of the release. A request for a permit that got no answer has only may and
-	// ended.
+	// may is the span when the store may have granted the permit. The permit ended no later than ended, if that is
+	// not 0 and the release reached the store. A request for a permit that got no answer has only may and ended.
 	may   span
 	ended time.Duration
 	// denied is set if no permit was available at that time.

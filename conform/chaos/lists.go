@@ -15,7 +15,7 @@ const (
 	// refused is the class of a charge in a list that another charge caused to be denied. With several slots it was
 	// charged until its units were returned.
 	refused = "refused"
-	// undone is the time after such an answer during which the list's permit may still be held.
+	// undone is how long after such an answer the list's permit may still be held.
 	undone = 100 * time.Millisecond
 	// inFull is the class of a settlement that the store did not apply, or not in full.
 	inFull = "not settled in full"

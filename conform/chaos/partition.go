@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// stops is the time during which a primary may accept charges after it was cut off from the other nodes: the node
-// timeout, the interval at which Redis checks it, and a second for a busy machine.
+// stops is how long a primary may accept charges after it was cut off from the other nodes: the node timeout, the
+// interval at which Redis checks it, and a second for a busy machine.
 const stops = redistest.NodeTimeout + 200*time.Millisecond + time.Second
 
 // partition cuts the primary of the hot keys off from the other nodes, while the processes reach all nodes. It checks

@@ -80,7 +80,7 @@ func (h *happened) calm(from, to time.Duration) bool {
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
 }
 
-// away contains, by process and in order, the spans in which the process got no answer from the store.
+// away contains, by process and in order, the spans without an answer from the store.
 type away map[int][]time.Duration
 
 func awayOf(answers []answer) away {

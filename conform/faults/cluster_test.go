@@ -65,8 +65,8 @@ func TestClusterErrors(t *testing.T) {
 	})
 }
 
-// migrating checks that calls are answered while a slot moves, and that each is charged once, wherever the key is
-// (MOVED, ASK).
+// migrating checks that calls are answered while a slot moves, and that each call is charged once, wherever the key
+// is (MOVED, ASK).
 func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject, want := testbed.Prefix(), int64(99)

@@ -95,7 +95,7 @@ func provokeOOM(t *testing.T, open testbed.Opener) {
 }
 
 // unwritten sends many operations on one key in one call to a server that refuses writes. Operations that need to
-// write fail; those decided before them have their answers.
+// write fail; operations decided before them have their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []engine.Limit{testbed.Hourly, rule.SlidingLog(rule.PerHour(5))} {

@@ -253,7 +253,7 @@ func TestRestart(t *testing.T) {
 }
 
 // A primary dies while many callers send requests. No caller hangs, decisions continue, and a key gets back at most
-// its limit, once (section 9).
+// its limit, and only once (section 9).
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {

@@ -17,8 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The limits of the tests below: one for a user and one for all users, on different
-// slots.
+// The limits of the tests below are one for a user and one for all users, on different slots.
 var (
 	splitA = rule.Concurrency(3, rule.Named("a"), rule.LeaseTime(10*time.Second))
 	splitB = rule.Concurrency(3, rule.Named("b"), rule.LeaseTime(10*time.Second))
@@ -113,7 +112,7 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 	b.Conn.Do(ctx, commands, replies)
 }
 
-// interrupted opens two stores on a Cluster with one clock. The calls of the second one can be interrupted.
+// interrupted opens two stores on a Cluster with one clock. The calls of the second store can be interrupted.
 func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisstore.Store, asked *between) {
 	t.Helper()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -131,8 +130,8 @@ func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisst
 	return clock, plain, opened, asked
 }
 
-// While an acquire is in flight, another holder takes the units it gave up, and then a slot denies it. Only units
-// that still fit are restored, and no limit is exceeded.
+// While an acquire is in flight, another holder takes the units that the acquire gave up, and then a slot denies the
+// acquire. Only units that still fit are restored, and no limit is exceeded.
 func TestSplitRestores(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)
@@ -169,8 +168,8 @@ func TestSplitRestores(t *testing.T) {
 	}
 }
 
-// TestSplitRestoresTheUnitsOfAKey: the same with a limit that divides its units among keys. Afterwards each key has the units
-// that its permits have.
+// TestSplitRestoresTheUnitsOfAKey is like TestSplitRestores, with a limit that divides its units among keys. Afterwards each
+// key has as many units as its permits.
 func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	t.Parallel()
 	clock, _, store, _ := interrupted(t)

@@ -53,7 +53,7 @@ func TestURLs(t *testing.T) {
 	} {
 		decides(t, url)
 	}
-	// Each has a state and the note.
+	// Each database has a state and the note.
 	if n := s.Text("info", "keyspace"); !strings.Contains(n, "db3:keys=2") || !strings.Contains(n, "db2:keys=2") || !strings.Contains(n, "db1:keys=2") {
 		t.Errorf("databases: %s", n)
 	}
@@ -85,7 +85,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Each error says what is wrong and what is accepted, and contains no password.
+// Each error names the mistake and the accepted values, and contains no password.
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Concurrent decisions before the note was read wait for a single read. None is made if the note is another build's.
-// If reading takes longer than 100 ms, for example on a busy machine, they don't wait any longer: a store with one
-// key per state then decides.
+// Concurrent decisions before the note was read wait for a single read. No decision is made if the note is another
+// build's. If reading takes longer than 100 ms, for example on a busy machine, the decisions do not wait any longer:
+// a store with one key per state then decides.
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

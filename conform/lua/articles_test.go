@@ -58,7 +58,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 return 1`
 )
 
-// beside has a server, a store on it, and a clock for both.
+// beside holds a server, a store on the server, and a clock for both.
 type beside struct {
 	t     *testing.T
 	s     *redistest.Server
@@ -80,7 +80,7 @@ func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) engine.O
 	return opOn(b.t, b.store, kind, limit, cost)
 }
 
-// wrong and right check how many units the script and Headgate allow.
+// compare checks how many units the script and Headgate allow.
 func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 	b.t.Helper()
 	if theirs != wrong || ours != right {
@@ -187,7 +187,7 @@ func articleSmall(b *beside) {
 	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
 }
 
-// articleCrash: the process dies between INCR and the EXPIRE for a result of 1.
+// articleCrash is the case where the process dies between INCR and the EXPIRE that follows a result of 1.
 func articleCrash(b *beside) {
 	b.s.MustDo("incr", "counter")
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
@@ -201,7 +201,7 @@ func articleCrash(b *beside) {
 	}
 }
 
-// articleChanged: a limit is lowered after most of it was spent.
+// articleChanged is the case where a limit is lowered after most of its units were spent.
 func articleChanged(b *beside) {
 	theirs, ours := int64(0), int64(0)
 	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)

@@ -35,7 +35,7 @@ func benchLimits() map[string]engine.Limit {
 const getSet = `local t = redis.call('TIME') local v = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return v`
 
-// benchKeys is how many keys of 20 bytes there are.
+// benchKeys is the number of keys, each of 20 bytes.
 const benchKeys = 10_000
 
 // BenchmarkRedis measures how many operations per second one core of the server decides, by the CPU time that the

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestScriptsCompile: a server compiles each script. A script has 200 local variables at most.
+// TestScriptsCompile checks that a server compiles each script. A script can have at most 200 local variables.
 func TestScriptsCompile(t *testing.T) {
 	t.Parallel()
 	client := testbed.Standalone(t, testbed.Flavor(redistest.Redis)).Goredis()

@@ -112,7 +112,8 @@ func (c *counting) read(r *redisstore.Reply) {
 	*r = r.List[0]
 }
 
-// TestLuaCoverage reports how many branches of the scripts' conditions the suites take; each condition has two.
+// TestLuaCoverage reports how many branches of the scripts' conditions the suites take; each condition has two
+// branches.
 func TestLuaCoverage(t *testing.T) {
 	if raced.On {
 		t.Skip("the race detector does not see the scripts; make test runs this without it")

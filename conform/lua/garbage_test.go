@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A settlement fails and charges nothing if another program has replaced its mark by a hash.
+// A settlement fails and charges nothing if another program has replaced its mark with a hash.
 func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -60,7 +60,7 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	most := int64(0)
 	for n := range 6 {
 		takeEach(t, store, brief[n/3], (n+1)*round, (n+2)*round)
-		time.Sleep(2200 * time.Millisecond) // until all are expired
+		time.Sleep(2200 * time.Millisecond) // until all fields have expired
 		sum := int64(0)
 		for _, size := range hashSizes(s) {
 			sum += size
@@ -109,8 +109,8 @@ func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	}
 }
 
-// When the server is out of memory, no key of a call is charged, each answer reports it, and existing states still
-// count.
+// When the server is out of memory, no key of a call is charged, each answer reports the error, and existing states
+// still count.
 func TestFullMemoryFailsAllFields(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

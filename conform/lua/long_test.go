@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Histories that are too long to read and write in one piece get the same decisions as from the Go steps.
+// Histories that are too long to read and write in one piece get the same decisions as in the Go steps.
 func TestLong(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()

@@ -149,7 +149,7 @@ func killedInside(t *testing.T, s *redistest.Server, url, to string) {
 	}
 }
 
-// Stores with another layout fail when they are opened, and while they run.
+// Stores with another layout fail, both when they are opened and while they run.
 func TestLayoutsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

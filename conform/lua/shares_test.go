@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestSharesDifferential: many keys of fair-share limits, in calls of many operations.
+// TestSharesDifferential uses many keys of fair-share limits, in calls of many operations.
 func TestSharesDifferential(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -29,7 +29,8 @@ func TestSharesDifferential(t *testing.T) {
 	}
 }
 
-// TestShareInItsPlace: a key or its group is not found at a wrong offset, where its bytes span two entries.
+// TestShareInItsPlace checks that a key or its group is not found at a wrong offset, where its bytes span two
+// entries.
 func TestShareInItsPlace(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -97,7 +97,7 @@ func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	}
 }
 
-// The record of the returns to a bucket lasts until a bucket without them would be full.
+// The record of the returns to a bucket lasts until a bucket without the returns would be full.
 func TestReturnsLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

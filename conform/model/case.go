@@ -39,7 +39,7 @@ type Step struct {
 	// report or overdue.
 	TermUS int64  `json:"term_us,omitempty"`
 	Stage  string `json:"stage,omitempty"`
-	// Report has outcomes of earlier requests, for the limits whose rate adapts.
+	// Report contains outcomes of earlier requests, for the limits whose rate adapts.
 	Report *Outcomes `json:"report,omitempty"`
 	Want   Answer    `json:"want"`
 }

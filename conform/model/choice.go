@@ -1,7 +1,7 @@
 package model
 
-// choose sets aside the items of the choices that are not taken (rule "first"). wait has the wait of each item. If
-// the request passes, items set aside cost nothing; if it is denied, the choice with the shortest wait stays.
+// choose sets aside the items of the choices that are not taken (rule "first"). wait returns the wait of each item.
+// If the request passes, items set aside cost nothing; if it is denied, the choice with the shortest wait stays.
 func choose(items []item, wait func(i int) int64) (allowed bool, made int) {
 	best := int64(-1)
 	for choice := 1; choice <= len(items); choice++ {

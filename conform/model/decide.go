@@ -122,7 +122,7 @@ func (s *Subject) atMost(items []item) Decision {
 // than the limit (section 4).
 func (s *Subject) count(items []item) Decision {
 	it := items[0]
-	f := it.view.(*fixed) //nolint:forcetypeassert // count is of fixed windows only
+	f := it.view.(*fixed) //nolint:forcetypeassert // only fixed windows have count
 	granted := min(it.cost, f.most())
 	if it.cost > 0 {
 		f.spend(min(it.cost, MaxUnits-f.count))
@@ -151,7 +151,7 @@ func (s *Subject) give(items []item, now int64) Decision {
 	return conclude(report(items, false), items, true, make([]int64, len(items)))
 }
 
-// reset deletes the state and answers with that of a limit at full capacity.
+// reset deletes the state, and answers with the state of a limit at full capacity.
 func (s *Subject) reset(items []item, now int64) Decision {
 	for i, it := range items {
 		delete(s.stored, it.key)

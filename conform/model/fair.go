@@ -142,7 +142,8 @@ func (l Limit) weight() int64 { return max(1, l.Weight) }
 
 func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
 
-// largest is the most that a lone key can take: c ≤ w·(B − c), and with groups 9·(w + 1)·c ≤ 8·w·B.
+// largest is the largest number of units that a lone key can take: c ≤ w·(B − c), and with groups 9·(w + 1)·c ≤
+// 8·w·B.
 func (p *pool) largest() int64 {
 	w := p.limit.weight()
 	if p.limit.Nested {

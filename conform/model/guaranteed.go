@@ -58,7 +58,8 @@ func (l Limit) ceilingUnits(g Guarantee) int64 {
 
 func (o *loan) class() Guarantee { return o.limit.Guarantees[o.limit.Rank-1] }
 
-// flow is a loan while time passes and nothing is charged. All rates are constant until the next bucket becomes full.
+// flow is the state of a loan while time passes and nothing is charged. All rates are constant until the next bucket
+// becomes full.
 type flow struct {
 	*loan
 

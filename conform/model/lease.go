@@ -78,7 +78,7 @@ func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Release releases a lease. If it is gone already, that is no error.
+// Release releases a lease. It is no error if the lease is gone already.
 func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	_, live := held[l.holder(id)]
@@ -94,7 +94,7 @@ func (s *Subject) Held(l Limit, leaseUS, atUS int64) Answer {
 }
 
 // held lists, as a copy, the leases that expire after now. Each expires at most its own length after now (rule 8).
-// corrected reports that one was shortened for that.
+// corrected reports that a lease was shortened for this reason.
 func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	live = leases{}
 	for id, e := range s.leases[keyOf(l, 0, 1)] {

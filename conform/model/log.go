@@ -146,7 +146,8 @@ func (g *log) deny(c, _ int64) {
 	g.entries = dropOldest(g.entries, units(g.entries)-most)
 }
 
-// give removes the oldest units that the call's own windows count. Others stay, because only a charge deletes them.
+// give removes the oldest units that the call's own windows count. Other units stay, because only a charge deletes
+// them.
 func (g *log) give(n int64) {
 	live := g.live(g.limit.longest())
 	stale := g.entries[:len(g.entries)-len(live)]

@@ -2,8 +2,8 @@ package model
 
 import "maps"
 
-// holding is the permits of a concurrency limit within a request with other limits: a reservation holds its units
-// until it is settled. The lease time is the limit's window.
+// holding contains the permits of a concurrency limit within a request with other limits: a reservation holds its
+// units until it is settled. The lease time is the limit's window.
 type holding struct {
 	leases
 	limit  Limit

@@ -22,7 +22,7 @@ const (
 // SettleWithinUS is the minimum time that a reservation can be settled, from its slot.
 const SettleWithinUS = 300_000_000
 
-// Reservation is the charges of a reserve.
+// Reservation contains the charges of a reserve.
 type Reservation struct {
 	limits  []Limit
 	held    []held

@@ -5,7 +5,7 @@ import "math/big"
 // maxReturns is the number of returns that are remembered one by one (section 9).
 const maxReturns = 16
 
-// returned is units that settlements gave back to a bucket: to one charge, or the sum for several.
+// returned describes units that settlements gave back to a bucket, for one charge or as the sum for several charges.
 type returned struct {
 	from  held // the charge; the first of several
 	any   bool // the order of the charges of from's instant is not known
@@ -15,7 +15,7 @@ type returned struct {
 	sum   *big.Int
 }
 
-// returns are the returns of one bucket, in order, with amounts in units of 1/p token.
+// returns lists the returns of one bucket, in order, with amounts in units of 1/p token.
 type returns struct {
 	p   *big.Int
 	all []returned
@@ -57,7 +57,7 @@ func (r returns) waited(h held, now int64) *big.Int {
 	return sum
 }
 
-// with returns the returns with one more. ordered is false if charges of one instant may have the same end.
+// with returns the list with one more return. ordered is false if charges of one instant may have the same end.
 func (r returns) with(one returned, ordered bool) returns {
 	one.any = !ordered
 	for _, other := range r.all {

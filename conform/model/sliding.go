@@ -32,8 +32,8 @@ type sliding struct {
 	now    int64
 	behind int64 // how much now is later than the call's time (rule 8)
 	counts map[int64]int64
-	// k is the segments of the longest window under which the state was charged since it was last empty. No unit
-	// counts for longer (rule 10).
+	// k is the number of segments of the longest window that the state was charged under since it was last empty. No
+	// unit counts for longer (rule 10).
 	k int64
 }
 
@@ -70,7 +70,7 @@ func (s *sliding) at(l Limit, now int64) view {
 	return v
 }
 
-// pull moves the segments after one into it.
+// pull moves the units of all segments after to into the segment to.
 func (s *sliding) pull(to int64) {
 	for i, n := range s.counts {
 		if i > to {
@@ -164,8 +164,8 @@ func (s *sliding) wait(w Window, c int64) int64 {
 	return int64(sort.Search(int(s.reset(w)), func(us int) bool { return s.passes(w, c, s.now+int64(us)) }))
 }
 
-// reset is the edge at which the last non-empty segment stops counting in this window. (In a log, the longest window
-// decides.)
+// reset returns the time until the last non-empty segment stops counting in this window. (A log has one reset for all
+// its windows, which is the longest window's.)
 func (s *sliding) reset(w Window) int64 {
 	seg := s.limit.segment()
 	reach := s.reach(w)

@@ -48,7 +48,7 @@ type view interface {
 	deny(c, wait int64) // counts a denied cost (CountDenied) of a request with this wait
 	give(n int64)
 	place() int64 // the instant at which units charged now count
-	// giveBack returns units of a reservation. r has the earlier returns.
+	// giveBack returns units of a reservation. r contains the earlier returns.
 	giveBack(n int64, h held, r returns) returns
 }
 
@@ -81,7 +81,7 @@ func (s *Subject) ApplyCosts(limits []Limit, costs []int64, op string, atUS int6
 	return s.Decide(limits, costs, op, atUS).Answer
 }
 
-// Decide is [Subject.ApplyCosts] with the binding limit and each limit's state.
+// Decide is like [Subject.ApplyCosts], and also returns the binding limit and each limit's state.
 func (s *Subject) Decide(limits []Limit, costs []int64, op string, atUS int64) Decision {
 	items := s.look(limits, costs, atUS)
 	switch op {

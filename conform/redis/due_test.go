@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestDueBehindUnreadable: open reservations that this version cannot read, or that no caller ended, do not keep later
-// ones from their end.
+// TestDueBehindUnreadable checks that open reservations that this version cannot read, or that no caller ended, do not
+// keep later reservations from ending.
 func TestDueBehindUnreadable(t *testing.T) {
 	t.Parallel()
 	d := testbed.Standalone(t, testbed.Flavor(redistest.Redis))

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// kills is how many processes are killed between a reserve and its commit, on each deployment.
+// kills is the number of processes that are killed between a reserve and its commit, on each deployment.
 var kills = flag.Int("kills", 12, "processes that are killed between a reserve and its commit")
 
 // callTask is the task of TestKilledBeforeItsCommit's processes.
@@ -37,8 +37,8 @@ func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 
-// callAndWait is such a process: it settles some calls, reserves one more, may report on it, and waits to be killed.
-// It prints how much it has used of the first charge.
+// callAndWait is the main function of such a process. The process settles some calls, reserves one more, may report
+// on that call, and waits to be killed. It prints how much it has used of the first charge.
 func callAndWait(store *redisstore.Store) error {
 	ctx, l := context.Background(), headgate.New(headgate.WithStore(store))
 	total := int64(0)

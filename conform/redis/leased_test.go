@@ -34,8 +34,8 @@ const (
 	leaseLasts   = 4 * time.Second
 )
 
-// spendLeases is such a process. It requests one hot key at its own rate, and writes the time of every admitted
-// request to standard output at once, because it may be killed.
+// spendLeases is the main function of such a process. The process requests one hot key at its own rate, and writes
+// the time of every admitted request to standard output at once, because it may be killed.
 func spendLeases(store *redisstore.Store, task string) error {
 	var perSecond int
 	if _, err := fmt.Sscanf(task, leaseTask+"%d", &perSecond); err != nil {
@@ -79,7 +79,7 @@ func spendLeases(store *redisstore.Store, task string) error {
 }
 
 // Four processes with different rates on one Redis are stopped and continued at random, and one of them is killed. No
-// window admits more than its limit, and no span of a bucket more than the stated bound.
+// window admits more than its limit, and a bucket admits no more than the stated bound in any span of time.
 func TestLeased(t *testing.T) {
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestLeased(t *testing.T) {
 	}{
 		{"fixed-window 1000/1s align clock", 1000},
 		{"sliding-log 1000/1s", 1000},
-		// A burst, the refill of a second, and the refill during a lease's life.
+		// The bound is a burst, the refill of a second, and the refill during a lease's life.
 		{"1000/s burst 1000", 2000 + 200},
 	} {
 		t.Run(c.limit, func(t *testing.T) {

@@ -73,8 +73,8 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 	}
 }
 
-// TestLeaversOfSlotsOnRedis checks that callers of Wait and clients of a middleware that cancel leave no gap in front
-// of those that stay.
+// TestLeaversOfSlotsOnRedis checks that callers of Wait and clients of a middleware that cancel leave no gap before
+// the callers that stay.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	p := operate.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))

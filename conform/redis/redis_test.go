@@ -13,7 +13,7 @@ import (
 )
 
 // borrowed repeats the cases with operations whose memory is overwritten after each call. For the memory store, every
-// run does this.
+// run repeats them.
 var borrowed = flag.Bool("borrowed", false, "run the cases of a store also with borrowed memory")
 
 // TestStore runs all cases of a store and checks the keys after every call.

@@ -90,8 +90,8 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	}
 }
 
-// Guava's own sequence, acquire 1, 10, 1, by callers of two processes: the cost of each delays the next one. Then the
-// rate doubles while a caller waits.
+// Guava's own sequence, acquire 1, 10, 1, by callers of two processes: the cost of each acquire delays the next one.
+// Then the rate doubles while a caller waits.
 func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 
 func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {

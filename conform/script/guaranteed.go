@@ -9,7 +9,7 @@ import (
 var _ = register(model.GuaranteedRate, drawing{
 	draw: drawGuaranteed,
 	onGrid: func(_ *rand.Rand, of model.Limit, l *model.Limit) {
-		*l = of // only the rank is not of the grid
+		*l = of // only the rank is not part of the grid
 	},
 	ranks: true,
 })

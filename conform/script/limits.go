@@ -35,13 +35,13 @@ var (
 // drawing configures how to draw limits of an algorithm. Each file registers its own.
 type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
-	// onGrid gives a limit the grid of another one. It is nil if limits have no grid.
+	// onGrid gives a limit the grid of another limit. It is nil if the algorithm's limits have no grid.
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
-	// keys are those of the limits of a case, which count in one counter; nil if each key has its own.
+	// keys are the keys of a case's limits, which all count in one counter; nil if each key has its own counter.
 	keys []string
 	// ranks means that the requests of a case are of several classes, which count in one counter.
 	ranks bool
-	// beside means that limits of the algorithm occur only together with others.
+	// beside means that limits of the algorithm occur only together with limits of other algorithms.
 	beside bool
 }
 
@@ -52,7 +52,8 @@ func register(algorithm string, d drawing) bool {
 	return true
 }
 
-// randomSets draws the sets of limits of a case. With Changes there are three, with the same algorithms and names.
+// randomSets draws the sets of limits of a case. With Changes there are three sets, with the same algorithms and
+// names.
 func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	algorithms := together(r, algorithm, opts)
 	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
@@ -73,7 +74,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			if opts.All {
 				l.Name = fmt.Sprintf("l%d", j)
 			}
-			if opts.Lists || shared && opts.All { // on the slot of those that share a counter
+			if opts.Lists || shared && opts.All { // on the slot of the keys that share a counter
 				l.Key = pick(r, listKeys)
 			}
 			if i > 0 {

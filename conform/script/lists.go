@@ -34,7 +34,7 @@ func holds(l model.Limit) bool {
 // conform/llm test that).
 var listKeys = []string{"{list}", "{list}a", "{list}b"}
 
-// chooses makes the limits of a set choices. Limits that count denials and permits are left out.
+// chooses makes the limits of a set choices. Limits that count denials, and permits, are left out.
 func chooses(r *rand.Rand, set []model.Limit) {
 	for i := range set {
 		l := &set[i]
@@ -45,7 +45,7 @@ func chooses(r *rand.Rand, set []model.Limit) {
 	}
 }
 
-// first avoids the verbs that limits with choices don't have.
+// first replaces the verbs that limits with choices do not have.
 func (g *generator) first(s *model.Step) {
 	switch s.Op {
 	case model.AtMost, model.Count:

@@ -1,6 +1,6 @@
-// Package script makes random sequences of operations with the model's answers, for differential tests. Half of the
-// steps are at an edge, within 1 µs or 1 unit of the point where an answer changes, because that is where limiters
-// are wrong.
+// Package script generates random sequences of operations with the model's answers, for differential tests. Half of
+// the steps are at an edge, within 1 µs or 1 unit of the point where an answer changes, because that is where
+// limiters are wrong.
 package script
 
 import (
@@ -61,7 +61,7 @@ type generator struct {
 	instant []int64 // where answers change, taken from the last answers
 	last    model.Step
 	edges   int // number of steps at an edge
-	// reserved has the open reservations by step, from 1.
+	// reserved contains the open reservations by step, from 1.
 	reserved map[int]*model.Reservation
 }
 

@@ -39,8 +39,7 @@ type adaptive State
 type Report struct {
 	// Good is the number of requests that succeeded, and Bad the number that failed: each 0 to [MaxReported].
 	Good, Bad int64
-	// Pause is the time in µs during which nothing should pass, such as an upstream's Retry-After: 0 to
-	// [MaxReportedPause].
+	// Pause is how long nothing should pass, in µs, such as an upstream's Retry-After: 0 to [MaxReportedPause].
 	Pause int64
 }
 

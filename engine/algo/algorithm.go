@@ -73,8 +73,8 @@ type arithmetic interface {
 	// give returns n units to the limit: units of the charge with the handle taken or, if taken is 0, the oldest
 	// units. Units that were never spent are not given back.
 	give(l *Limit, t Instant, n, taken int64)
-	// report fills in the outcome's limit, remaining and reset. They are those of the window that denies or, if none
-	// does, of the window with the fewest remaining units.
+	// report fills in the outcome's limit, remaining and reset. They belong to the window that denies or, if none
+	// does, to the window with the fewest remaining units.
 	report(l *Limit, t Instant, o *Outcome)
 	// ttl returns the time until the state equals no state, or 0 if it already does.
 	ttl(l *Limit, t Instant) int64

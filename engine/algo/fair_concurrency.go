@@ -28,7 +28,7 @@ const keyBytes = 8
 
 func keyOf(id string) string { return id[:keyBytes] }
 
-// holder returns the id under which the state stores a holder's permit.
+// holder returns the id that the state stores for a holder's permit.
 func (s *Step) holder(id string) string {
 	if !s.Limit.Algorithm.Divides() {
 		return id
@@ -44,8 +44,8 @@ func holderOf(whose uint64, id string) string {
 // units, and the sum of the squares of each key's units.
 type division struct{ held, own, squares int64 }
 
-// less returns the division after a key that holds of units has given back the number units. own is set if that key is
-// the request's.
+// less returns the division after one key has given back some units. of is the number of units that the key held
+// before, and own is set if the key is the request's.
 func (d division) less(units, of int64, own bool) division {
 	d.held -= units
 	d.squares -= units * (2*of - units)

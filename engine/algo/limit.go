@@ -131,7 +131,7 @@ func (l *Limit) Largest() int64 {
 }
 
 // MostCharged returns the most units that a full limit admits at once, including its debt or queue; with several
-// windows, those of the largest one.
+// windows, the units of the largest one.
 func (l *Limit) MostCharged() int64 {
 	if most := l.Algorithm.entry().mostCharged; most != nil {
 		return most(l)
@@ -160,8 +160,7 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns the time in µs during which n units cannot pass, if it follows from [Outcome].Reset alone, or
-// 0.
+// WaitByReset returns how long n units cannot pass, in µs, if it follows from [Outcome].Reset alone, or 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {
 		return wait(l, n, reset)

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// If Quick decides, its answer and its state equal those of the steps. It decides nearly all requests.
+// If Quick decides, its answer and its state equal the steps'. It decides nearly all requests.
 func TestQuickEqualsTheSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	limits := []engine.Limit{

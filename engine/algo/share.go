@@ -17,9 +17,9 @@ type Share struct {
 // a bucket of the limit's capacity and rate. A limit without a state is its own share.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
-// SharesBound returns the most units by which n processes can exceed the limit during one fill time in which a share
-// answers (docs/design/rules.md, section 9). The fill time is the time in which the limit fills from empty, or its
-// longest window.
+// SharesBound returns how many units more than the limit n processes can admit during one fill time that includes a
+// share's answer (docs/design/rules.md, section 9). The fill time is the time that the limit takes to fill from
+// empty, or its longest window.
 func (l *Limit) SharesBound(n int64) int64 {
 	if bound := l.Algorithm.entry().sharesBound; bound != nil {
 		return bound(l, n)

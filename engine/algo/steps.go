@@ -87,7 +87,7 @@ func Peek(steps []Step, t Instant) bool {
 }
 
 // AtMost charges as many units as pass now, up to the steps' cost, which is the same for all steps that have one. If
-// no unit passes, the denial is that of an Allow of 1 unit.
+// no unit passes, it denies like an Allow of 1 unit.
 func AtMost(steps []Step, t Instant) (granted int64) {
 	granted = Never
 	for i := range steps {

@@ -51,13 +51,13 @@ func Space(l *headgate.Limiter, of string) string { return space(l, of) }
 
 // OpenOf returns up to most open reservations with a term that charged a key, or none if the store does not keep them.
 // On a single Redis it reads all open reservations. On a Cluster it finds reservations under a fair-share limit only by
-// the key under which the limit counts ([engine.Limit.Counts]).
+// the key that the limit counts under ([engine.Limit.Counts]).
 func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	return openOf(l, ctx, key, most, under...)
 }
 
-// WatchTerms makes the limiter end overdue reservations, including those of other processes, until Close. A reserve
-// with a term also starts it. It does nothing if the store does not keep reservations.
+// WatchTerms makes the limiter end overdue reservations, including other processes', until Close. A reserve with a
+// term also starts it. It does nothing if the store does not keep reservations.
 func WatchTerms(l *headgate.Limiter) { watchTerms(l) }
 
 // Adapts reports whether the rate of a limit of the policy adapts.

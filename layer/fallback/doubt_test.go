@@ -166,8 +166,8 @@ func TestLossOutlivesProcesses(t *testing.T) {
 	})
 }
 
-// A store that comes back with older data is not trusted either, because the markers are counters. A store in which
-// another process has recreated a marker and incremented it further is not trusted either.
+// A store that comes back with older data is not trusted either, because the markers are counters. If another process
+// has recreated a marker in the store and incremented it further, the store is not trusted either.
 func TestOlderDataIsDoubted(t *testing.T) {
 	for _, remade := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -73,7 +73,7 @@ func nameOf(op *engine.Op) owedKey {
 	return owedKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
 
-// subjects returns the name spaces and keys under which an operation's limits count.
+// subjects returns the name spaces and keys that an operation's limits count under.
 func subjects(op *engine.Op) []owedKey {
 	names := make([]owedKey, len(op.Charges))
 	for i := range op.Charges {

@@ -102,7 +102,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 }
 
 // outcome converts the buckets' answer to an answer for the operation's own charges. If a charge has several buckets,
-// its answer is that of the binding bucket.
+// its answer is the binding bucket's.
 func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome {
 	o := *answer
 	o.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}

@@ -11,7 +11,7 @@ import (
 type Config struct {
 	// Group names the group of processes, and the coordinator's values: up to 240 bytes. The default is "processes".
 	Group string
-	// Name is the name under which other processes list this one, up to 200 bytes. It has no other effect. A random
+	// Name is this process's name in the lists of other processes, up to 200 bytes. It has no other effect. A random
 	// text is appended to make it unique.
 	Name string
 	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a Cluster

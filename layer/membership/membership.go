@@ -43,7 +43,7 @@ import (
 const (
 	// Interval is the time between two beats.
 	Interval = time.Second
-	// Life is the time after its last beat during which a process is counted.
+	// Life is how long a process is counted after its last beat.
 	Life = 12 * time.Second
 	// DefaultGroup is the default of [Config].Group.
 	DefaultGroup = "processes"

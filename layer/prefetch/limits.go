@@ -62,7 +62,7 @@ func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[engin
 	return in.counter, named && (in.spaces == nil || in.spaces[space])
 }
 
-// both returns the intersection: the limits that are in both l and other, in the spaces in which both have them.
+// both returns the intersection: the limits that are in both l and other, in the spaces where both have them.
 func (l leased) both(other leased) leased {
 	common := leased{}
 	for limit, in := range l {
