@@ -195,7 +195,7 @@ func (f *byteFields) byte() byte {
 	return b
 }
 
-// reserved reads the charges of at least least and at most most limits.
+// reserved reads the charges of least to most limits.
 func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most

@@ -14,7 +14,7 @@ const (
 )
 
 // pages runs a script that returns a cursor and a page, such as scan.lua, and passes each page to the function each:
-// from the first page to the last, but at most most pages. It stops early if each returns false or an error.
+// from the first page to the last, but never more than most pages. It stops early if each returns false or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
 	return s.cursor(most, func(cursor string) (Reply, error) {
 		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)

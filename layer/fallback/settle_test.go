@@ -19,8 +19,8 @@ func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) 
 	return op, do(t, store, op)
 }
 
-// In an outage a reserve is decided by the share and settled there, by the process that granted it, only once (known
-// bug 57: the reserve was an error).
+// In an outage a reserve is decided by the share and settled there, by the process that granted it, only once
+// (known bug 57: the reserve was an error).
 func TestReserveInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
