@@ -201,9 +201,9 @@ func errPolicy() error {
 	return &engine.InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy or a semaphore of this limiter"}
 }
 
-// Renew extends the reservation's permits by their lease times. Call it every third of the shortest. It reports
-// false, and extends none, if a permit is lost. It restarts the term of a reservation that has one
-// ([Reservation.Report]). Without permits and term it does nothing.
+// Renew extends each permit of the reservation by its lease time. Call it at intervals of a third of the shortest lease
+// time. If a permit is lost, Renew extends none and reports false. If the reservation has a term ([Reservation.Report]), Renew also restarts
+// it. With neither permits nor a term, Renew does nothing.
 func (r *Reservation) Renew(ctx context.Context) (held bool, err error) {
 	if open, err := r.Report(ctx, 0); err != nil || !open {
 		return false, err

@@ -129,7 +129,7 @@ func TestTogetherSums(t *testing.T) {
 	}
 }
 
-// Bad charges are errors that name the charge, and change nothing.
+// A bad charge causes an error that names it, and nothing is charged.
 func TestTogetherInvalid(t *testing.T) {
 	l, _ := onClock(t)
 	m := newLLM(l)

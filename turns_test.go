@@ -164,8 +164,8 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 	}
 }
 
-// A late answer gives back only units that have not refilled since (known bug 58): two callers leave a bucket of 10,
-// and the answer takes as long as the refill.
+// When an answer arrives after its caller has left, only units that have not refilled since are given back (known bug 58). Here a
+// caller leaves before it hears of its charge, another is charged, and then the answer arrives.
 func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

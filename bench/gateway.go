@@ -25,7 +25,7 @@ import (
 // httpConns is the number of load connections to HTTP servers, each with one request at a time.
 const httpConns = 32
 
-// httpPolicies admit every request of the rows.
+// httpPolicies is a policies file that admits every request of the benchmark's rows.
 const httpPolicies = `
 policies: {api: {algorithm: token-bucket, rate: 1000000/s, burst: 4000000000}}
 routes: [{match: {path: "/**"}, key: [{header: X-User}], policies: [api]}]

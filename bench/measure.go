@@ -160,7 +160,7 @@ func middle(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// compare makes a table's lines from a number of each round.
+// compare returns the lines of a table: for each contender, the median over its rounds of the number computed from a sample.
 func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
 	for i, c := range contenders {
 		if i == len(samples) || len(samples[i]) == 0 {

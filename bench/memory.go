@@ -124,7 +124,7 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 	return contenders, weights, nil
 }
 
-// rivals are all contenders except ours and those without limits by key.
+// rivals returns the names of all contenders except ours and those without per-key limits.
 func rivals(contenders []contender) (names []string) {
 	for _, c := range contenders {
 		if !c.ours && c.name != bareName && c.name != keyless {

@@ -17,7 +17,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// program is a program with a page at /limits, and requests for its keys: joe has used up the policy day.
+// program starts a program with a page at /limits, sends requests for its keys, and returns the URL of the page. The key joe has used
+// up the policy "day".
 func program(t *testing.T) string {
 	t.Helper()
 	page := dashboard.New()

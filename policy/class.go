@@ -243,7 +243,7 @@ func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge
 	return all
 }
 
-// put puts the charge into the class at an index, under a level of pressure.
+// put sets the charge's class, by its index, and the limit of that class under a level of pressure.
 func (c *Charge) put(place, level int) {
 	all := &c.Owner.classes
 	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place, level)

@@ -55,7 +55,7 @@ func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decisi
 	return r, d
 }
 
-// must is call for calls that must be allowed. It returns the text of the reservation.
+// must is like call, but reports an error if the call is denied. It returns the reservation as text.
 func (p process) must(charges ...charge) string {
 	p.Helper()
 	r, d := p.call(charges...)

@@ -62,7 +62,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// roll replaces servers of one build by servers of another.
+// roll replaces servers of one build with servers of another.
 func roll(t *testing.T, from, to, layout string) {
 	t.Helper()
 	const before, after = 400, 300

@@ -83,7 +83,7 @@ type Compared struct {
 	Outliers        float64 `json:"outliers_refused_share"`
 	Behaved         int64   `json:"other_keys_refused"`
 	BehavedRequests int64   `json:"other_requests_refused"`
-	// Second and Minute are the most that it admits from one key in any second and minute.
+	// Second and Minute are the largest numbers of requests that the limit admits from one key in any one second and minute.
 	Second int64 `json:"most_in_a_second"`
 	Minute int64 `json:"most_in_a_minute"`
 	// Bytes is the approximate memory per key.

@@ -403,7 +403,7 @@ func TestCountsOfAPolicyThatIsGone(t *testing.T) {
 	}
 }
 
-// TestShadowLimits checks that for a policy with all, an operator sees which limits are shadows.
+// TestShadowLimits checks that an operator sees which limits of a policy with the field all are shadow limits.
 func TestShadowLimits(t *testing.T) {
 	type view struct {
 		Name   string

@@ -24,7 +24,7 @@ const maxOverrides = 1000
 // changeName identifies the target of a change.
 type changeName struct{ policy, key string }
 
-// inForce is one reading of the active policies.
+// inForce holds the active policies and changes, all read at the same time.
 type inForce struct {
 	file, current *policy.Config
 	changes       map[changeName]*adminapi.Change

@@ -12,7 +12,8 @@ import (
 // two equal keys counts.
 type node yamlfile.Node
 
-// parse reads the first document of a file that has a value, like yaml.v2, or returns an empty node.
+// parse returns the first document of the file that is not null, as yaml.v2 does, or an empty node. documents is the number
+// of those that are not null.
 func parse(name string, data []byte) (root *node, documents int, errs yamlfile.Errors) {
 	all, errs := yamlfile.Read(name, data, nil)
 	root = &node{}

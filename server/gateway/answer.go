@@ -62,7 +62,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e.refuse(w, p)
 }
 
-// outcomes reports how the upstream answered to the limits of the route whose rate adapts.
+// outcomes tells the route's adaptive limits how the upstream answered.
 func (e *exchange) outcomes(status int, h http.Header) {
 	if report := e.responses[0].Outcome; report != nil {
 		report(httplimit.Outcome(status, h))

@@ -188,7 +188,7 @@ func (n numbers) limit() (engine.Limit, error) {
 // WrongVerb is the error code of a command that does not apply to the limits of its policy.
 const WrongVerb = "WRONGVERB"
 
-// errorCodes are the codes of the service's errors; others have the code ERR.
+// errorCodes maps the codes of the service's errors to codes of RESP errors. All other errors have the code ERR.
 var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
 
 // appendError appends an error of the service.

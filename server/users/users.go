@@ -29,8 +29,8 @@ import (
 // Default is the name of the user without a secret.
 const Default = "default"
 
-// slash replaces slashes when patterns are matched: patterns of package path end at slashes, and an Envoy domain can
-// contain one.
+// slash replaces the slashes in patterns and names before they are matched, because a wildcard of package path matches no
+// slash, and an Envoy domain can contain one.
 const slash = "\x00"
 
 // User is a user of the file. A nil *User has no rights.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// scope is a function, or a part of a Lua fragment, in which a pattern is searched.
+// scope is a function, or a part of a Lua fragment, that is searched for a pattern.
 type scope struct {
 	name   string
 	file   string

@@ -64,8 +64,8 @@ func fits(code, pattern []word) (names map[string]string, ok bool) {
 
 var wildcard = regexp.MustCompile(`^\$\w+$`)
 
-// filled returns the replacement with its wildcards replaced by names, and the first wildcard that the pattern does
-// not have.
+// filled returns the replacement with the names of the pattern in place of its wildcards, or the first wildcard that the
+// pattern lacks.
 func filled(words []word, replacement string, names map[string]string) (text, unknown string) {
 	from := 0
 	for _, w := range words {

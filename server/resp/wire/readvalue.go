@@ -10,11 +10,11 @@ import (
 // NewReplyReader returns a buffered reader that is large enough for ReadValue.
 func NewReplyReader(src io.Reader) *bufio.Reader { return bufio.NewReaderSize(src, MaxReplyLine) }
 
-// ReadValue reads one reply of RESP2 or RESP3 from r, which NewReplyReader made. It rejects streamed strings and
+// ReadValue reads one RESP2 or RESP3 reply from r, which must come from NewReplyReader. It rejects streamed strings and
 // aggregates, which no server sends.
 //
 // The error is a *ProtocolError for input that is not RESP or exceeds a bound of this package, io.EOF before a reply,
-// io.ErrUnexpectedEOF inside one, or another error of the source.
+// io.ErrUnexpectedEOF inside one, or any other error that the source returns.
 func ReadValue(r *bufio.Reader) (Value, error) {
 	if _, err := r.Peek(1); err != nil {
 		return Value{}, err
