@@ -36,7 +36,7 @@ type Decision struct {
 	// Binding is the limit that the numbers above belong to: for a denial, the limit with the longest wait;
 	// otherwise, the limit with the fewest remaining units.
 	Binding Binding
-	// Limits has the answer of each limit, in the order of the request. It is nil if the request has only one limit.
+	// Limits has an answer for each limit, in the order of the request. It is nil if the request has only one limit.
 	Limits []engine.LimitOutcome
 	// Paid is the name of the limit that was charged, under a policy in which the first limit with room pays
 	// ([Policy.First]).

@@ -18,7 +18,7 @@ type Charge struct {
 	Semaphore *Semaphore
 	// Key is the key that the charge is counted under.
 	Key string
-	// Units is the cost: 0 or more. With 0 the policy is part of the answer but is not charged.
+	// Units is the cost: 0 or more. If it is 0, the policy is part of the answer but is not charged.
 	Units int64
 	// Ceiling is for [Limiter.ReserveAll] on policies with a term ([Policy.SettleWithin]): the most units, at least
 	// Units, that the reservation may finally charge. A commit or report above it is an error and changes nothing. 0

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Permit is units of a [Semaphore] held by a caller, until Release, or until the limit's lease time passes
+// Permit holds units of a [Semaphore] for a caller, until Release, or until the limit's lease time passes
 // without a Renew. It is safe for use by many goroutines.
 type Permit struct {
 	policy *Policy
@@ -21,7 +21,7 @@ type Permit struct {
 	mu       sync.Mutex
 	released bool // Hold renews no longer
 	given    bool // the store has the units back
-	// expires is when the units are lost unless renewed, by the clock of this process. It counts from before the
+	// expires is the time at which the units are lost unless renewed, by the clock of this process. It counts from before the
 	// request was sent, so the holder gives up before the store does.
 	expires time.Time
 	stop    []context.CancelCauseFunc // ends the contexts that Hold returned

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// Reservation is units reserved by a caller with [Policy.Reserve]. The caller settles it once, with Cancel or Commit.
+// Reservation holds units that a caller reserved with [Policy.Reserve]. The caller settles it once, with Cancel or Commit.
 // Units of a reservation that is never settled stay spent, unless the policy has a term ([Policy.SettleWithin]). It
 // is safe for use by many goroutines.
 type Reservation struct {

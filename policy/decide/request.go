@@ -54,7 +54,7 @@ type Request struct {
 	Ceiling int64
 	// Class is the class of the request, for policies with classes: see [policy.Classify].
 	Class string
-	// Outcomes are how earlier requests of the key have ended, for limits whose rate adapts; others ignore them. They are for
+	// Outcomes report how earlier requests of the key have ended, for limits whose rate adapts; other limits ignore them. They are for
 	// OpAllow and OpReserve.
 	Outcomes *algo.Report
 	// Atomic rejects items on several slots of a Cluster, which would be decided one after another.

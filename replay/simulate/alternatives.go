@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// Alternative is what a limit of a policy would have refused on its own, under its own algorithm or under another one
+// Alternative describes the requests that a limit of a policy would have refused on its own, under its own algorithm or under another one
 // with the same numbers.
 type Alternative struct {
 	// Limit is the policy's limit, Algorithm the algorithm it was tried with.

@@ -29,7 +29,7 @@ func (c *Config) open() (*Simulation, error) {
 	return New(c.Policies, c.MaxKeys)
 }
 
-// Result is what a policies file would have done to the requests of a log.
+// Result describes the effect that a policies file would have had on the requests of a log.
 type Result struct {
 	File     string `json:"file"`
 	Requests int64  `json:"requests"`

@@ -120,7 +120,7 @@ type Suggestion struct {
 	limit engine.Limit
 }
 
-// Effect is what all suggestions together would have done to the log.
+// Effect describes the effect that all suggestions together would have had on the log.
 type Effect struct {
 	Requests int64 `json:"requests"`
 	Refused  int64 `json:"refused"`

@@ -27,7 +27,7 @@ const (
 // Options are the settings of a service.
 type Options struct {
 	Semantics Semantics
-	// Failure is the failure mode of the rules' policies and of inline limits. With nil the answer is the error: gRPC
+	// Failure is the failure mode of the rules' policies and of inline limits. If it is nil, the answer is the error: gRPC
 	// Unknown, like envoyproxy/ratelimit, or Unavailable with the improved semantics or a chosen mode.
 	Failure *policy.Failure
 	// SetPolicies is called with the policies of the rules before a configuration becomes active. It can be nil: then

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// outcomes are how earlier requests have ended, for a policy whose rate adapts.
+// outcomes reports how earlier requests have ended, for a policy whose rate adapts.
 type outcomes struct {
 	Good       int64 `json:"good"`
 	Bad        int64 `json:"bad"`
