@@ -21,7 +21,7 @@ type Permit struct {
 	mu       sync.Mutex
 	released bool // Hold renews no longer
 	given    bool // the store has the units back
-	// expires is the time at which the units are lost unless renewed, by the clock of this process. It counts from before the
+	// expires is the instant when the units are lost unless renewed, by the clock of this process. It counts from before the
 	// request was sent, so the holder gives up before the store does.
 	expires time.Time
 	stop    []context.CancelCauseFunc // ends the contexts that Hold returned

@@ -43,7 +43,7 @@ type Observed struct {
 	Responses []decide.Response
 	// Shadows are the shadow limits on which the requests were decided.
 	Shadows []decide.Shadow
-	// Began is the time at which the call began, Ended the time of its decision, and Took the time between.
+	// Began is the start of the call, Ended the time of its decision, and Took the time between.
 	Began, Ended time.Time
 	Took         time.Duration
 

@@ -57,7 +57,7 @@ type Keeper struct {
 
 // Stats are the counts of a keeper.
 type Stats struct {
-	// At is the time at which the last snapshot was written, or zero. Keys is the number of keys in that snapshot.
+	// At is the time of the last write, or zero. Keys is the number of keys in that snapshot.
 	At   time.Time
 	Keys int64
 	// Took is how long the last snapshot took.

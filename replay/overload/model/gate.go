@@ -23,7 +23,7 @@ type Attempt struct {
 type Sample struct {
 	Attempt
 
-	// Start is the time at which the request was admitted, and RTT the time until its end, in µs.
+	// Start is the time of its admission, and RTT the time until its end, in µs.
 	Start, RTT int64
 	// Left is the number of attempts that are still in flight.
 	Left int
