@@ -19,7 +19,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// table returns the cells of a page's table that has these columns.
+// table returns the cells, row by row, of the page's table with these columns. If the page has several, number chooses one,
+// counting from 1.
 func table(t *testing.T, page string, number int, columns string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -10,7 +10,7 @@ import (
 )
 
 // rates returns the single rate of a limit that refills, or the units of a concurrency limit. For other limits it
-// returns the windows, which are written as limit and window, or as windows.
+// returns the windows, given either by the fields limit and window or by the field windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]engine.Rate, error) {
 	if a.Refills() {
 		rate, err := f.rate(a)

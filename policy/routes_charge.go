@@ -84,7 +84,7 @@ func (r *routeReader) listed(noPath bool) []chargeReader {
 	return readers
 }
 
-// try reports an error of a field of the charge.
+// try reports an error in one of the charge's fields.
 func (r *chargeReader) try(err error, path ...string) {
 	r.routeReader.try(err, slices.Concat(r.at, path)...)
 }

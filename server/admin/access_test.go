@@ -80,8 +80,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestPageNeedsNoToken checks that the page's files are served to every request with the server's own host name, even
-// from a link on another site, and that no API call is.
+// TestPageNeedsNoToken checks that the page's files are served without a token to every request with the server's own host
+// name, even one from a link on another site, and that API calls are not.
 func TestPageNeedsNoToken(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("token-that-administers"), 0o600); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// exchange writes text to a new connection, and returns the answer until it is closed or silent for a second.
+// exchange writes text to a new connection and returns the bytes that it reads until the connection is closed or silent for a
+// second.
 func exchange(t testing.TB, address, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

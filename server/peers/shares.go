@@ -34,7 +34,7 @@ func (r *Rule) of(most int) int {
 	return max(1, most*r.Percent/100)
 }
 
-// Verdict is whether a peer gets a place.
+// Verdict says whether a peer gets a place, and if not, why.
 type Verdict int
 
 // The verdicts.

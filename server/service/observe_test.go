@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// noted is what an observer saw, as text.
+// noted records, as text, the calls and shadows that an observer saw.
 type noted struct{ calls, shadows []string }
 
 func (n *noted) Observe(o *service.Observed) {
