@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -25,6 +27,7 @@ func TestScriptsWriteManyKeys(t *testing.T) {
 				t.Skip("this server has no MSETEX: make test-servers runs newer ones")
 			}
 			writeManyKeys(t, s)
+			liveAsLongAsAlone(t, s)
 		})
 	}
 }
@@ -76,4 +79,37 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 	take(0, "OOM")
 	s.MustDo("config", "set", "maxmemory", "0")
 	take(56, "")
+}
+
+// liveAsLongAsAlone checks that keys written together, whose windows end soon, do not shorten the life of a new key that the same call
+// writes after them.
+func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now})
+	if _, err := store.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := rule.FixedWindow(rule.Per(10, time.Hour), rule.Named("first"))
+	second := rule.FixedWindow(rule.Per(10, time.Hour), rule.Named("second"))
+	take := func(ops ...engine.Op) {
+		t.Helper()
+		results := make([]engine.Result, len(ops))
+		store.Do(context.Background(), ops, results)
+		for i := range results {
+			if results[i].Err != nil || !results[i].Outcome.Allowed {
+				t.Fatalf("%+v", results[i])
+			}
+		}
+	}
+	allow := func(key string, limit engine.Limit) engine.Op { return engine.Single(engine.OpAllow, key, limit, 1) }
+	take(allow("old", first), allow("older", first))
+	clock.Advance(time.Hour - time.Second)
+	last := allow("new too", second)
+	take(allow("new", first), allow("old", first), allow("older", first), last)
+	const pad = time.Hour // of lua/prelude_replay.lua
+	ms, _ := s.MustDo("pttl", store.Keys(&last)[0]).(int64)
+	if left := time.Duration(ms)*time.Millisecond - pad; left < time.Hour-time.Minute {
+		t.Errorf("the key of a window of 1h lasts for %s", left)
+	}
 }

@@ -24,12 +24,12 @@ end
 --- close_group
 for class, some in pairs(list) do
   local n = #some
-  ttl_text = format('%d', 2 ^ class / 1000 + 1 + pad)
-  some[n + 1], some[n + 2] = 'PX', ttl_text
+  local life = format('%d', 2 ^ class / 1000 + 1 + pad) -- not ttl_text, which later writes may use again
+  some[n + 1], some[n + 2] = 'PX', life
   local answer = n > 2 and call('MSETEX', n / 2, unpack_list(some)) or {}
   -- One key, a node of a Cluster without MSETEX, no right to it, or an error that SET has too.
   for i = 1, type(answer) == 'table' and n or 0, 2 do
-    answer = call('SET', some[i], some[i + 1], 'PX', ttl_text)
+    answer = call('SET', some[i], some[i + 1], 'PX', life)
     if answer.err then
       local text, place = string.sub(answer.err, 1, 255), some.at[(i + 1) / 2]
       out[place] = pack('>BB', 255, #text) .. text .. out[place]
