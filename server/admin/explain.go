@@ -198,9 +198,9 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Res
 		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding}
 		if !limit.Algorithm().Holds() {
 			l.Pool.HeavyKeys = &p.Heavy
-		}
-		if l.Pool.HeavyKeys != nil && !limit.Numbers().Nested {
-			l.Pool.Own = &p.Own
+			if !limit.Numbers().Nested {
+				l.Pool.Own = &p.Own
+			}
 		}
 	}
 	if b := &peek.Decision.Binding; peek.Err == nil && limit.Algorithm().Adapts() {
