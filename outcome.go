@@ -101,7 +101,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take returns the outcomes of a key as a report, and forgets them. It returns nil if there are none.
+// take returns the outcomes of a key as a report, and forgets them. It returns nil without outcomes.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

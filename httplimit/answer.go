@@ -37,7 +37,8 @@ type Answer struct {
 	// Settle corrects the charge to the final cost of the request: 0 or more. It is nil if nothing limits the
 	// request, or if it was not charged.
 	Settle func(ctx context.Context, final int64) error
-	// Outcome reports how the request has ended, for limits whose rate adapts. It is nil if there are none.
+	// Outcome reports how the request has ended, for limits whose rate adapts. It is nil if the request has no such
+	// limit.
 	Outcome func(failed bool, retryAfter time.Duration)
 }
 
