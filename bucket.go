@@ -29,10 +29,10 @@ type TokenBucket struct {
 	// after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
 	NextPays bool
 	// Min and Max make the rate adapt, within these counts per period of the Rate: adaptive-rate in files. The rate
-	// begins at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests reported
-	// by [Policy.Outcome] have failed, and otherwise rises by a 64th if three quarters of the rate were used. One step is taken
-	// for all processes on one store, and needs 10 reports. Min is 1 to Rate, and Max is Rate to 100000000; the period is
-	// at most an hour. They exclude Debt and NextPays.
+	// starts at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests reported
+	// by [Policy.Outcome] have failed, and otherwise rises by a 64th if three quarters of the rate were used. One step
+	// is taken for all processes on one store, and needs 10 reports. Min is 1 to Rate, and Max is Rate to 100000000;
+	// the period is at most an hour. They exclude Debt and NextPays.
 	Min, Max int64
 	// Interval is the time between two steps of an adapting rate: 100 ms to 1 minute, by default 1 s.
 	Interval time.Duration
@@ -50,7 +50,7 @@ type TokenBucket struct {
 	Guarantees string
 	// Rank is the class of a policy's requests: 1 is the first, and by default it is the last.
 	Rank int
-	// LendDown lends what a class does not use to the classes after it before all get it.
+	// LendDown lends a class's unused units first to the classes after it, and only then to all.
 	LendDown bool
 	// Name is the limit's name: see [Limit].
 	Name string
@@ -121,9 +121,9 @@ func (w WarmUp) rule() engine.Limit {
 // the rate, each gets an equal part, or as much as it asks for if that is less. The rest goes to the other keys, so a
 // lone key gets the whole rate. The keys need not be known in advance.
 //
-// With 1000 a second, one key that asks for 20000 a second and nine keys that ask for 50 each, the nine get all they
-// ask for and the one gets 550. A lone key can have half of the Burst at once, so that the first request of another
-// key passes.
+// With 1000 a second, one key that asks for 20000 a second and nine keys that ask for 50 each, the nine get everything
+// they ask for and the one gets 550. A lone key can use half of the Burst at once, so that another key's first request
+// passes.
 type FairShare struct {
 	// Rate is the refill for all keys together.
 	Rate Rate
@@ -133,8 +133,9 @@ type FairShare struct {
 	// 3 gets three times as much as one of weight 1. Limits that differ only in their weights share one bucket, so
 	// policies of one name with different weights divide it among their keys.
 	Weight int
-	// Nested divides the limit among groups of keys, and the part of each group among its keys. The group of a key is its first
-	// part: acme of Key("acme", "alice"). A key of one part with a colon in it, such as an IPv6 address, would be in a wrong group.
+	// Nested divides the limit among groups of keys, and each group's part among its keys. The group of a key is its
+	// first part: acme of Key("acme", "alice"). A key of one part that contains a colon, such as an IPv6 address, would
+	// be put into a wrong group.
 	Nested bool
 	// Name is the limit's name: see [Limit].
 	Name string

@@ -30,16 +30,14 @@ type Decision struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until the limit is full again: 700 ms.
 	ResetAfter time.Duration
-	// Delay is how long an admitted caller of a [Pacer] must wait before it goes on; 0
-	// for other limits.
+	// Delay is how long an admitted caller of a [Pacer] must wait before it continues. It is 0 for other limits.
 	Delay time.Duration
 	// Binding is the limit that the numbers above belong to: for a denial, the limit with the longest wait;
 	// otherwise, the limit with the fewest remaining units.
 	Binding Binding
 	// Limits has an answer for each limit, in the order of the request. It is nil if the request has only one limit.
 	Limits []engine.LimitOutcome
-	// Paid is the name of the limit that was charged, under a policy in which the first limit with room pays
-	// ([Policy.First]).
+	// Paid is the name of the limit that was charged, under a policy whose first limit with room pays ([Policy.First]).
 	Paid string
 	// At is the time of the decision by the store's clock.
 	At time.Time
@@ -56,12 +54,12 @@ type Binding struct {
 	// Name is the limit's name, its position if it has none in a policy of several, or "default".
 	Name string
 	// Rate is the limit's rate as written, or the window that decided, such as 5/1m. A concurrency limit has a count
-	// and no period. Of a rate that adapts it is the rate in force, in whole units.
+	// and no period. For an adapting rate it is the rate in force, in whole units.
 	Rate Rate
-	// Version is how often a rate that adapts has changed since its state began; 0 for other limits.
+	// Version is the number of times that an adapting rate has changed since its state began. It is 0 for other limits.
 	Version int64
-	// Earlier is how long before [Decision].ResetAfter the deciding window is full again. It is above 0 only for a
-	// [SlidingLog] with several windows, where ResetAfter belongs to the longest one.
+	// Earlier is how much earlier than [Decision].ResetAfter the deciding window is full again. It is above 0 only for
+	// a [SlidingLog] with several windows, where ResetAfter belongs to the longest one.
 	Earlier time.Duration
 }
 

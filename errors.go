@@ -7,12 +7,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// The errors that callers match with [errors.Is]. A denial is not among them: it is a
-// [Decision].
+// The errors that callers match with [errors.Is]. A denial is not an error: it is a [Decision].
 var (
-	// ErrInvalid is matched by the error of a limit that cannot be built, or of a key, a cost or a request that no
-	// store can decide. Nothing was changed. The error is an [*engine.InputError], which names the field, its value
-	// and the accepted values.
+	// ErrInvalid is matched by the error for a limit that cannot be built, or for a key, a cost or a request that no
+	// store can decide. Nothing was changed. The error is an [*engine.InputError], which names the field, its value and
+	// the accepted values.
 	ErrInvalid = engine.ErrInvalid
 	// ErrDenied is matched by every [DeniedError].
 	ErrDenied = errors.New("headgate: denied")
@@ -22,9 +21,8 @@ var (
 	// ErrOutcomeUnknown means that a request may or may not have been charged: its answer
 	// was lost. Such an error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = engine.ErrOutcomeUnknown
-	// ErrNotReplicated means that a request was charged, and that fewer replicas than
-	// [WithReplicas] names had the charge in time: a failover can still lose it. Such an error
-	// also matches ErrOutcomeUnknown and ErrStoreUnavailable.
+	// ErrNotReplicated means that a request was charged, but fewer replicas than [WithReplicas] requires had the charge
+	// in time. A failover can still lose it. Such an error also matches ErrOutcomeUnknown and ErrStoreUnavailable.
 	ErrNotReplicated = engine.ErrNotReplicated
 	// ErrClosed is returned by every verb after Close.
 	ErrClosed = engine.ErrClosed

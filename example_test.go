@@ -31,7 +31,7 @@ func Example() {
 	// false 0 exact
 }
 
-// One request counts against an address and a user: both are charged, or neither.
+// A request counts against an address and a user: both are charged, or neither.
 func ExampleLimiter_AllowAll() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -91,7 +91,7 @@ func ExampleSemaphore_TryAcquire() {
 	// working: false
 }
 
-// A limit that could not be built returns its error where it is used, and allows nothing.
+// A policy with an invalid limit returns the error from every verb, and allows nothing.
 func ExampleLimiter_Policy() {
 	limiter := headgate.New()
 	defer limiter.Close()

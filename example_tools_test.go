@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// In tests, a fake clock moves time forward without waiting.
+// In tests, a fake clock advances time without waiting.
 func Example_fakeClock() {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// A worker sends 50 mails a second at most.
+// A worker sends at most 50 mails a second.
 func Example_waitingWorker() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -30,7 +30,7 @@ func Example_waitingWorker() {
 	// at least 3 intervals of 20 ms: true
 }
 
-// At most two callers work at the same time.
+// At most two callers run at the same time.
 func Example_semaphore() {
 	limiter := headgate.New()
 	defer limiter.Close()

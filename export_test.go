@@ -1,6 +1,6 @@
 package headgate
 
-// SetMaxWaiting changes how many callers may wait for one key, until restore is called.
+// SetMaxWaiting sets how many callers may wait for one key, until restore is called.
 func SetMaxWaiting(n int) (restore func()) {
 	before := maxWaiting
 	maxWaiting = n

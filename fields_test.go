@@ -41,8 +41,8 @@ func TestFieldsOfLimits(t *testing.T) {
 	}
 }
 
-// Each algorithm has a struct, with a field for each of the algorithm's own and one for the rate. A warm-up's time is
-// the field Over.
+// Each algorithm has a struct with a field for the rate and for each of the algorithm's fields. The warm-up time is the
+// field Over.
 func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
@@ -64,7 +64,7 @@ func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	for _, a := range algo.Algorithms() {
 		want := len(a.Fields()) + 1
 		switch a {
-		case algo.Concurrency, algo.FairConcurrency: // one struct, with the field Fair; only its semaphore has a name
+		case algo.Concurrency, algo.FairConcurrency: // one struct with the field Fair; only its semaphore has a name
 			want = 4
 		case algo.TokenBucket, algo.AdaptiveRate, algo.GuaranteedRate: // one struct has the fields of all
 			want = 13

@@ -29,9 +29,9 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 // request is denied if no limit has room; its RetryAfter is the shortest of their waits. [Decision.Paid] names the
 // limit that paid. A reservation settles on that limit.
 //
-// AtMost and Give are errors, because they do not say which limit they mean. So are concurrency limits and limits
-// that count denials. On a Cluster, all limits of a key are on one slot. In a list of charges with other keys, put
-// the same text in braces into all keys.
+// AtMost and Give return errors, because they do not say which limit they mean. Concurrency limits and limits that
+// count denials are errors too. On a Cluster, all limits of a key are on one slot. In a list of charges with other
+// keys, put the same text in braces into all keys.
 //
 // With 1000 requests a month and 50 credits that do not refill, request 1001 of a month costs a credit.
 func (p *Policy) First() *Policy {

@@ -48,7 +48,7 @@ func TestLeavingUnderAFlood(t *testing.T) {
 	}
 }
 
-// A class is denied if fewer units would remain than it must leave, in every algorithm and window.
+// With every algorithm and window, a class is denied if fewer units would remain than it must leave.
 func TestLeaving(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket":  rule.TokenBucket(rule.PerHour(10)),

@@ -68,8 +68,8 @@ func TestHoldInOrder(t *testing.T) {
 	})
 }
 
-// A caller that waits for another process gets the units when they expire there, and a holder that loses its units
-// learns of it.
+// A caller that waits for another process gets the units when they expire there. The holder's context is then
+// cancelled.
 func TestHoldAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
@@ -82,7 +82,7 @@ func TestHoldAcrossProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		time.AfterFunc(45*time.Second, crash) // it stops renewing: the last renewal was at 40 s
+		time.AfterFunc(45*time.Second, crash) // stops renewing: the last renewal was at 40 s
 		_, permit, err := acquireHeld(context.Background(), other, "k", 1)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestHoldLost(t *testing.T) {
 	})
 }
 
-// A deadline, Close, and units that can never be held end the wait.
+// The wait ends at a deadline, at Close, and if the units can never be held.
 func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
@@ -161,7 +161,7 @@ func TestHoldEnds(t *testing.T) {
 	})
 }
 
-// The number of callers that wait for one key is bounded: one more gets an error, and the others pass.
+// The number of callers waiting for one key is bounded: one more gets an error, and the others pass.
 func TestWaitingIsBounded(t *testing.T) {
 	defer headgate.SetMaxWaiting(3)()
 	synctest.Test(t, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	})
 }
 
-// unconfirmed says of every permit that too few replicas have it.
+// unconfirmed is a store where too few replicas confirm every permit.
 type unconfirmed struct{ engine.Store }
 
 func (u unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {

@@ -8,8 +8,8 @@ import (
 )
 
 // Limit is a rule for the units of one key: a [TokenBucket], [Pacer], [WarmUp], [FairShare], [FixedWindow],
-// [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks its limits:
-// see [Policy.Err]. A limit on the units held at the same time is a [Concurrency].
+// [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks
+// its limits: see [Policy.Err]. To limit the units held at the same time use a [Concurrency].
 //
 // Every limit can have a Name, 1 to 64 bytes. The name is part of the name of a key's counter, and denials show it.
 // Unnamed limits of a policy with several are named 1, 2, … by position, so each has its own counter.
@@ -46,9 +46,8 @@ type Concurrency struct {
 	Units int64
 	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
-	// Fair means that all keys together have the Units, divided fairly among the keys: fair-concurrency in files.
-	// Of 100 units a lone key can hold 93, of two keys that want more each about 46, and the first unit of a key passes
-	// while any is free.
+	// Fair divides the Units fairly among all keys: fair-concurrency in files. Of 100 units a lone key can hold 93, and
+	// two keys that want more about 46 each. A key's first unit passes while any unit is free.
 	Fair bool
 	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight 1
 	// while both want more. It needs Fair. Semaphores of one name with different weights divide the same units.

@@ -22,11 +22,11 @@ type Limiter struct {
 	invalid  error           // error of an option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
-	inMemory bool          // the store is an engine.Binder, which decides without blocking, so no caller leaves meanwhile
+	inMemory bool          // the store is an engine.Binder: it decides without blocking, so no caller leaves during a decision
 	lines    lines         // callers that wait
 	turns    turns         // callers that reserve
 	seats    seats         // callers with a reserved slot
-	outcomes outcomes      // reported, and not sent yet
+	outcomes outcomes      // reported, but not sent yet
 	watch    sync.Once     // starts watching the terms of reservations
 	watching sync.WaitGroup
 }

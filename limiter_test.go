@@ -82,7 +82,7 @@ func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 	}
 }
 
-// A denial is a decision, and Err makes it an error.
+// A denial is a decision, and Err turns it into an error.
 func TestDenialIsADecision(t *testing.T) {
 	l, _ := newLimiter(t)
 	d, err := operate.Policy(l, "", five).AllowN(context.Background(), "k", 5)
@@ -147,8 +147,7 @@ func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	}
 }
 
-// A policy or call without limits, and a request of another limiter's policy, return an
-// error that says so.
+// A policy or call without limits, and a request on another limiter's policy, return an error that says so.
 func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)

@@ -12,10 +12,10 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// maxWaiting is the number of callers of one process that may wait for one key.
+// maxWaiting is the number of callers in one process that may wait for one key.
 var maxWaiting = 100_000
 
-// errWaiting is the error of a caller that finds maxWaiting others waiting.
+// errWaiting is the error for a caller that finds maxWaiting others waiting.
 func errWaiting() error {
 	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
 }
@@ -52,11 +52,11 @@ func (n lineName) owned() lineName {
 	return n
 }
 
-// lines are the callers of Wait and Hold that wait for a key. Only the first of each line calls the store.
+// lines are the callers of Wait and Acquire that wait for a key. Only the first of each line calls the store.
 type lines struct {
 	queue.Set[lineName, line, struct{}]
 
-	// pausing has the callers of Hold that are first in their lines.
+	// pausing has the callers of Acquire that are first in their lines.
 	pausing queue.Set[subject, struct{}, struct{}]
 }
 
@@ -65,7 +65,7 @@ type line struct {
 	// last is the store's last answer, received at the instant at. The first caller writes it.
 	last Decision
 	at   time.Time
-	// next is the earliest instant at which the first caller can pass.
+	// next is the earliest instant when the first caller can pass.
 	next atomic.Pointer[chance]
 }
 
@@ -136,7 +136,7 @@ func (w *waiter) until(wait time.Duration, d *Decision) {
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
-// wait returns how long no request for n units can pass after the last answer. It returns 0 if the answer does not
+// wait returns how long after the last answer no request for n units can pass. It returns 0 if the answer does not
 // tell, or if there are several limits. It saves a new first caller a call that the store would deny.
 func (l *line) wait(limits []engine.Limit, n int64) time.Duration {
 	d := &l.last

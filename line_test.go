@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Callers that wait under other limits, or under other numbers of one limit, do not wait for each other.
+// Callers under different limits, or different numbers of one limit, do not wait for each other.
 func TestWaitersOfOtherLimitsPass(t *testing.T) {
 	for name, c := range map[string]struct{ waits, passes engine.Limit }{
 		"another limit":   {rule.FixedWindow(rule.PerHour(1)), rule.SlidingLog(rule.PerHour(1000))},

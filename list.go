@@ -9,12 +9,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Charge is one charge of a request with several: it has its own policy or semaphore, key and cost. Two charges of one
+// Charge is one of several charges of a request. It has its own policy or semaphore, key and cost. Two charges on one
 // policy and key are added up.
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy
-	// Semaphore is a semaphore of the limiter, in the place of a policy. Only [Limiter.ReserveAll] takes it.
+	// Semaphore is a semaphore of the limiter, instead of a policy. Only [Limiter.ReserveAll] takes it.
 	Semaphore *Semaphore
 	// Key is the key that the charge is counted under.
 	Key string
@@ -30,7 +30,7 @@ type Charge struct {
 	Atomic bool
 }
 
-// of returns the policy of the charge, which is a semaphore's own, or nil.
+// of returns the policy of the charge or of its semaphore, or nil.
 func (c *Charge) of() *Policy {
 	switch {
 	case c.Semaphore == nil:
@@ -74,7 +74,7 @@ func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, er
 	return answer.decision, answer.err
 }
 
-// PeekAll answers as [Limiter.AllowAll] would, and writes nothing.
+// PeekAll returns the decision that [Limiter.AllowAll] would make, and writes nothing.
 func (l *Limiter) PeekAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpPeek, charges)
 	return answer.decision, answer.err
@@ -126,7 +126,7 @@ func (c *call) freeList() {
 	calls.Put(c)
 }
 
-// gather makes one operation of the charges and adds up the charges of each counter.
+// gather makes one operation from the charges. It adds up charges on the same counter.
 func (l *Limiter) gather(c *call, charges []Charge) error {
 	op := &c.op[0]
 	op.Charges = c.charges[:0]
@@ -176,7 +176,7 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 	return nil
 }
 
-// checkItem checks the fields that could otherwise be taken over from an earlier charge.
+// checkItem checks the fields that would otherwise be taken from an earlier charge.
 func (l *Limiter) checkItem(i int, c *Charge) error {
 	var input error
 	switch policy := c.of(); {

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// llm has the policies of a language model: requests and tokens of a user, and concurrent calls of an organisation.
+// llm has the policies for a language model: a user's requests and tokens, and an organisation's concurrent calls.
 type llm struct {
 	*headgate.Limiter
 
@@ -55,7 +55,7 @@ func (m llm) left(t *testing.T, p peeker, key string, want int64) {
 	}
 }
 
-// One call of a language model is reserved, renewed and settled once, with the units used by each charge.
+// One call to a language model is reserved, renewed and settled once, with the units used by each charge.
 func TestReserveTogether(t *testing.T) {
 	l, clock := onClock(t)
 	m, ctx := newLLM(l), context.Background()
@@ -77,7 +77,7 @@ func TestReserveTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.left(t, m.requests, "ann", 59)
-	m.left(t, m.tokens, "ann", 5000) // the bucket was full again, but the call has used 5000 more
+	m.left(t, m.tokens, "ann", 5000) // the bucket was full again, but the call used 5000 more
 	m.left(t, m.calls, "org", 2)
 	clock.Advance(time.Minute)
 	if held, err := r.Renew(ctx); err != nil || held {
@@ -101,7 +101,7 @@ func TestReserveTogetherDenied(t *testing.T) {
 	m.left(t, m.requests, "ann", 59)
 }
 
-// Charges of one counter become one charge, settled with the sum of their used units.
+// Charges on one counter become one charge, settled with the sum of their used units.
 func TestTogetherSums(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
@@ -129,7 +129,7 @@ func TestTogetherSums(t *testing.T) {
 	}
 }
 
-// A bad charge causes an error that names it, and nothing is charged.
+// A bad charge is an error that names it, and nothing is charged.
 func TestTogetherInvalid(t *testing.T) {
 	l, _ := onClock(t)
 	m := newLLM(l)
@@ -160,7 +160,8 @@ func TestTogetherInvalid(t *testing.T) {
 	m.left(t, m.requests, "k", 60)
 }
 
-// A list has one class of a guaranteed rate: one charge on the counter cannot take the units of two. The error names the second charge.
+// A list has at most one class of a guaranteed rate: one charge on the counter cannot take the units of two classes.
+// The error names the second charge.
 func TestTwoClassesInAList(t *testing.T) {
 	l, _ := onClock(t)
 	first := headgate.TokenBucket{Rate: headgate.PerMinute(10), Burst: 10, Guarantees: "5:3,2:1,0", Rank: 1}

@@ -21,13 +21,13 @@ type Result struct {
 	Shadow bool
 	// Decision is the answer. It is valid if Err is nil.
 	Decision Decision
-	// Err is set if the request was not decided. [Policy] lists the errors.
+	// Err is set if the request was not decided. See [Policy] for the errors.
 	Err error
 }
 
-// WithObserver sets a function that is called after each request that takes units or is denied them, in the caller's
-// goroutine. It must be fast and safe for concurrent calls. The result and the bytes of its strings are valid only
-// during the call. headgate/adapter/prometheus and headgate/adapter/otel have observers.
+// WithObserver sets a function that is called in the caller's goroutine after each request that takes units or is
+// denied. It must be fast and safe for concurrent calls. The result and the bytes of its strings are valid only during
+// the call. headgate/adapter/prometheus and headgate/adapter/otel have observers.
 func WithObserver(observer func(ctx context.Context, result *Result)) Option {
 	return withObserver(func(ctx context.Context, op *engine.Op, r *result) {
 		if op.Kind.Takes() {

@@ -11,13 +11,13 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Outcome reports how a request of the key has ended that the policy had allowed, for a limit whose rate adapts
-// ([TokenBucket].Min). failed is set if the request met an overloaded or broken service: a timeout, or a status of 429 or
-// 5xx. retryAfter is the Retry-After of that answer, or 0: until then, and at most for MaxPause, nothing passes.
+// Outcome reports how an allowed request of the key has ended, for a limit whose rate adapts ([TokenBucket].Min).
+// failed is set if the request met an overloaded or broken service: a timeout, or a status of 429 or 5xx. retryAfter is
+// the Retry-After of that answer, or 0: nothing passes until it is over, and at most for MaxPause.
 //
-// The outcomes of a key are added up in this process and reach the store with its next request, within a minute. They are
-// kept for 1024 keys; outcomes of further keys are dropped. A lost report is never sent twice. Policies without
-// such a limit ignore outcomes, and a denial is no outcome.
+// The outcomes of a key are added up in this process and reach the store with its next request, within a minute. They
+// are kept for 1024 keys; outcomes of further keys are dropped. A lost report is never sent twice. Policies without
+// such a limit ignore outcomes. A denial is not an outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
 	if p.adapts {
 		p.limiter.outcomes.add(subject{p.space, key}, failed, retryAfter, time.Now())
@@ -29,11 +29,11 @@ const (
 	outcomeAge  = time.Minute
 )
 
-// outcomes are those that no request has taken to the store yet.
+// outcomes are the reports that no request has taken to the store yet.
 type outcomes struct {
 	mu    sync.Mutex
 	of    map[subject]*tally
-	count atomic.Int64 // of keys, so that a request without outcomes needs no lock
+	count atomic.Int64 // the number of keys, so that a request without outcomes needs no lock
 }
 
 type tally struct {
@@ -70,7 +70,7 @@ func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration, now ti
 	}
 }
 
-// outcomesOf returns the function that reports the outcome of an allowed operation, or nil if no rate adapts.
+// outcomesOf returns a function that reports the outcome of an allowed operation, or nil if no rate adapts.
 func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
 	var of []subject
 	for i := range op.Charges {
@@ -101,7 +101,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take returns the outcomes of a key as a report, and forgets them. It returns nil without any.
+// take returns the outcomes of a key as a report, and forgets them. It returns nil without outcomes.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// The capacity of a service that several processes share is halved, is found and is used: the rate falls within seconds,
+// Several processes share a service whose capacity halves. The rate finds the new capacity within seconds and uses it,
 // and rises again when the service has recovered. There is one step a second, however many processes report.
 func TestRateFollowsOutcomes(t *testing.T) {
 	for _, processes := range []int{1, 2, 32} {
@@ -40,7 +40,8 @@ func followOutcomes(t *testing.T, processes int) {
 		policies[i] = l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 110, Burst: 10})
 	}
 	capacity, version := 100, int64(0)
-	// second sends 200 requests, and returns how many the service has answered well, of those that it could.
+	// second sends 200 requests, and returns how many of the requests within its capacity the service has answered
+	// well.
 	second := func() (good int) {
 		for i := range 200 {
 			time.Sleep(5 * time.Millisecond)
@@ -94,7 +95,7 @@ func rateOf(t *testing.T, p *headgate.Policy) int64 {
 	return d.Binding.Rate.Count
 }
 
-// A Retry-After stops all requests of the key at once, for as long as it says and at most for MaxPause.
+// A Retry-After stops all requests of the key immediately, for its length and at most for MaxPause.
 func TestRetryAfterPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -114,7 +115,7 @@ func TestRetryAfterPauses(t *testing.T) {
 	})
 }
 
-// A shorter Retry-After does not end a longer one, and a shadow leaves the outcomes to its live limit.
+// A shorter Retry-After does not end a longer one, and outcomes go to the live limit, not to its shadow.
 func TestOutcomesReachTheLiveLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -134,7 +135,7 @@ func TestOutcomesReachTheLiveLimit(t *testing.T) {
 	})
 }
 
-// A process with false reports moves the rate by one step an interval at most, and not beyond the minimum.
+// A process with false reports moves the rate by at most one step an interval, and not below the minimum.
 func TestLiarMovesOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -156,7 +157,7 @@ func TestLiarMovesOneStep(t *testing.T) {
 	})
 }
 
-// Outcomes are bounded, wait for no longer than a minute, and reach only limits whose rate adapts.
+// Outcomes are bounded, wait no longer than a minute, and reach only limits whose rate adapts.
 func TestOutcomesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

@@ -19,10 +19,10 @@ type Permit struct {
 	units  int64
 
 	mu       sync.Mutex
-	released bool // Hold renews no longer
+	released bool // Hold stops renewing
 	given    bool // the store has the units back
-	// expires is the instant when the units are lost unless renewed, by the clock of this process. It counts from before the
-	// request was sent, so the holder gives up before the store does.
+	// expires is the instant when the units are lost unless renewed, by this process's clock. It counts from before the
+	// request was sent, so that the holder gives up before the store does.
 	expires time.Time
 	stop    []context.CancelCauseFunc // ends the contexts that Hold returned
 }
@@ -47,7 +47,7 @@ func (p *Permit) lease() (shortest time.Duration) {
 	return shortest
 }
 
-// extend runs an operation that, if it passes, holds the units for another lease time.
+// extend runs an operation. If it passes, it holds the units for another lease time.
 func (p *Permit) extend(ctx context.Context, kind engine.Kind) (Decision, error) {
 	expires := time.Now().Add(p.lease())
 	d, err := p.do(ctx, kind)

@@ -24,12 +24,12 @@ type Policy struct {
 	group
 	listed unique.Handle[limitList]
 	paces  bool
-	adapts bool // a limit's rate does
+	adapts bool // the rate of a limit adapts
 	// bound decides requests on a single limit in memory without an operation. It is nil if requests must go through
 	// the store's Do.
 	bound   engine.Bound
-	binding Binding      // of a single limit's decisions
-	term    *engine.Term // of reservations
+	binding Binding      // for the decisions of a single limit
+	term    *engine.Term // for reservations
 }
 
 // Policy returns a policy of this limiter with 1 to 32 limits. A request passes if every limit allows it. If there are
@@ -55,8 +55,8 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	return l.policy(name, rules...)
 }
 
-// policy returns a policy with limits of the engine. Without a name its limits have the name space of a server's limits
-// without a policy.
+// policy returns a policy with limits of the engine. Without a name it uses the name space of a server's limits without
+// a policy.
 func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
 	if name != "" {

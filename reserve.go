@@ -17,7 +17,7 @@ import (
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
-	slot    time.Time // the caller waits until then, by the clock of this process
+	slot    time.Time // the caller waits until then, by this process's clock
 	pending []int64
 }
 
@@ -48,7 +48,7 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 	return r.Reservation, r.Decision, r.Err
 }
 
-// settled decides an allow that can be settled. Without a reservation there is nothing to settle.
+// settled decides an allow that can be settled. If it returns no reservation, there is nothing to settle.
 func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
 	ops := []engine.Op{{Kind: engine.OpAllow, Hints: engine.Hints{Settled: true}, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
 	r := p.limiter.do(ctx, ops, nil)[0]
@@ -98,7 +98,7 @@ type reserved struct {
 	decision    Decision
 	err         error
 
-	seat queue.Seat // of a caller that waits for its slot
+	seat queue.Seat // for a caller that waits for its slot
 	name seatName
 }
 
@@ -135,7 +135,7 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	return answers
 }
 
-// Reservation parses a text returned by [Reservation.String], in any process with the same store. The error is an
+// Reservation parses text returned by [Reservation.String], in any process with the same store. The error is an
 // [*engine.InputError].
 func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	held, err := engine.ParseReservation(text)
@@ -149,8 +149,8 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	return &Reservation{limiter: l, held: held, slot: time.UnixMicro(slot)}, nil
 }
 
-// String returns the reservation as text, for another process or for after a restart. The text is not signed: accept
-// it from trusted callers only. It contains the key.
+// String returns the reservation as text, to be parsed in another process or after a restart. The text is not signed:
+// accept it from trusted callers only. It contains the key.
 func (r *Reservation) String() string { return r.held.String() }
 
 // Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, this

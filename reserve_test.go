@@ -142,8 +142,7 @@ func TestReserveInvalid(t *testing.T) {
 	reserve(t, bucket, 1, 0)
 }
 
-// A thousand callers of each of two limiters on one store are served at the rate, in order
-// in each, with few calls of the store.
+// Two limiters on one store each serve a thousand callers at the rate and in order, with few calls to the store.
 func TestManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)

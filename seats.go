@@ -21,13 +21,13 @@ type seatName struct {
 	units int64
 }
 
-// sit adds the caller to those that wait for their slots.
+// sit adds the caller to the callers that wait for their slots.
 func (t *reserved) sit(p *Policy, key string, n int64) {
 	t.name = seatName{p.line(key).owned(), n}
 	t.seat = p.limiter.seats.Take(t.name, t.reservation.slot, t.reservation)
 }
 
-// slot sleeps until the slot of an admitted caller. It gives the units back if the caller leaves.
+// slot sleeps until an admitted caller's slot. It gives the units back if the caller leaves.
 func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Decision, error) {
 	if t.err != nil || t.decision.Delay == 0 {
 		return t.decision, t.err
@@ -52,7 +52,7 @@ func (t *reserved) leave(ctx context.Context, l *Limiter) {
 // undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
-// giveBack returns a function that cancels the reservations of callers that have left, including those that Close has
+// giveBack returns a function that cancels the reservations of callers that have left, including callers that Close has
 // sent away. If that fails, the units stay spent.
 func (l *Limiter) giveBack(ctx context.Context) func([]*Reservation) {
 	return func(reservations []*Reservation) {

@@ -40,7 +40,7 @@ func (s *Semaphore) Err() error { return s.policy.Err() }
 // expires, after a pause of at most one second, and immediately when this process releases units. There is no order
 // among processes.
 //
-// The error is ctx's own if it ends before units are free. It matches [ErrDenied] if n exceeds the limit.
+// The error is that of ctx if ctx ends before units are free. It matches [ErrDenied] if n exceeds the limit.
 func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, error) {
 	p := s.policy
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}

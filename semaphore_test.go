@@ -65,7 +65,7 @@ func TestPermitIsReleasedOnce(t *testing.T) {
 	}
 }
 
-// Must returns a valid policy or semaphore, and panics with the error of another.
+// Must returns a valid policy or semaphore, and panics with the error of an invalid one.
 func TestMust(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
@@ -81,7 +81,7 @@ func TestMust(t *testing.T) {
 	headgate.Must(l.Policy("p", headgate.Pacer{Rate: headgate.PerSecond(1)}))
 }
 
-// A policy needs a name, and its limits are set: nil is no limit.
+// A policy needs a name, and none of its limits is nil.
 func TestPolicyNeedsANameAndLimits(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()

@@ -14,8 +14,8 @@ import (
 // process that made them. Any limiter on the store that has seen a term ends them, within about a second. No delay of
 // such a reservation is longer than its term.
 //
-// In a list of charges, the shortest term applies. A term out of range, or another word, is an error of every reserve
-// and of [Policy.Err].
+// In a list of charges, the shortest term applies. If the term is out of range, or then is another word, every reserve
+// and [Policy.Err] return an error.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	termed := *p
 	unsettled, known := engine.ParseUnsettled(then)
@@ -31,19 +31,19 @@ func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 const unknownUnsettled engine.Unsettled = 255
 
 // Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) can
-// still charge, this one included, as of the reserve. The limit can be exceeded by that many units. It is nil if the
-// reserve had no ceilings, and for a parsed reservation.
+// still charge, this one included, as of the reserve. The limit can be exceeded by that many units. Pending returns nil
+// if the reserve had no ceilings, and for a parsed reservation.
 //
-// With a ceiling of 4000 over 1000 reserved tokens, and another call of the same kind open, it is 6000.
+// With a ceiling of 4000, 1000 tokens reserved, and another such call open, it is 6000.
 func (r *Reservation) Pending() []int64 { return r.pending }
 
 // Report records the units used so far and restarts the term. It takes one number for all limits, or one for each
-// charge of a list. Units beyond those already charged are charged now, like [Reservation.Commit]; a smaller number
+// charge of a list. Units beyond those already charged are charged now, as by [Reservation.Commit]. A smaller number
 // gives nothing back yet. Reported units stay used, however the reservation ends. Permits need [Reservation.Renew].
 // Report returns false if the reservation is no longer open. For a reservation without a term it returns true and
 // changes nothing.
 //
-// With 1000 tokens reserved, reports of 600 and 1200 have charged 1000 and 1200.
+// With 1000 tokens reserved, the charge is 1000 after a report of 600, and 1200 after a report of 1200.
 func (r *Reservation) Report(ctx context.Context, used ...int64) (open bool, err error) {
 	if r.held.Term == nil {
 		return true, nil
@@ -57,7 +57,7 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) (open bool, err
 	return answer.Found, answer.Err
 }
 
-// openOf returns open reservations for package operate.
+// openOf lists open reservations for package operate.
 func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {

@@ -27,7 +27,7 @@ type asker struct {
 
 	answer reserved
 	done   chan struct{} // closed when the caller has its answer
-	// over is set by whichever comes first, the answer or the end of the context.
+	// over is set when the answer comes or the context ends, whichever is first.
 	over atomic.Bool
 }
 
@@ -113,7 +113,7 @@ func answer(callers []*asker) {
 			a.answer.sit(p, a.key, a.units)
 		}
 	}
-	// All callers have their slots now, so those after a caller that left move up.
+	// All callers have their slots now, so callers after one that left move up.
 	for _, a := range left {
 		a.answer.leave(ctx, p.limiter)
 	}

@@ -22,7 +22,7 @@ type lateStore struct {
 	*counting
 
 	late time.Duration
-	back atomic.Bool // it is no longer late
+	back atomic.Bool // no longer late
 }
 
 func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
@@ -42,8 +42,8 @@ func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// everyWait has a limit of each kind that Wait supports and that can give units back. A warm-up cannot give back a
-// unit that it has begun to refill.
+// everyWait has a limit of each kind that Wait supports and that can take units back. A warm-up cannot give back a unit
+// that it has begun to refill.
 var everyWait = map[string]engine.Limit{
 	"bucket":         rule.TokenBucket(rule.PerHour(5)),
 	"pacer":          rule.Pacer(rule.PerHour(5), rule.MaxQueue(50)),
@@ -164,8 +164,8 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 	}
 }
 
-// When an answer arrives after its caller has left, only units that have not refilled since are given back (known bug 58). Here a
-// caller leaves before it hears of its charge, another is charged, and then the answer arrives.
+// When an answer arrives after its caller has left, only units that have not refilled since are given back (known bug
+// 58). Here a caller leaves before its answer, another caller is charged, and then the answer arrives.
 func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
@@ -189,7 +189,7 @@ func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 	})
 }
 
-// Close sends waiting callers away, and gives back their slots to the other processes.
+// Close sends waiting callers away, and gives their slots back to the other processes.
 func TestCloseGivesSlotsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

@@ -19,9 +19,9 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 //
 // It fails at once if the deadline of ctx is before the end of the wait: the error matches [ErrDenied] and
 // [context.DeadlineExceeded]. It also matches ErrDenied if n units can never pass. Other errors are the same as from
-// [Policy]; Wait does not retry them. It matches [ErrStoreUnavailable] if 100 000 callers of this process wait
-// for the key. If the caller gives up, its units are given back within a second, like [Reservation.Cancel]. If a call
-// is in flight at that time, its units are given back within a second after its answer.
+// [Policy]; Wait does not retry them. The error matches [ErrStoreUnavailable] if 100 000 callers of this process
+// already wait for the key. If the caller gives up, its units are given back within a second, like
+// [Reservation.Cancel]. If a call is in flight at that time, its units are given back within a second after its answer.
 //
 // With 10 a second and burst 1, ten callers that arrive at once return after 0, 100, …, 900 ms.
 func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {

@@ -127,7 +127,7 @@ func TestWaitDeadline(t *testing.T) {
 			})
 			synctest.Wait()
 			if name == "bucket" {
-				late() // in the line
+				late() // while in line
 				if took := time.Since(start); took != 0 {
 					t.Errorf("%s: it took %s in the line", name, took)
 				}
@@ -142,7 +142,7 @@ func TestWaitCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit engine.Limit
 		leave func(i int) bool
-		took  time.Duration // of the others
+		took  time.Duration // by the other callers
 	}{
 		"window":  {rule.FixedWindow(rule.PerSecond(1)), func(i int) bool { return i%2 == 1 }, 9 * time.Second},
 		"last":    {rule.TokenBucket(rule.PerSecond(1)), func(i int) bool { return i >= 10 }, 9 * time.Second},
@@ -256,7 +256,7 @@ func TestTwoProcessesWait(t *testing.T) {
 	})
 }
 
-// A caller that need not wait allocates nothing more than Allow.
+// A caller that need not wait allocates no more than Allow does.
 func TestWaitDoesNotAllocate(t *testing.T) {
 	if raced.On {
 		t.Skip("pools drop what they hold")

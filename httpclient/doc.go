@@ -8,8 +8,8 @@
 //
 //	transport.go  the transport and its options
 //	scope.go      the state shared by the requests to one host
-//	quota.go      when the next request fits into one limit
-//	headers.go    the rate-limit headers, all forms
+//	quota.go      when the next request fits one limit
+//	headers.go    the rate-limit headers in all forms
 //	retry.go      which requests are sent again, and when
 //	limit.go      a transport that limits by a policy
 package httpclient

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// advice is the state of one limit, as one answer reports it.
+// advice is the state of one limit as reported by one answer.
 type advice struct {
 	name      string
 	remaining int64
@@ -25,13 +25,13 @@ const (
 	maxLimits = 8
 	// maxHeader is the length of the longest header that is read.
 	maxHeader = 4096
-	// maxReset is the longest time until a reset that is believed. The client calls again after it, even if the
-	// server announced a longer one.
+	// maxReset is the longest time until a reset that the client accepts. After it, the client calls again, even if the
+	// server announced a longer time.
 	maxReset = time.Hour
 )
 
 // read returns the limits in an answer's headers, from the newest form present. It ignores malformed headers, and
-// limits with other units than requests.
+// limits in units other than requests.
 func read(h http.Header, now time.Time) []advice {
 	if limits := readDraft(h); len(limits) > 0 {
 		return limits

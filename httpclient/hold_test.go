@@ -13,7 +13,8 @@ import (
 	"github.com/headgate/headgate/httpclient"
 )
 
-// The longest hold announced by a server stays: a later answer with a shorter one belongs to a request sent earlier.
+// The longest hold announced by a server stays, because a later answer with a shorter hold belongs to a request sent
+// earlier.
 func TestLongestHoldStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){
@@ -59,7 +60,7 @@ func TestDeadlineBehindAnotherCaller(t *testing.T) {
 				if code, err := get(t.Context(), client); code != 200 || err != nil {
 					t.Fatal(code, err)
 				}
-				for range 2 { // one in flight, one that waits
+				for range 2 { // one in flight, one waiting
 					others.Go(func() { _, _ = get(t.Context(), client) })
 				}
 				if announced == 0 {
@@ -78,7 +79,7 @@ func TestDeadlineBehindAnotherCaller(t *testing.T) {
 	}
 }
 
-// A deadline that passes while a caller waits also gives the documented error.
+// If the deadline passes while a caller waits, it also gets the documented error.
 func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})

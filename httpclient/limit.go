@@ -7,8 +7,8 @@ import (
 )
 
 // Limit returns a transport that sends each request as soon as a policy of this program allows it. It is for servers
-// with known limits and without rate-limit headers. Processes with the same policy on one store share the limit. key
-// returns the key of a request; nil means the host.
+// with known limits but no rate-limit headers. Processes with the same policy on one store share the limit. key returns
+// the key of a request; nil means the host.
 //
 // A request waits like [headgate.Policy.Wait], until its context ends: give requests a deadline. If the deadline is
 // before the end of the wait, the request is not sent, and the error matches [headgate.ErrDenied]. A base of nil is

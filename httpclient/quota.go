@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// quota is one limit of a scope, as reported by its answers.
+// quota is one limit of a scope as reported by its answers.
 type quota struct {
 	name string
 	// budget is the number of requests that fit until the reset, if no other client sends any.
@@ -13,7 +13,7 @@ type quota struct {
 	reset  time.Time
 	// span is the time between the last answer and its reset, at least a second.
 	span time.Duration
-	// size is the server's quota, or if unknown the highest number remaining so far.
+	// size is the server's quota or, if unknown, the highest number remaining so far.
 	size int64
 	// most is the highest number remaining after a request.
 	most int64
@@ -26,8 +26,8 @@ type quota struct {
 // remained is the number remaining after an answer. place is the answer's number in the scope.
 type remained struct{ place, units int64 }
 
-// overlapping is the number of answers to concurrent requests that are kept. With more in flight the budget is a
-// little lower than necessary.
+// overlapping is the number of answers kept for concurrent requests. With more in flight the budget is a little lower
+// than necessary.
 const overlapping = 64
 
 // slowest is the longest pause between two requests while units remain, so that a nearly spent daily quota does not
@@ -59,8 +59,9 @@ func (q *quota) sent(now time.Time) {
 // answered records the advice from the scope's answer number place. sentAt is the number of the scope's answers
 // before the request was sent.
 //
-// Answers arrive in another order than the server decided. The server's last decision is this answer or one received
-// since the request was sent, so at least the lowest of their numbers remains, less the requests still in flight.
+// Answers may arrive in a different order than the server decided them. The server's last decision is this answer or
+// one received since the request was sent, so at least the lowest of their numbers remains, less the requests still in
+// flight.
 func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time) {
 	reset := now.Add(a.reset)
 	if q.answers > 0 && reset.After(q.reset.Add(time.Second)) && a.remaining > q.recent[(q.answers-1)%overlapping].units {
@@ -79,7 +80,7 @@ func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time
 	q.size = max(a.quota, q.most)
 }
 
-// refused blocks requests until a time, and then lets one pass.
+// refused blocks requests until the given time, and then lets one pass.
 func (q *quota) refused(until, now time.Time) {
 	q.budget, q.most, q.reset, q.span = 0, 0, until, max(time.Second, until.Sub(now))
 }

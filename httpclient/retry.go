@@ -14,7 +14,7 @@ const (
 	retryBurst = 10
 )
 
-// refused reports whether an answer tells the client to come back later.
+// refused reports whether an answer tells the client to retry later.
 func refused(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusTooManyRequests ||
 		answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""

@@ -14,7 +14,7 @@ import (
 const (
 	// unknownInFlight is the number of requests that may be in flight before the first answer.
 	unknownInFlight = 8
-	// unknownWait is the longest time that other requests wait for that answer.
+	// unknownWait is the longest time that further requests wait for that answer.
 	unknownWait = time.Second
 )
 
@@ -83,7 +83,7 @@ type turn struct {
 	ticket int64
 	first  bool          // no other request is before it
 	wait   time.Duration // the shortest time until it fits
-	known  bool          // an answer has arrived, so the first answer cannot end the wait early
+	known  bool          // an answer has arrived, so no first answer can end the wait early
 }
 
 // tooLong returns the error of a request that would have to wait beyond its deadline or beyond latest.

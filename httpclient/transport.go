@@ -27,9 +27,9 @@ const (
 // remains, requests are not delayed. Below that they are spread over the time until the reset, at least one a second.
 // Once nothing remains they wait for the reset. Before a host's first answer at most 8 requests are in flight.
 //
-// A request answered with 429, or with 503 and Retry-After, is sent again if it is idempotent and its body can be
-// recreated ([http.Request].GetBody): up to [DefaultRetries] times. All retries of a host together are at most a
-// tenth of its requests plus 10. Otherwise the caller gets the answer.
+// A request answered with 429, or with 503 and Retry-After, is sent again up to [DefaultRetries] times, if it is
+// idempotent and its body can be recreated ([http.Request].GetBody). All retries to a host together are at most a tenth
+// of its requests plus 10. Otherwise the caller gets the answer.
 //
 // A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is not sent: the error
 // matches [ErrLimited]. It fails as soon as that is known, even while other requests wait before it.
@@ -41,7 +41,7 @@ type Transport struct {
 
 	mu     sync.Mutex
 	scopes map[string]*list.Element
-	used   list.List // of *known, most recently used first
+	used   list.List // elements are *known, most recently used first
 }
 
 type known struct {
@@ -61,8 +61,8 @@ func WithMaxWait(longest time.Duration) Option {
 // WithRetries sets how many times a denied request is sent again: 0 to 10. Other numbers are clamped to this range.
 func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
 
-// WithScope sets which requests share a limit of the server: those for which scope returns the same text. The default
-// is the host. A program with several credentials for one host adds the credential.
+// WithScope sets which requests share a limit of the server: requests with the same result of scope. The default is the
+// host. A program with several credentials for one host adds the credential.
 func WithScope(scope func(*http.Request) string) Option {
 	return func(t *Transport) { t.scopeOf = scope }
 }

@@ -58,7 +58,7 @@ func (h *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer := w.Result()
-	for name, values := range w.Header() { // as a client reads them from the wire
+	for name, values := range w.Header() { // as a client would read them
 		answer.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	return answer, nil
@@ -110,7 +110,7 @@ func crowd(t *testing.T, client *http.Client, callers, n int) time.Duration {
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 
-// A client that is alone at its server is never denied, for any limit, headers and number of concurrent requests. It
+// A client that is its server's only one is never denied, for any limit, headers and number of concurrent requests. It
 // takes little longer than the limit requires.
 func TestClientIsNeverRefused(t *testing.T) {
 	for _, c := range []struct {
@@ -283,7 +283,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// From a server that denies everything, a request gets 3 tries, and the retries add at most a tenth to the client's
+// If a server denies everything, a request is tried 3 times, and the retries add at most a tenth to the client's
 // requests.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// Requests that cannot fit in time are not sent: the error has the time when one fits.
+// Requests that cannot fit in time are not sent: the error has the time until one fits.
 func TestTooLongWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"hourly";r=0;t=3600`)}}
@@ -361,8 +361,8 @@ func TestCancelledWaits(t *testing.T) {
 	})
 }
 
-// Before the first answer of a slow server, few requests are in flight. A server without limits is not slowed down
-// after it.
+// Before a slow server's first answer, few requests are in flight. After it, requests to a server without limits are
+// not slowed down.
 func TestUnknownServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})
@@ -381,7 +381,7 @@ func TestUnknownServer(t *testing.T) {
 		if n := server.now.Load(); n != 8 {
 			t.Errorf("%d in flight", n)
 		}
-		time.Sleep(time.Second) // a silent server delays other requests by at most a second
+		time.Sleep(time.Second) // a silent server delays further requests by at most a second
 		if n := server.now.Load(); n != 100 {
 			t.Errorf("%d in flight after a second", n)
 		}
@@ -422,7 +422,7 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Limit sends at the rate of a policy of the program, separately for each host.
+// Limit sends at the rate of the program's policy, separately for each host.
 func TestLimitByPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := headgate.New()

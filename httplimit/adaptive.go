@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/adaptive"
 )
 
-// retryWithin is the longest Retry-After of an overloaded server. Each answer has a random one between 1 s and this,
-// so that clients do not come back at the same moment.
+// retryWithin is the longest Retry-After of an overloaded server. Each answer has a random one between 1 s and this, so
+// that clients do not retry at the same moment.
 const retryWithin = 4 * time.Second
 
 // OverloadWait returns the Retry-After of one answer of an overloaded server: a random time of 1 s to 4 s.
@@ -29,8 +29,8 @@ func Overloaded(status int) bool {
 // caller did nothing wrong. Requests whose context reaches its deadline, and answers with 503 or 504, count as
 // failed. A client that leaves early counts neither way.
 //
-// Put health checks outside of it. Use separate limiters for cheap and expensive requests: their mixed latency says
-// little.
+// Keep health checks outside the middleware. Use separate limiters for cheap and expensive requests: their mixed
+// latency says little.
 func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// TestAdaptive: with as many requests in flight as the limiter allows, another one gets a 503. It is allowed once one
-// has ended.
+// TestAdaptive: with as many requests in flight as the limiter allows, another one gets a 503. Once one has ended, the
+// next one is allowed.
 func TestAdaptive(t *testing.T) {
 	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 1, Latency: time.Second})
 	if err != nil {

@@ -24,7 +24,7 @@ type Settler interface {
 	ChargeRequest(r *http.Request, settles bool) (Answer, error)
 }
 
-// Answer is the answer of a [Settler].
+// Answer is a [Settler]'s answer.
 type Answer struct {
 	Decision headgate.Decision
 	// Limits are the limits of the request for its headers, the binding one first. If it is empty, the headers show
@@ -37,11 +37,12 @@ type Answer struct {
 	// Settle corrects the charge to the final cost of the request: 0 or more. It is nil if nothing limits the
 	// request, or if it was not charged.
 	Settle func(ctx context.Context, final int64) error
-	// Outcome reports how the request has ended, for limits whose rate adapts. It is nil without any.
+	// Outcome reports how the request has ended, for limits whose rate adapts. It is nil if the request has no such
+	// limit.
 	Outcome func(failed bool, retryAfter time.Duration)
 }
 
-// Charge is the charge of a request. The zero value is no charge.
+// Charge is the charge of a request. The zero value means no charge.
 type Charge struct {
 	// Decision is the decision of the request.
 	Decision headgate.Decision

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxHops bounds the number of proxies followed towards the client.
+// maxHops is the largest number of proxies followed towards the client.
 const maxHops = 64
 
-// Proxies configures which peers are trusted to name their client, and in which headers.
+// Proxies configures the peers that are trusted to name their client, and the headers that they use.
 type Proxies struct {
 	// Networks are the addresses of the proxies whose X-Forwarded-For and Forwarded are
 	// trusted.

@@ -8,7 +8,7 @@
 // gets a 429 with Retry-After and an RFC 9457 problem; every answer has rate-limit headers. The handler gets the
 // server's own ResponseWriter or, with [WithFinalCost], a wrapper with the same capabilities.
 //
-// Adapters for gin, echo, fiber, connect and gRPC are modules of their own, in adapter/.
+// Adapters for gin, echo, fiber, connect and gRPC are separate modules in adapter/.
 //
 //	httplimit.go  the middleware
 //	options.go    its options

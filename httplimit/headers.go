@@ -38,7 +38,7 @@ type Limit struct {
 	Unit string
 	// Rate is the rate of the limit as written.
 	Rate headgate.Rate
-	// Capacity is the number of units that pass at once, such as the burst of a bucket. Remaining is never above it.
+	// Capacity is the number of units that pass at once, such as a bucket's burst. Remaining is never above it.
 	Capacity, Remaining int64
 	// Until is the time until a retry passes or, if a retry passes now or never, until the binding window is full
 	// again.
@@ -59,8 +59,8 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 	}
 }
 
-// LimitsOf returns the limits of a decision, the binding one first, without those that limit nothing. of returns the
-// policy, its unit, the limit and the cost at an index of [headgate.Decision].Limits.
+// LimitsOf returns the limits of a decision, the binding one first. It omits limits that allow everything. of returns
+// the policy, its unit, the limit and the cost for an index of [headgate.Decision].Limits.
 func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
 	add := func(place int) {
@@ -103,8 +103,8 @@ func LimitName(policy, limit string) string {
 	}
 }
 
-// RetryAfter sets the headers of every denial, in any style: Retry-After in whole seconds, at least 1, unless the
-// request can never pass, and Cache-Control.
+// RetryAfter sets the headers that every denial has in any style: Cache-Control and, unless the request can never pass,
+// Retry-After in whole seconds, at least 1.
 func RetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Cache-Control", "no-store")
 	if wait != headgate.Never {
@@ -159,7 +159,7 @@ func (f *draftFields) write(text []byte, place int) []string {
 	var all string
 	if len(text) <= len(f.text) {
 		copy(f.text[:], text)
-		all = unsafe.String(&f.text[0], len(text)) // nothing writes to f again
+		all = unsafe.String(&f.text[0], len(text)) // nothing writes to f afterwards
 	} else {
 		all = string(text)
 	}
@@ -198,7 +198,7 @@ func writeDraft(h http.Header, limits []Limit) {
 	h["Ratelimit"] = behind(h["Ratelimit"], values[1:2:2])
 }
 
-// behind appends a value to a list that an outer middleware has written.
+// behind appends a value to a list written by an outer middleware.
 func behind(list, value []string) []string {
 	if len(list) == 0 {
 		return value

@@ -16,8 +16,8 @@ func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler)
 	return NewMiddleware(policy, key, options...).Handler
 }
 
-// By returns middleware in which a decider decides each request. [WithCost] and [WithPolicy] have no effect here.
-// [WithFinalCost] needs a [Settler]: with another decider every request is an error, which [WithError] answers.
+// By returns middleware that lets a decider decide each request. [WithCost] and [WithPolicy] have no effect here.
+// [WithFinalCost] needs a [Settler]: with any other decider, every request is an error, which [WithError] answers.
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
 	return MiddlewareBy(decider, options...).Handler
 }

@@ -93,8 +93,8 @@ func TestPerIP(t *testing.T) {
 	}
 }
 
-// Known bug 38: the client behind a trusted proxy is the last address that is not a trusted proxy. An untrusted peer
-// is the client, whatever its headers say.
+// Known bug 38: the client of a trusted proxy is the last address that is not a trusted proxy. An untrusted peer is the
+// client, whatever its headers say.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestClientBehindProxies(t *testing.T) {
 	}
 }
 
-// X-Real-IP names the client only if the program says that its proxies set it, and only if such a proxy sent it.
+// X-Real-IP names the client only if the program declares that its proxies set it, and only if such a proxy sent it.
 func TestRealIPCountsWhereConfigured(t *testing.T) {
 	key := httplimit.ByClient(httplimit.Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, RealIP: true})
 	for _, c := range []struct{ peer, forwarded, want string }{
@@ -265,7 +265,7 @@ type away struct{ engine.Store }
 
 func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
-		if results[i].Err == nil { // an operation that cannot be decided has its error already
+		if results[i].Err == nil { // an operation that cannot be decided already has its error
 			results[i].Err = headgate.ErrStoreUnavailable
 		}
 	}
@@ -296,7 +296,7 @@ func (d *decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	}
 }
 
-// A decider decides alone. An unlimited answer has no rate-limit headers. A program's own answers replace the
+// A decider needs no policy. An unlimited answer has no rate-limit headers. A program's own answers replace the
 // middleware's.
 func TestDecider(t *testing.T) {
 	denied := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) { w.WriteHeader(http.StatusTeapot) }
@@ -309,7 +309,7 @@ func TestDecider(t *testing.T) {
 	}
 }
 
-// A final cost with a decider that cannot settle is an error; the charge does not silently stay.
+// A final cost with a decider that cannot settle is an error, instead of a charge that silently stays.
 func TestFinalCostNeedsSettler(t *testing.T) {
 	var problem error
 	failed := func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
@@ -339,7 +339,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
-// An allowed request costs few allocations: one, for the headers; an IPv6 address costs one more.
+// An allowed request makes one allocation, for the headers, and one more for an IPv6 address.
 func TestAllocations(t *testing.T) {
 	p := operate.Policy(headgate.New(), "per-ip", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

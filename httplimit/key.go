@@ -44,7 +44,7 @@ func ByClient(proxies Proxies) Key {
 	}
 }
 
-// textOfPeer returns the peer's IPv4 address as it is in the request, which is its canonical form. ok is false for
+// textOfPeer returns the peer's IPv4 address as written in the request, which is its canonical form. ok is false for
 // other addresses.
 func textOfPeer(r *http.Request) (text string, ok bool) {
 	text, _, ok = strings.Cut(r.RemoteAddr, ":")
@@ -148,7 +148,7 @@ func Or(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {
 			if part, ok := key(r); ok {
-				// The index keeps a user and an address of the same text apart.
+				// The index keeps a user and an address with the same text apart.
 				return headgate.Key(strconv.Itoa(i), part), true
 			}
 		}

@@ -13,7 +13,7 @@ type NoKeyError struct {
 	Part string
 	// Policy is the policy whose key has the part, or "" if the request has a single key.
 	Policy string
-	// Unreadable is true if the request has the part in a form that cannot be read, such as a token that is too long.
+	// Unreadable is true if the request has the part but it cannot be read, such as a token that is too long.
 	Unreadable bool
 	// Status is the status of the answer, 400 to 499.
 	Status int

@@ -14,14 +14,14 @@ type Option func(*Middleware)
 // [Draft].
 func WithHeaders(style Style) Option { return func(m *Middleware) { m.style = style } }
 
-// WithPolicy chooses the policy of a request, such as that of the customer's plan. If choose returns nil, the policy
-// of [New] applies. Each policy has its own counters. An invalid policy is answered with 500.
+// WithPolicy chooses the policy for a request, such as the policy of the customer's plan. If choose returns nil, the
+// policy of [New] applies. Each policy has its own counters. An invalid policy is answered with 500.
 func WithPolicy(choose func(*http.Request) *headgate.Policy) Option {
 	return func(m *Middleware) { m.choose = choose }
 }
 
-// WithCost charges a request the units returned by cost; 0 charges nothing. The default is 1. A negative cost is an
-// error, which [WithError] answers.
+// WithCost charges a request the number of units returned by cost; 0 charges nothing. The default is 1. A negative cost
+// is an error, which [WithError] answers.
 func WithCost(cost func(*http.Request) int64) Option { return func(m *Middleware) { m.cost = cost } }
 
 // WithFinalCost corrects the charge of a request after its handler has answered: see [Rule]. The request is charged

@@ -18,11 +18,11 @@ func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) 
 	return status == http.StatusTooManyRequests || status >= 500, retryAfter
 }
 
-// longestRetryAfter is the longest wait that a server can ask for.
+// longestRetryAfter is the longest wait that a server can request.
 const longestRetryAfter = algo.MaxReportedPause * time.Microsecond
 
 // ReadRetryAfter reads the header Retry-After: seconds from now, or a date, which is compared with the header Date. The
-// longest wait is 366 days. ok is false without the header, and for a number of more than 15 digits.
+// longest wait is 366 days. ok is false without the header, and for a number with more than 15 digits.
 func ReadRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(text, 10, 63); err == nil && len(text) <= 15 {

@@ -22,7 +22,7 @@ type Problem struct {
 // requestID is the header of a request's id, in net/http's canonical form.
 const requestID = "X-Request-Id"
 
-// NewProblem returns a problem; field is the name of the field that it is about, or "".
+// NewProblem returns a problem. field is the name of the invalid field, or "".
 func NewProblem(status int, field, detail string) Problem {
 	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
 }
@@ -61,7 +61,7 @@ func (p Problem) Write(w http.ResponseWriter) {
 // JSON returns the problem as JSON.
 func (p Problem) JSON() []byte {
 	data, err := json.Marshal(p)
-	if err != nil { // cannot happen: texts and numbers always encode
+	if err != nil { // cannot happen: strings and numbers always encode
 		return []byte("{}")
 	}
 	return data

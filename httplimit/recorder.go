@@ -65,7 +65,7 @@ type (
 	readerFrom struct{ r *recorder }
 )
 
-// Flush sends everything that is written, including the status.
+// Flush sends everything written so far, including the status.
 func (f flusher) Flush() { _ = f.FlushError() }
 
 // FlushError is for [http.ResponseController].

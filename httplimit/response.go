@@ -11,14 +11,14 @@ import (
 // Response is the answer of a handler.
 type Response struct {
 	// Status is the status of the answer: 200 if the handler wrote none, 101 if it hijacked the connection, 500 if it
-	// panicked before writing one. Answers written by handlers outside of the middleware are visible only with the
+	// panicked before writing one. Answers written by handlers outside the middleware are visible only with the
 	// adapters for gin, echo and fiber.
 	Status int
 	// Bytes is the number of body bytes sent, without headers: 0 for a HEAD. Bytes on a hijacked connection are not
 	// counted.
 	Bytes int64
-	// Charged is the cost charged before the handler ran. If the policies of a route have different costs, it is that
-	// of the first one; with several charges, it is the highest.
+	// Charged is the cost charged before the handler ran. If the policies of a route have different costs, it is the
+	// cost of the first policy. With several charges, it is the highest.
 	Charged int64
 	// Header is the header of the answer, for its Retry-After. It can be nil.
 	Header http.Header
@@ -31,8 +31,8 @@ type Response struct {
 // With the routes of a policies file the final cost applies to each limit of the route: limits with their own cost
 // are corrected to the same final cost. If a rule returns Response.Charged, nothing is corrected.
 //
-// Units are given back only to the window to which they were charged, and to a bucket only as far as it has not
-// refilled them. Additional units are charged at the time of the answer.
+// Units are given back only to the window that they were charged to, and to a bucket only as far as it has not refilled
+// them. Additional units are charged at the time of the answer.
 type Rule func(r *http.Request, o Response) int64
 
 // OnlyStatus counts only requests that were answered with one of these statuses.
@@ -74,9 +74,9 @@ func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 // Otherwise Settle does nothing, and the bytes of a response need not be counted.
 func (m *Middleware) Settles(c *Charge) bool { return m.finalCost != nil || c.outcome != nil }
 
-// Settle corrects the charge of a served request, and reports how it ended to limits whose rate adapts. The call to the store takes up to a second, even if the request's
-// context has ended. If the store does not answer, the first charge remains; an observer of the limiter sees the
-// error.
+// Settle corrects the charge of a served request, and reports how it ended to limits whose rate adapts. The call to the
+// store takes at most a second, and is made even if the request's context has ended. If the store does not answer, the
+// first charge remains; an observer of the limiter sees the error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if c.outcome != nil {
 		c.outcome(Outcome(o.Status, o.Header))
@@ -96,10 +96,9 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	}
 }
 
-// SettleAtEnd is [Middleware.Settle] for frameworks in which outer handlers can still write the answer after the
-// middleware has returned. It settles when the request's context ends, which net/http does after the last handler,
-// with the last response passed to note, or with first if there was none. If the context never ends, it settles at
-// once.
+// SettleAtEnd is [Middleware.Settle] for frameworks whose outer handlers can still write the answer after the
+// middleware has returned. It settles when the request's context ends, which net/http does after the last handler, with
+// the last response passed to note, or with first if there was none. If the context never ends, it settles at once.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)

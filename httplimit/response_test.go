@@ -45,7 +45,7 @@ func spent(t *testing.T, p *headgate.Policy) int64 {
 	return d.Limit - d.Remaining
 }
 
-// Each rule leaves the charge for its answers, even if a handler panics.
+// Each rule keeps the charge for the answers that it counts, even if a handler panics.
 func TestFinalCostOfResponses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -97,7 +97,7 @@ func TestHeadHasNoBytes(t *testing.T) {
 	}
 }
 
-// A download beyond a limit that allows debt leaves a debt. Its client is gone, but pays nevertheless.
+// A download beyond a limit that allows debt leaves a debt. The client pays even if it is gone.
 func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	p := operate.Policy(limiter(t), "bytes", rule.TokenBucket(rule.PerSecond(1000), rule.AllowDebt(1<<20)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))
@@ -135,7 +135,7 @@ func TestPolicyByPlan(t *testing.T) {
 	}
 }
 
-// Known bug 29: FailOpen serves requests while the store is away, but not a request that hides its key.
+// Known bug 29: FailOpen serves requests while the store is away, but not a request that omits its key.
 func TestFailOpenNeedsAKey(t *testing.T) {
 	p := operate.Policy(headgate.New(headgate.WithStore(away{})), "p", rule.TokenBucket(rule.PerSecond(1)))
 	h := httplimit.New(p, httplimit.ByHeader("X-User"), httplimit.WithError(httplimit.FailOpen))(hello)
@@ -324,7 +324,7 @@ func (hijacks) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 func (reads) ReadFrom(from io.Reader) (int64, error) { return io.Copy(io.Discard, from) }
 
-// The handler's writer has exactly the capabilities of the server's.
+// The handler's writer has exactly the capabilities of the server's writer.
 func TestRuleAddsNothingToTheWriter(t *testing.T) {
 	type w = http.ResponseWriter
 	bare := &discard{header: http.Header{}}
@@ -396,7 +396,7 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 }
 
 // The reset of a limit with several windows is the reset of the deciding window, as a server writes it for the same
-// policy. It used to be the reset of the longest one, t=3600 (known bug 74).
+// policy. It used to be the reset of the longest window, t=3600 (known bug 74).
 func TestResetOfTheBindingWindow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

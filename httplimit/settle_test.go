@@ -61,8 +61,8 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	}
 }
 
-// After a second charge, only the rest of the first is given back: a response cheaper than its estimate returns the
-// difference, a more expensive one is charged, and both only once.
+// A second charge settles only the difference to the first: a response cheaper than its estimate gets the difference
+// back, a more expensive one is charged the difference, and both only once.
 func TestFinalCostOfSeveralLimits(t *testing.T) {
 	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(100)), rule.NoLimit())
 	for _, c := range []struct{ cost, final, small, large int64 }{{4, 1, 1, 1}, {2, 5, 6, 6}, {0, 2, 8, 8}, {1, 30, 10, 38}} {
@@ -76,8 +76,8 @@ func TestFinalCostOfSeveralLimits(t *testing.T) {
 	}
 }
 
-// A client that leaves while a pacer delays its request gives its units back, also on other limits, and later
-// requests move up.
+// A client that leaves while a pacer delays its request gives its units back, on other limits too, and later requests
+// move up.
 func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -118,7 +118,7 @@ func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	})
 }
 
-// lateAnswers is a store whose client leaves before the answer, so the call that has ended never sees the charge.
+// lateAnswers is a store whose client leaves before the answer, so the ended call never sees the charge.
 type lateAnswers struct {
 	engine.Store
 
@@ -139,7 +139,7 @@ func (s *lateAnswers) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// A client that leaves while the store decides gives back the slot from the answer that it never saw.
+// If a client leaves while the store decides, the slot in the late answer is given back.
 func TestClientThatLeavesInFlightGivesItsSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})
@@ -185,7 +185,7 @@ func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
 	})
 }
 
-// For an adapter whose outer handlers write the answer, the last answer settles when the context of the request ends.
+// For an adapter whose outer handlers write the answer, the last answer settles when the request's context ends.
 func TestSettleAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(9)))

@@ -22,7 +22,8 @@ type slotName struct {
 	units  int64
 }
 
-// undoneAtOnce is the largest number of slots given back in one call, within settleWithin, when many requests leave together.
+// undoneAtOnce is the largest number of slots given back in one call, within settleWithin, if many requests leave
+// together.
 const undoneAtOnce = 100
 
 // wait returns at the time of the request's slot, with the charge of that slot. It gives the slot back if the client

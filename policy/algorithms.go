@@ -22,8 +22,8 @@ func allNames() (names []string) {
 // algorithmAccepted is the text of errors for a missing or unknown algorithm.
 var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"
 
-// holds reports whether units of the limit are held with acquire and release instead of taken. A policy cannot mix
-// both kinds, because no verb applies to both.
+// holds reports whether the limit's units are held with acquire and release instead of taken. A policy cannot mix both
+// kinds, because no verb applies to both.
 func holds(limit engine.Limit) bool { return limit.Algorithm().Holds() }
 
 // takes reports whether the limit is charged by taking units.

@@ -6,10 +6,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Limits returns the limits of a request: one, or all the limits under all. Unnamed limits under all are named 1, 2,
-// … by position.
+// Limits returns the limits for a request: one, or every limit under all. Unnamed limits under all are named 1, 2, … by
+// position.
 func (s *LimitSpec) Limits() ([]engine.Limit, error) {
-	if s.Text != "" || s.All == nil { // build rejects first
+	if s.Text != "" || s.All == nil { // build rejects a first
 		limit, err := s.Build()
 		return []engine.Limit{limit}, err
 	}
@@ -46,7 +46,7 @@ func distinct(limits []engine.Limit) error {
 	return nil
 }
 
-// buildNamed returns one limit under all. Without a name it is named by its position.
+// buildNamed returns one limit under all. If it has no name, its position is the name.
 func (s LimitSpec) buildNamed(position int) (engine.Limit, error) {
 	limit, err := s.Build()
 	return limit.Placed(position), err

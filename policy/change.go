@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Change replaces some fields of a policy of a file, or adds or replaces the override of a key. Its fields have the
+// Change replaces some fields of a policy in a file, or adds or replaces the override of a key. The fields have the
 // same names and meaning as in the file.
 type Change struct {
 	// Policy is the name of the policy. If the file does not have it and Key is "", the change adds it.
@@ -28,7 +28,7 @@ type Change struct {
 	Fields string
 }
 
-// MaxChangeBytes is the size of the largest [Change.Fields].
+// MaxChangeBytes is the maximum size of [Change.Fields].
 const MaxChangeBytes = 64 << 10
 
 // String names the policy or key to change.
@@ -39,10 +39,10 @@ func (c *Change) String() string {
 	return "policy " + format.Quote(c.Policy) + ", key " + format.Quote(c.Key)
 }
 
-// With applies changes on top of the file. Changes of policies come first, in order, then changes of keys, which set
-// fields of the changed policies. Of two changes of one key the later one counts. If a change replaces the limit of a
-// policy, the file's overrides stay as they are: they set fields of the file's limit. A change that conflicts with
-// the file or with earlier changes is left out, and its error is in left under its index.
+// With applies changes on top of the file. Changes to policies come first, in order. Changes to keys follow and set
+// fields of the changed policies. Of two changes to one key the later one counts. If a change replaces a policy's
+// limit, the file's overrides stay as they are: they set fields of the file's limit. A change that conflicts with the
+// file or with earlier changes is left out, and left has its error under its index.
 func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	a := applier{config: c, left: map[int]error{}}
 	all := make([]read, 0, len(changes))
@@ -110,13 +110,13 @@ func (c *Change) read() (r read, err error) {
 	return r, nil
 }
 
-// isTarget reports whether a text is a valid name for the target of a change.
+// isTarget reports whether text is a valid name for the target of a change.
 func isTarget(text string, ofKey bool) bool {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	return engine.CheckPolicyName(name) == nil && (!ofLimit || ofKey && engine.CheckPolicyName(inner) == nil)
 }
 
-// read reads the fields of a change of a key: an object, or a limit, deny or unlimited as text.
+// read reads the fields of a change to a key: an object, or a limit, deny or unlimited as text.
 func (o *overrideFields) read(fields string) error {
 	if strings.HasPrefix(strings.TrimSpace(fields), "{") {
 		return readFields(fields, o)
@@ -138,7 +138,7 @@ func (o *overrideFields) read(fields string) error {
 	return nil
 }
 
-// checkChange rejects a change of a policy that would change nothing.
+// checkChange rejects a change to a policy that would change nothing.
 func (p *policyFields) checkChange() error {
 	if p.Name != nil && p.Algorithm == nil {
 		return invalid("name", format.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
@@ -250,8 +250,7 @@ func (c *Config) apply(changes []read) (*Config, error) {
 	return changed, nil
 }
 
-// named adds the name of the override to an error about an override of the file, because the change is about
-// something else.
+// named adds the override's name to an error about an override in the file, because the change is about something else.
 func (f *file) named(err error, overrides int) error {
 	var at *fieldError
 	if !errors.As(err, &at) || len(at.path) < 2 || at.path[0] != "overrides" {
@@ -265,7 +264,7 @@ func (f *file) named(err error, overrides int) error {
 	return err
 }
 
-// changePolicy overlays a change on the fields of a policy.
+// changePolicy overlays a change on a policy's fields.
 func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
 	switch {
@@ -286,13 +285,13 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 	return nil
 }
 
-// replacesLimit reports whether a change replaces the limit of a policy instead of some of its fields.
+// replacesLimit reports whether a change replaces the policy's limit instead of some of its fields.
 func (p *policyFields) replacesLimit() bool {
 	f := &p.LimitFields
 	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil || f.First != nil
 }
 
-// with returns the policy's fields overlaid with those of a change.
+// with returns the policy's fields, overlaid with the change's fields.
 func (p *policyFields) with(change *policyFields) *policyFields {
 	merged := *p
 	own, err := p.limit().fields()

@@ -87,7 +87,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A change that conflicts is left out and reported, and the others apply.
+// A change that conflicts is left out and reported; the others apply.
 func TestChangesThatDoNotFit(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {
@@ -133,8 +133,8 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Known bug 52: changes of keys set fields of the changed policy, in any order; the overrides of the file set fields
-// of the file's limit.
+// Known bug 52: changes to keys set fields of the changed policy, in any order; the file's overrides set fields of the
+// file's limit.
 func TestChangeUnderOverrides(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`{policies: {api: 100/s burst 200}, overrides: [{policy: api, key: ann, set: {burst: 9}}]}`))
 	if err != nil {

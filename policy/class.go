@@ -12,15 +12,15 @@ import (
 // maxClasses is the maximum number of classes of one policy.
 const maxClasses = 8
 
-// Class is a class of requests of a policy. The units that it leaves are for the classes before it. Weight is that of its keys under a
-// limit that divides its units among keys; 0 is the limit's own.
+// Class is a class of requests of a policy. The units that it leaves are for the classes before it. Weight is the
+// weight of its keys under a limit that divides its units among keys; 0 means the limit's own weight.
 type Class struct {
 	Name   string
 	Leaves engine.Leave
 	Weight int64
 }
 
-// String returns the name, the units that the class leaves and the weight of its keys.
+// String returns the name, the units that the class leaves, and the weight of its keys.
 func (c *Class) String() string {
 	text := c.Name
 	if c.Leaves != (engine.Leave{}) {
@@ -32,16 +32,15 @@ func (c *Class) String() string {
 	return text
 }
 
-// classes are the classes of a policy in order.
+// classes are a policy's classes in order.
 type classes struct {
 	list []Class
-	keys byKey[string] // classes of keys, from their overrides
+	keys byKey[string] // the classes that overrides give to keys
 	// lowered has the limits of classes that leave units.
 	lowered map[classLimit]engine.Limit
 }
 
-// classLimit identifies a limit of a policy, its own or an override's, for the class at an index and a level of
-// pressure.
+// classLimit identifies a limit, the policy's own or an override's, for the class at an index and a level of pressure.
 type classLimit struct {
 	limit    engine.Limit
 	class    int
@@ -125,7 +124,7 @@ func (p *Policy) weigh(divides bool) error {
 	return nil
 }
 
-// unclassed checks that a policy without classes has no limit and no candidate for several.
+// unclassed checks that a policy without classes has no limit or candidate that needs several classes.
 func (p *Policy) unclassed() error {
 	for i := range p.members {
 		m := &p.members[i]
@@ -138,7 +137,7 @@ func (p *Policy) unclassed() error {
 
 // lower computes the limits of the classes for one limit.
 func (p *Policy) lower(limit engine.Limit) error {
-	if limit.Err() != nil || limit.Algorithm().Constant() { // the policy has no candidate, or all classes have one answer
+	if limit.Err() != nil || limit.Algorithm().Constant() { // the policy has no candidate, or all classes get the same answer
 		return nil
 	}
 	if n := limit.Guaranteed(); n > 0 && n != len(p.classes.list) {
@@ -158,8 +157,8 @@ func (p *Policy) lower(limit engine.Limit) error {
 	return nil
 }
 
-// press stores the limit of a class without pressure and under each level of it. The first class is not affected by
-// pressure. A level at which the windows of the limit would no longer grow gets the limit of the level below.
+// press stores the limit of a class for each level of pressure, including none. Pressure does not affect the first
+// class. If a level would leave the limit with windows that no longer grow, it gets the limit of the level below.
 func (p *Policy) press(limit, weighted, lowered engine.Limit, class int) {
 	leaves := p.classes.list[class].Leaves
 	for level := range engine.FullPressure + 1 {
@@ -204,7 +203,7 @@ func (c *classes) texts() (all []string) {
 	return all
 }
 
-// place returns the index of the class with a name, or -1.
+// place returns the index of the class with the given name, or -1.
 func (c *classes) place(name string) int {
 	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
 }
@@ -226,7 +225,8 @@ func (c *Charge) classify(class string, level int, key string, names []string) {
 }
 
 // InClasses returns the charge in each class that a request for the key can have, in order. If the key has its own
-// class, that is the only one. It is nil for a policy without classes. Level, key and names are as in [Classify].
+// class, it returns only that class. It returns nil for a policy without classes. Level, key and names are as in
+// [Classify].
 func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
 	if c.Owner == nil || c.Owner.classes.list == nil {
 		return nil
@@ -243,7 +243,7 @@ func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge
 	return all
 }
 
-// put sets the charge's class, by its index, and the limit of that class under a level of pressure.
+// put sets the charge's class, given by its index, and the limit for that class under a level of pressure.
 func (c *Charge) put(place, level int) {
 	all := &c.Owner.classes
 	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place, level)

@@ -57,7 +57,7 @@ func TestClassOfARequest(t *testing.T) {
 	}
 }
 
-// TestClassesOfAKey: a key with its own class is only in that class.
+// TestClassesOfAKey: a key with its own class is in that class only.
 func TestClassesOfAKey(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -102,7 +102,7 @@ policies:
 		t.Fatal(err)
 	}
 	p, _ = windows.Policies.Get("api")
-	for level, want := range [5]string{"10/s 100/1m", "8/s 76/1m", "6/s 51/1m", "4/s 26/1m", "4/s 26/1m"} { // one unit each would not grow
+	for level, want := range [5]string{"10/s 100/1m", "8/s 76/1m", "6/s 51/1m", "4/s 26/1m", "4/s 26/1m"} { // windows of one unit each would not grow
 		charges := p.Charges(nil, "ann", 1)
 		if policy.Classify(charges, "batch", level, "ann"); charges[0].Limit.String() != "sliding-log "+want {
 			t.Errorf("level %d: %s, want %s", level, charges[0].Limit, want)
@@ -128,7 +128,7 @@ func TestChangeOfAClass(t *testing.T) {
 	}
 }
 
-// TestLeavesOfAFairShare: a class leaves units of the burst, and one key can have half of the burst.
+// TestLeavesOfAFairShare: a class leaves units of the burst, and one key can use half of the burst.
 func TestLeavesOfAFairShare(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"8", "45%", ""},
@@ -143,7 +143,7 @@ func TestLeavesOfAFairShare(t *testing.T) {
 	}
 }
 
-// TestDeniedKeyOfAPolicyWithClasses: deny and unlimited have no capacity to leave a part of.
+// TestDeniedKeyOfAPolicyWithClasses: deny and unlimited have no capacity that a class could leave a part of.
 func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 	const file = "policies:\n  b: {algorithm: token-bucket, rate: 40/s, classes: [{name: paid}, {name: free, leaves: 5}, {name: batch, leaves: 50%}]}\n" +
 		"overrides: [{policy: b, key: d, deny: true}, {policy: b, key: u, unlimited: true}]\n"

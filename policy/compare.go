@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Equal reports whether two files have the same content.
+// Equal reports whether both files have the same content.
 func (c *Config) Equal(other *Config) bool { return reflect.DeepEqual(c.file, other.file) }
 
-// EqualPolicy reports whether two files define a policy and its overrides equally.
+// EqualPolicy reports whether both files define the same policy with the same overrides under a name.
 func (c *Config) EqualPolicy(other *Config, name string) bool {
 	return reflect.DeepEqual(c.file.Policies[name], other.file.Policies[name]) &&
 		reflect.DeepEqual(c.file.overridesOf(name), other.file.overridesOf(name))
@@ -23,7 +23,7 @@ func (f *file) overridesOf(name string) (of []overrideFields) {
 	return of
 }
 
-// Restart returns the names of settings that differ from another file's and that a server reads only at start.
+// Restart returns the names of the settings that differ between the files and that a server reads only at start.
 func (c *Config) Restart(other *Config) (settings []string) {
 	for _, l := range []struct {
 		name        string

@@ -175,8 +175,8 @@ func described(t reflect.Type, name string) (engine.Field, bool) {
 	return fieldNamed(descriptions[t], name)
 }
 
-// supported returns the description of a field that a file can have. It leaves out reserved fields and fields of
-// algorithms that a file cannot name.
+// supported returns the description of a field that a file can have. It omits reserved fields, and fields of algorithms
+// that a file cannot name.
 func supported(t reflect.Type, name string) (engine.Field, bool) {
 	if f, ok := described(t, name); ok {
 		return f, true

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestFieldsOfThePage: the table of policies.md has a row for each field of a limit, from the tables of fields. With -update the
-// test writes it.
+// TestFieldsOfThePage: the table in policies.md has a row for each field of a limit, made from the tables of fields.
+// With -update the test writes it.
 func TestFieldsOfThePage(t *testing.T) {
 	const path, columns = "../docs/reference/policies.md", "| field | algorithms | accepted | meaning |\n|---|---|---|---|\n"
 	page, err := os.ReadFile(path)

@@ -16,7 +16,7 @@ type Explanation struct {
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Client string `json:"client,omitempty"`
-	// Route is the matching route, or nil if there is none. The request is then not limited.
+	// Route is the matching route. It is nil if no route matches; the request is then not limited.
 	Route *RouteSummary `json:"route"`
 	// Charges are the charges of the route. If a part of a key has no value, the request is denied: Denied is true,
 	// nothing is charged, and the answer has the Status and the Reason.
@@ -73,12 +73,12 @@ type PartSummary struct {
 	Value  string `json:"value"`
 }
 
-// LimitSummary is one limit on which a request is charged.
+// LimitSummary is one limit that a request is charged on.
 type LimitSummary struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
 	Cost   int64  `json:"cost"`
-	// Class is the class for which the limit is lowered; omitted for a policy without classes.
+	// Class is the class that the limit is lowered for. It is omitted for a policy without classes.
 	Class    string `json:"class,omitempty"`
 	Override bool   `json:"override"`
 	Shadow   bool   `json:"shadow"`

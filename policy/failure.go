@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Failure is a failure mode: the answer of a policy when the decision is not known.
+// Failure is a failure mode: a policy's answer when the decision is not known.
 type Failure uint8
 
 // Deny answers with an error. Local answers from this process's share of the limits if the store has the fallback
-// layer, and otherwise like Deny. Allow answers with an allowed decision. Answers of Local and Allow are marked
+// layer, and otherwise like Deny. Allow answers with an allowed decision. Answers from Local and Allow are marked
 // fallback.
 const (
 	Deny Failure = iota
@@ -54,13 +54,13 @@ func (f Failure) String() string {
 // AnyAnswers returns the weakest answers, to be made stricter with [Answers.And].
 func AnyAnswers() Answers { return Answers{Failure: Allow} }
 
-// And returns the stricter combination of both.
+// And combines both: the stricter of each answer.
 func (a Answers) And(b Answers) Answers {
 	return Answers{Failure: min(a.Failure, b.Failure), Replicas: a.Replicas.Both(b.Replicas)}
 }
 
-// Answer returns the mode's answer to a request of a kind and a cost whose decision is not known because of err. If
-// ok is false, the answer is err.
+// Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the answer
+// is err.
 func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {
 	if f != Allow || !asks(kind) || !NotKnown(err) {
 		return headgate.Decision{}, false
@@ -81,8 +81,8 @@ func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// asks reports whether the request asks for permission, which a failure mode can answer. A give or a reset without a
-// result is an error.
+// asks reports whether the request asks for permission, which a failure mode can answer. For a give or a reset, a
+// missing result is an error.
 func asks(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount
 }

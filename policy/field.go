@@ -32,7 +32,7 @@ func atField(err error, path ...string) error {
 	return &fieldError{path: path, err: err}
 }
 
-// atOwnField adds the path to an error of package engine, which names its field.
+// atOwnField adds the path to an error from package engine, which names its field.
 func atOwnField(err error) error {
 	if input, ok := err.(*engine.InputError); ok {
 		return atField(input, input.Field)
@@ -45,13 +45,13 @@ func invalid(field, value, accepted string) error {
 	return atField(format.Invalid(field, value, accepted), field)
 }
 
-// invalidWord returns the error for a word that is not one of those accepted.
+// invalidWord returns the error for a word that is not accepted.
 func invalidWord(field, word, accepted string) error {
 	return invalid(field, format.Quote(word), accepted+yamlfile.DidYouMean(word, strings.Split(accepted, ", ")))
 }
 
-// Explain describes an error in a limit sent in a field of a request. path is the invalid field as the caller wrote
-// it, such as limit.windows.1.window; detail is a text that names it.
+// Explain describes an error in a limit sent in a field of a request. path is the invalid field as the caller wrote it,
+// such as limit.windows.1.window; detail is the error message with that path.
 func Explain(field string, err error) (path, detail string) {
 	last := field
 	path = field
@@ -70,8 +70,8 @@ func Explain(field string, err error) (path, detail string) {
 // windows, fields.
 const maxDepth = 8
 
-// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding scans the rest again at each level of
-// all, so its time would grow with depth times length.
+// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding rescans the rest at each level of all,
+// so its time would grow with depth times length.
 func tooDeep(data []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data) && depth <= maxDepth; i++ {

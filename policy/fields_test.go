@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLimitFieldsFollowTheTable checks that each field of the table in package engine has a member of its kind, with
-// the same name in JSON and YAML.
+// TestLimitFieldsFollowTheTable checks that each field in the table of package engine has a struct field of its kind,
+// with the same name in JSON and YAML.
 func TestLimitFieldsFollowTheTable(t *testing.T) {
 	kinds := map[engine.FieldKind]reflect.Type{
 		engine.FieldUnits: reflect.TypeFor[*int64](), engine.FieldSpan: reflect.TypeFor[*string](),

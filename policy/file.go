@@ -1,7 +1,7 @@
 package policy
 
 // file is the policies file as written; descriptions.go describes the fields. Fields of type any are reserved for
-// future features: a file that sets one is rejected. Everything else built from a file depends only on these fields.
+// future features: a file that sets one is rejected. Everything built from a file depends only on these fields.
 type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`
@@ -13,7 +13,7 @@ type file struct {
 	Store          storeFields              `yaml:"store"`
 }
 
-// flawed marks structs that had an error while they were read.
+// flawed marks structs with an error found while reading.
 type flawed struct{ broken bool }
 
 func (f *flawed) MarkBroken() { f.broken = true }
@@ -22,7 +22,7 @@ func (f *flawed) MarkBroken() { f.broken = true }
 type policyFields struct {
 	policyBody
 	text  string
-	space string // of the counters of a policy that was made elsewhere; "" is its own
+	space string // name space of the counters of a policy made elsewhere; "" means the policy's own
 }
 
 // limit returns the limit of a policy without all.

@@ -79,7 +79,7 @@ type jwtFields struct {
 	Claim  *string `yaml:"claim"`
 }
 
-// costFields is a cost as a number, or as the name of the header with it.
+// costFields is a cost as a number, or as the name of the header that has it.
 type costFields struct {
 	flawed
 
@@ -87,7 +87,7 @@ type costFields struct {
 	header *costHeaderFields
 }
 
-// routeClass is a class as a name, or as the name of the header with it.
+// routeClass is a class as a name, or as the name of the header that has it.
 type routeClass struct {
 	flawed
 

@@ -5,7 +5,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// several is the list of a policy with several limits.
+// several is the list of limits of a policy with all or first.
 type several struct {
 	field  string // all or first
 	limits list[LimitSpec]
@@ -27,7 +27,7 @@ func (p *policyFields) several() *several {
 	return &several{field: "first", limits: p.First, first: true, beside: rest.firstSet()}
 }
 
-// choose turns the members and groups from these indexes on into choice i.
+// choose turns the members and groups, starting at these indexes, into choice i.
 func (p *Policy) choose(members, groups, i int) error {
 	if p.choosing != nil && p.choosing != p {
 		return &engine.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
@@ -45,7 +45,7 @@ func (p *Policy) choose(members, groups, i int) error {
 	return nil
 }
 
-// chooseFrom takes over the choices of a policy that p names. A request can have only one set of choices.
+// chooseFrom takes over the choices of a policy named by p. A request can have only one set of choices.
 func (p *Policy) chooseFrom(other *Policy) error {
 	switch {
 	case other.choosing == nil:

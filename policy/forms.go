@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// ReadNode reads a policy: a text such as "100/s", or fields.
+// ReadNode reads a policy: text such as "100/s", or fields.
 func (p *policyFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	if n.Scalar() {
 		p.text = n.Text
@@ -19,7 +19,7 @@ func (p *policyFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []st
 	return d.Decode(n, &p.policyBody, path...)
 }
 
-// ReadNode reads a limit: a text, or fields.
+// ReadNode reads a limit: text or fields.
 func (s *LimitSpec) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	if n.Scalar() {
 		s.Text = n.Text
@@ -90,10 +90,10 @@ func (c *routeClass) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []stri
 	return ok
 }
 
-// keyBody is the fields of keyFields, without its other form.
+// keyBody has the fields of keyFields, without its other form.
 type keyBody keyFields
 
-// ReadNode reads a part of a key: fields, or the word for the client without settings.
+// ReadNode reads a part of a key: fields, or a single word for the client with default settings.
 func (k *keyFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	switch {
 	case n.Kind == yamlfile.Text && n.Text == "client_ip":

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// FuzzParse: an invalid file has errors with positions. The limits of a valid file print as texts that parse to the
-// same limits, and its routes find the same route as a linear search.
+// FuzzParse: an invalid file has errors with positions. The limits of a valid file print as text that parses to the
+// same limits, and its table finds the same route as a linear search.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("policies: {a: {all: [b]}, b: 1/s}"))

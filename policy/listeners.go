@@ -7,9 +7,9 @@ type Listeners struct{ RESP, HTTP, GRPC, Admin Listener }
 type Listener struct {
 	// Address is the address to listen on, or off.
 	Address string
-	// TokenFile has the tokens of operators. Only the admin listener has it.
+	// TokenFile has the operators' tokens. Only the admin listener has such a file.
 	TokenFile string
-	// UsersFile has the users that may call. The admin listener has none.
+	// UsersFile lists the users that may call. The admin listener has no such file.
 	UsersFile string
 	// TLS has the names of the files for TLS.
 	TLS TLSFiles

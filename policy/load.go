@@ -19,11 +19,11 @@ import (
 type Config struct {
 	// Policies are the limits by name.
 	Policies *Set
-	// Routes map HTTP requests to the policies that they are charged on.
+	// Routes maps HTTP requests to the policies that they are charged on.
 	Routes *route.Table
 	// Listeners are the listeners of the server.
 	Listeners Listeners
-	// Store is a URL, StorePasswordFile the name of a file. Both are "" if not set.
+	// Store is a URL, and StorePasswordFile the name of a file. Both are "" if not set.
 	Store, StorePasswordFile string
 
 	file  *file // the base for With
@@ -31,7 +31,7 @@ type Config struct {
 	text  [sha256.Size]byte // hash of the file's text
 }
 
-// Empty returns the configuration of a file without any field.
+// Empty returns the configuration of a file without any fields.
 func Empty() *Config { return new(file).config(nil, func(error) {}) }
 
 // config builds the configuration and reports every error.

@@ -190,7 +190,7 @@ func TestReaderPauses(t *testing.T) {
 	}
 }
 
-// deny and unlimited can be items of all, like other limits as text, in a file and in a request.
+// deny and unlimited can be items of all, like other limits written as text, in a file and in a request.
 func TestConstantsInAll(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`policies: {a: 5/s, both: {all: [a, deny, 9/m, unlimited]}}`))
 	if err != nil {

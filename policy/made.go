@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Made is a policy made from another configuration than a policies file, such as a rule of Envoy's.
+// Made is a policy made from something other than a policies file, such as an Envoy rule.
 type Made struct {
 	Name  string
 	Limit engine.Limit
@@ -19,12 +19,13 @@ type Made struct {
 	Classes []Class
 }
 
-// Equal reports whether two policies are the same.
+// Equal reports whether both policies are the same.
 func (m Made) Equal(o Made) bool {
 	return m.Name == o.Name && m.Limit == o.Limit && m.Space == o.Space && m.Failure == o.Failure && m.Shadow == o.Shadow && slices.Equal(m.Classes, o.Classes)
 }
 
-// LowerFor returns the limit for each class of a policy with one limit, or the reason why it cannot have the classes.
+// LowerFor returns the limit for each class of a policy with one limit. The error is the reason why the limit cannot
+// have the classes.
 func LowerFor(limit engine.Limit, all []Class) ([]engine.Limit, error) {
 	p := &Policy{}
 	if err := p.setClasses(fieldsOf(all)); err != nil {
@@ -55,7 +56,7 @@ func fieldsOf(all []Class) list[classFields] {
 }
 
 // WithMade returns the configuration with policies made elsewhere, as if they were in the file: overrides and changes
-// apply to them. A policy of the file replaces one of the same name.
+// apply to them. A policy in the file replaces a made policy of the same name.
 func (c *Config) WithMade(made []Made) *Config {
 	if len(made) == 0 {
 		return c

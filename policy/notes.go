@@ -13,9 +13,9 @@ import (
 // maxNoted is the number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings without effect in a valid file with routes: routes hidden by an earlier one or with penalties
-// only, overrides of keys that no route's requests have, and policies that no route names. None is an error, because requests can also
-// name a policy and a key themselves.
+// Notes reports settings without effect in a valid file with routes: routes that are hidden by an earlier route or have
+// only penalties, overrides of keys that no route's requests have, and policies that no route names. These are not
+// errors, because requests can also name a policy and a key themselves.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -114,12 +114,12 @@ func (c *Config) chargesByPolicy() map[string][]*route.Charge {
 	return by
 }
 
-// charged returns the policies on which a request of a policy is charged.
+// charged returns the policies that a request under a policy is charged on.
 func (c *Config) charged(name string) map[string]bool {
 	all := map[string]bool{name: true}
 	p, ok := c.Policies.Get(name)
 	if !ok {
-		return all // the file was checked for this
+		return all // cannot happen in a checked file
 	}
 	for _, m := range p.members {
 		all[m.policy.Name] = true

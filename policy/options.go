@@ -45,7 +45,7 @@ func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 	return nil
 }
 
-// settings returns the written fields as settings for engine.Build, which rejects those that do not apply to the
+// settings returns the written fields as settings for engine.Build, which rejects settings that do not apply to the
 // algorithm.
 func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	for field := range engine.Fields() {
@@ -72,7 +72,7 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	return all, nil
 }
 
-// on returns the limit of a candidate for a policy's own limit. Fields that are not written come from the policy, as
+// on returns a candidate's limit, based on the policy's own limit. Fields that are not written come from the policy, as
 // in an override. Text, deny and unlimited replace the whole limit.
 func (s *LimitSpec) on(own *LimitSpec) (engine.Limit, error) {
 	if s.Text != "" || s.Deny != nil || s.Unlimited != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// maxPatterns bounds the patterns of one policy.
+// maxPatterns is the largest number of patterns in one policy.
 const maxPatterns = 100_000
 
-// overrides are the limits of single keys of a policy.
+// overrides are the limits for single keys of a policy.
 type overrides = byKey[engine.Limit]
 
 // byKey has values for single keys and patterns. An exact key takes precedence over patterns, and a longer pattern
@@ -62,7 +62,7 @@ func (o *byKey[T]) each(visit func(key string, value T)) {
 	o.patterns.Each(visit)
 }
 
-// find returns the value for a key. Exact overrides can also have it under other names.
+// find returns the value for a key. An exact override can have the key under another of its names.
 func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	if o == nil {
 		return value, false
@@ -73,8 +73,8 @@ func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	return o.patterns.Find(key)
 }
 
-// exactRule returns the name under which a key has an exact override. Other names are checked first: an operator's
-// change can have the hash of a key that the file has in plain text.
+// exactRule returns the name that a key's exact override uses. Other names are checked first: an operator's change can
+// use the hash of a key that the file has in plain text.
 func (o *byKey[T]) exactRule(key string, names []string) (rule string, ok bool) {
 	for _, name := range names {
 		if _, ok := o.exact[name]; ok {

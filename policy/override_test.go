@@ -88,8 +88,8 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	}
 }
 
-// TestDenyOfAllKeepsCounters, known bug 76: a change denies a key of a policy with several limits, another change
-// lifts this, and the counter continues. No other key starts afresh.
+// TestDenyOfAllKeepsCounters, known bug 76: a change denies a key of a policy with several limits, another change lifts
+// the denial, and the counter continues. No other key starts afresh.
 func TestDenyOfAllKeepsCounters(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -131,7 +131,7 @@ func TestDenyOfAllKeepsCounters(t *testing.T) {
 	want(remaining(config, "other", true), "1 46")
 }
 
-// An override of all does not accept a limit that is for one of several: the error says where to put it.
+// An override of all limits does not accept a limit meant for one of several: the error says where to put it.
 func TestChangeOfOneOfSeveralLimits(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -156,9 +156,9 @@ func TestRouteLimitsWithoutOverrides(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAPlan: one limit of a policy with all is overridden under its own counter, by an exact key or a
-// pattern, even if another policy's all includes the policy. A policy under all is overridden under its own name, and
-// an override of the whole policy takes precedence over those of its limits.
+// TestLimitsOfAPlan: one limit of a policy with all is overridden under its own counter, by an exact key or a pattern,
+// even if another policy's all includes the policy. A policy under all is overridden under its own name, and an
+// override of the whole policy takes precedence over overrides of its limits.
 func TestLimitsOfAPlan(t *testing.T) {
 	file, err := policy.Parse("plans.yaml", []byte(strings.Replace(plans, "overrides:", "  free: {all: [fixed-window 9/1m, {name: day, algorithm: fixed-window, limit: 90, window: 1d}]}\noverrides:", 1)+`
   - {policy: plan/day, key: "big-*", set: {limit: 500}}
@@ -203,7 +203,7 @@ func TestLimitsOfAPlan(t *testing.T) {
 	}
 }
 
-// TestAnchorOfAKey: a key has the billing day that its override gives it.
+// TestAnchorOfAKey: a key has the billing day from its override.
 func TestAnchorOfAKey(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Policy is one or several limits under a name, with the settings of its answers.
+// Policy is one or several limits under a name, with settings for its answers.
 type Policy struct {
 	Name string
-	// Failure is the answer when there is no decision.
+	// Failure is the answer if the decision is not known.
 	Failure Failure
 	// Headers is the form of the rate-limit headers.
 	Headers Headers
@@ -37,15 +37,15 @@ type Policy struct {
 
 	classes  classes
 	members  []member
-	rules    *overrides // of the policy itself; with a single limit, its member has them too
+	rules    *overrides // overrides of the policy itself; with a single limit, its member has them too
 	combined bool       // written with all or first
-	groups   []group    // the policies with all or first, outermost first: this one, and those inside it
+	groups   []group    // the policies with all or first, outermost first: this one, and the ones inside it
 	choosing *Policy    // the policy with first whose choices the members are: this one, or one inside it
-	index    int        // in the names of its set
+	index    int        // in the sorted names of its set
 	space    string
 }
 
-// group is a policy with all or first, and the range of its members. An override of one of its keys replaces these
+// group is a policy with all or first, and the range of its members. An override for one of its keys replaces these
 // members together.
 type group struct {
 	policy   *Policy
@@ -54,7 +54,7 @@ type group struct {
 	choice   uint8
 }
 
-// member is one limit of a policy: its own, or one of another policy under all.
+// member is one limit of a policy: its own, or a limit of another policy under all.
 type member struct {
 	limit engine.Limit
 	// policy owns the counter and the overrides.
@@ -69,8 +69,8 @@ type member struct {
 	choice    uint8 // for a policy with first: engine.Charge.Choice
 }
 
-// Combined reports whether the policy is written with all or first. An override of one of its keys is either deny or
-// unlimited for all its limits together, or for one of them: see [Charge.Target].
+// Combined reports whether the policy is written with all or first. An override for one of its keys is either deny or
+// unlimited for all limits together, or applies to one limit: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
 // Divides reports whether a limit of the policy divides its units among keys, so that they share a counter.
@@ -110,15 +110,15 @@ const (
 	HeadersOff        Headers = "off"
 )
 
-// Charge is one limit on which a request is charged.
+// Charge is one limit that a request is charged on.
 type Charge struct {
 	engine.Charge
 	// Policy is the name of the policy that the limit belongs to, and Owner that policy.
 	Policy string
 	Owner  *Policy
 	// Shadow limits are decided separately and never deny. A Candidate is a shadow that would replace the owner's
-	// limit; other shadows would be added to the limits. ShadowOf is the policy with the setting: the owner, or a
-	// policy whose all includes it.
+	// limit; other shadows would be added to the limits. ShadowOf is the policy with the shadow setting: the owner, or
+	// a policy whose all includes the owner.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
 	// Class is the class that [Classify] lowered the limit for, or "" if the owner has no classes.
@@ -136,7 +136,7 @@ type Charge struct {
 }
 
 // Charges appends the limits for a key, overrides included, each with the cost. The key can have other names, such as
-// its hash; an exact override of any of them applies to the key. The key "", which no request has, means any key
+// its hash; an exact override for any of them applies to the key. The key "", which no request has, means any key
 // without an override of all limits.
 func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
 	if !p.Enabled {
@@ -163,10 +163,10 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 	return charges
 }
 
-// Classify puts charges of a key into a class: each is then decided by the part of the limit that the class may use.
-// The class is the key's own if it has one, and otherwise the request's; an unknown class means the last one. Under a
-// level of pressure, 0 to [engine.FullPressure], all classes except the first leave more. Charges of policies without
-// classes do not change.
+// Classify puts a key's charges into a class: each is then decided by the part of the limit that the class may use. The
+// class is the key's own if it has one, and otherwise the request's; an unknown class means the last one. Under a level
+// of pressure, 0 to [engine.FullPressure], all classes except the first leave more. Charges of policies without classes
+// do not change.
 func Classify(charges []Charge, class string, level int, key string, names ...string) {
 	for i := range charges {
 		if c := &charges[i]; c.Owner != nil && c.Owner.classes.list != nil {
@@ -175,7 +175,7 @@ func Classify(charges []Charge, class string, level int, key string, names ...st
 	}
 }
 
-// nothing returns the charge of a policy that limits nothing.
+// nothing returns the charge for a policy that allows everything.
 func (p *Policy) nothing(cost int64) Charge {
 	return Charge{Charge: engine.Charge{Limit: rule.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
 }
@@ -188,7 +188,7 @@ func (g *group) find(key string, names []string) (engine.Limit, bool) {
 	return g.policy.rules.find(key, names)
 }
 
-// charge returns the charge that replaces the charges of all members, for a request of p.
+// charge returns the charge that replaces the charges of all members, for a request under p.
 func (g *group) charge(p *Policy, limit engine.Limit, cost int64) Charge {
 	shadow := g.policy
 	if p.Shadow {
@@ -211,7 +211,7 @@ func (g *group) charge(p *Policy, limit engine.Limit, cost int64) Charge {
 	}
 }
 
-// charge appends the charges of one limit, for a request of p.
+// charge appends the charges of one limit, for a request under p.
 func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, names []string) []Charge {
 	limit, replaced := m.rules.find(key, names)
 	if !replaced {
@@ -250,8 +250,8 @@ func (p *Policy) shadowOf(m *member) *Policy {
 	}
 }
 
-// distinctCharges keeps one charge for each counter: a limit that is in several policies of a request is charged
-// once. A limit that can deny is preferred to a shadow.
+// distinctCharges keeps one charge for each counter: a limit that is in several of the request's policies is charged
+// once. A limit that can deny takes precedence over a shadow.
 func distinctCharges(charges []Charge) []Charge {
 	kept := charges[:0]
 	for i := range charges {
@@ -271,15 +271,15 @@ func (c *Charge) sameCounter(other *Charge) bool {
 	return c.Space == other.Space && c.Space != "" && c.Limit.Algorithm() == other.Limit.Algorithm() && c.Limit.Name() == other.Limit.Name()
 }
 
-// ForRoute appends the limits of one charge of a route, from each of its policies with their overrides, and returns
-// the strictest answers of these policies. A limit that is in several policies is charged once. Overrides are looked
-// up under the key, which is the item's unless keys are hashed, and under its other names: see [Policy.Charges].
+// ForRoute appends the limits for one charge of a route, from each of its policies with overrides, and returns the
+// strictest answers of these policies. A limit that is in several policies is charged once. Overrides are looked up
+// under the key, which is the item's key unless keys are hashed, and under its other names: see [Policy.Charges].
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
 	answers := AnyAnswers()
 	for _, name := range c.Policies {
 		p, ok := s.Get(name)
 		if !ok {
-			continue // the file was checked for this
+			continue // cannot happen in a checked file
 		}
 		cost := p.Cost
 		if item.HasCost {
@@ -319,7 +319,7 @@ func (s *Set) Unknown(name string) *engine.InputError {
 	return &engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
-// Leased returns, by name space, the limits of leased policies and of their overrides. It omits overrides whose units
+// Leased returns the limits of leased policies and of their overrides, by name space. It omits overrides whose units
 // cannot be prefetched; they are decided exactly.
 func (s *Set) Leased() map[string][]engine.Limit {
 	leased := map[string][]engine.Limit{}
@@ -347,7 +347,7 @@ func (s *Set) Replicated() (names []string) {
 	return names
 }
 
-// Divided returns the keys of the counters of the limits that divide their units among keys.
+// Divided returns the counter keys of the limits that divide their units among keys.
 func (s *Set) Divided() (counted []string) {
 	for _, name := range s.Names() {
 		p := s.byName[name]

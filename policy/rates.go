@@ -63,7 +63,7 @@ func (f *LimitFields) rate(a algo.Algorithm) (engine.Rate, error) {
 // checkWindow rejects a window that the algorithm cannot have. The error then names this window and not the whole
 // list.
 func checkWindow(a algo.Algorithm, rate engine.Rate) error {
-	if a.Has("segments") { // which the whole list of windows determines
+	if a.Has("segments") { // whose default depends on the whole list of windows
 		return atOwnField(rule.FixedWindow(rate).Err())
 	}
 	return atOwnField(engine.Build(a, []engine.Rate{rate}).Err())

@@ -9,21 +9,21 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// MaxFileBytes is the size of the largest policies file.
+// MaxFileBytes is the maximum size of a policies file.
 const MaxFileBytes = yamlfile.MaxBytes
 
-// Load reads a policies file. The error is [Errors] if the file is invalid, or the operating system's if it cannot be
-// read.
+// Load reads a policies file. The error is [Errors] if the file is invalid, or the operating system's error if it
+// cannot be read.
 func Load(path string) (*Config, error) { return Reader{}.Reload(path, Empty()) }
 
-// Parse reads the text of a policies file. name is for error messages. The error is [Errors], which lists at most 100
-// errors or, if the text is not YAML, the position of the first syntax error.
+// Parse reads the text of a policies file. name is for error messages. The error is [Errors]: at most 100 errors or, if
+// the text is not YAML, the first syntax error.
 func Parse(name string, data []byte) (*Config, error) { return Reader{}.Parse(name, data) }
 
 // Reader reads policies files in the background of other work. The zero Reader reads like [Load] and [Parse].
 type Reader struct {
-	// Pause is called every few values while a file is read, and during [Config.With] on the result. A server can
-	// yield in it to requests: ten thousand policies take an eighth of a second of one processor. It can be nil.
+	// Pause is called every few values while a file is read, and during [Config.With] on the result. A server can yield
+	// to requests in it: ten thousand policies take an eighth of a second of CPU time. It can be nil.
 	Pause func()
 }
 
@@ -77,7 +77,7 @@ func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, 
 	return nil, errs
 }
 
-// theirs is the error text for a field of another program's files.
+// theirs is the error text for a field from another program's files.
 const theirs = "this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
 
 // decoder returns a decoder that adds its errors to others.

@@ -50,7 +50,8 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 	return charges
 }
 
-// divided rejects a limit that divides its units among keys, and that an entry before charges too: both keys count in one counter.
+// divided rejects a limit that divides its units among keys if an earlier entry charges it too: both keys count in one
+// counter.
 func divided(charges, before []Charge) error {
 	for i := range charges {
 		c := &charges[i]
@@ -96,7 +97,7 @@ func (r *chargeReader) read(path *route.Path) route.Charge {
 	}
 	for i := range r.key {
 		if key := &r.key[i]; key.broken || key.Path != nil && r.noPath {
-			continue // its own error, or that of the path with its segment, was reported
+			continue // its own error, or the error of the path with its segment, was already reported
 		}
 		part, err := r.key[i].part(path)
 		r.try(err, "key", strconv.Itoa(i))
@@ -145,7 +146,7 @@ func (r *chargeReader) checkPolicy(i int) {
 	}
 }
 
-// limits returns the limits of the charge, except those of unknown policies.
+// limits returns the limits of the charge, except for unknown policies.
 func (r *chargeReader) limits() (charges []Charge) {
 	for i, name := range r.policies {
 		if p, ok := r.set.Get(name); ok && slices.Index(r.policies, name) == i {

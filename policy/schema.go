@@ -19,8 +19,8 @@ type schema map[string]any
 // from the table [engine.Fields] and from the structs that [Parse] decodes into.
 //
 // Parse rejects everything that the schema rejects, with two exceptions: the schema accepts no field without a value,
-// and no number or boolean instead of text (the key 5 must be written "5"). Parse rejects more: for example, a schema
-// cannot tell whether the policy of an override exists.
+// and no number or boolean instead of text (the key 5 must be written "5"). Parse also rejects more: for example, a
+// schema cannot tell whether the policy of an override exists.
 func Schema() ([]byte, error) {
 	limit := object(reflect.TypeFor[LimitFields]())
 	delete(limit["properties"].(schema), "all") // only a policy has these
@@ -108,8 +108,8 @@ func object(t reflect.Type) schema {
 	return schema{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// addProperties omits the fields for which Parse accepts no value: fields of type any, which have no description, and
-// those of algorithms that a file cannot name.
+// addProperties omits the fields that Parse rejects with any value: fields of type any, which have no description, and
+// fields of algorithms that a file cannot name.
 func addProperties(properties schema, t reflect.Type) {
 	for field := range t.Fields() {
 		name := field.Tag.Get("yaml")
@@ -183,7 +183,7 @@ func property(t reflect.Type, f *engine.Field) schema {
 	return s
 }
 
-// textOr describes a limit or policy: a single text, or the fields.
+// textOr describes a limit or policy: a single string, or the fields.
 func textOr(fields schema) schema {
 	return schema{"oneOf": []schema{{"type": "string", "description": `A limit as text, such as "100/s burst 200".`}, fields}}
 }
@@ -205,7 +205,7 @@ func complete(s schema, replacements ...string) schema {
 	return s
 }
 
-// perAlgorithm returns a condition for each algorithm: if it is named, then applies.
+// perAlgorithm returns a condition for each algorithm: if a limit names it, then applies.
 func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	for _, a := range fileAlgorithms {
 		named := required(schema{"properties": schema{"algorithm": schema{"enum": a.Names()}}}, "algorithm")
@@ -279,7 +279,7 @@ func routeForms() schema {
 	return s
 }
 
-// keyPart describes one part of a key: exactly one of its fields, or the word for the client.
+// keyPart describes one part of a key: exactly one of its fields, or the single word for the client.
 func keyPart() schema {
 	s := object(reflect.TypeFor[keyFields]())
 	s["minProperties"], s["maxProperties"] = 1, 1

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// set builds the policies: first the settings of each, then the limits, because they can refer to policies that come
-// later, then the overrides. It reports each error once.
+// set builds the policies: first the settings of each, then the limits, because they can refer to later policies, then
+// the overrides. It reports each error once.
 func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},
@@ -35,7 +35,7 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	}
 	for _, name := range b.set.names {
 		pause.Pause()
-		_ = b.build(name, nil) // it has reported its error
+		_ = b.build(name, nil) // build has reported its error
 	}
 	for i := range f.Overrides {
 		pause.Pause()
@@ -160,7 +160,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	return nil
 }
 
-// combine builds the members under all or first: those of named policies, and own limits. Unnamed own limits are
+// combine builds the members under all or first: the members of named policies, and own limits. Unnamed own limits are
 // named 1, 2, … by position.
 func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	if s.beside != "" {
@@ -199,7 +199,7 @@ func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	return p.distinct(s.field)
 }
 
-// sameVerb rejects two limits of a policy if one is held and the other is taken.
+// sameVerb rejects two limits of a policy if one holds units and the other takes them.
 func sameVerb(field string, a, b engine.Limit) error {
 	if holds(a) && takes(b) || takes(a) && holds(b) {
 		return invalid(field, a.Algorithm().String()+" beside "+b.Algorithm().String(), "concurrency limits alone, or none: acquire is not for other limits, and take not for concurrency")

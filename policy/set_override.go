@@ -18,7 +18,7 @@ func (b *builder) override(o *overrideFields) error {
 	}
 	p, m, err := b.target(*o.Policy)
 	if err != nil || b.broken[p.Name] {
-		return err // the error of a broken policy was reported
+		return err // the error of a broken policy was already reported
 	}
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")

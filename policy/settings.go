@@ -116,7 +116,7 @@ const DefaultReplicaTimeout = 20 * time.Millisecond
 // setReplicas reads how many replicas a charge waits for.
 func (p *Policy) setReplicas(fields *policyFields) error {
 	if fields.broken {
-		return nil // its error was reported
+		return nil // its error was already reported
 	}
 	if fields.Replicas == nil {
 		if fields.ReplicaTimeout != nil {
@@ -172,7 +172,7 @@ func (p *Policy) checkLease() error {
 	}
 }
 
-// checkCost rejects a cost above the capacity of one of the limits.
+// checkCost rejects a cost above the capacity of any limit.
 func (p *Policy) checkCost(cost int64) error {
 	for _, m := range p.members {
 		n := m.limit.Numbers()

@@ -58,8 +58,8 @@ type WindowFields struct {
 	Window *string `json:"window" yaml:"window"`
 }
 
-// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Under all of a policy, a text can
-// also be the name of another policy.
+// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Under a policy's all, the text can also
+// be the name of another policy.
 type LimitSpec struct {
 	Text string
 	LimitFields
@@ -79,8 +79,8 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &s.LimitFields)
 }
 
-// limitNames are the names of the fields in JSON. They are checked here because a decoder that rejects unknown fields
-// takes 1 KiB for each limit, and a client can send many limits.
+// limitNames are the names of the fields in JSON. UnmarshalJSON checks them because a decoder that rejects unknown
+// fields takes 1 KiB for each limit, and a client can send many limits.
 var limitNames = jsonNames(reflect.TypeFor[LimitFields]())
 
 // jsonNames returns the names of the fields of a struct.

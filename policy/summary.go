@@ -12,7 +12,7 @@ import (
 )
 
 // Summary describes a policy as text, for `headgate check` and other tools: its name and limits, and its settings and
-// overrides as written in a file.
+// overrides as in a file.
 type Summary = adminapi.Summary
 
 // Summaries describes all policies, sorted by name.
@@ -46,8 +46,8 @@ func (p *Policy) Summary() Summary {
 	}
 }
 
-// Rule returns the key or pattern of the override that the limit comes from; ok is false if there is none. Key and
-// names are those of [Policy.Charges]. It tries one pattern after another.
+// Rule returns the key or pattern of the override that the limit comes from; ok is false if there is none. key and
+// names are as in [Policy.Charges]. It tries one pattern after another.
 func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
 	if !c.Override {
 		return "", false

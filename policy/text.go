@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// fields returns the limit as fields, parsing its text if it has one, so that others can replace some of them. Fields
-// that the text leaves to their defaults are not set.
+// fields returns the limit as fields, so that other fields can replace some of them. It parses the limit's text if it
+// has one. Fields that the text leaves to their defaults are not set.
 func (s *LimitSpec) fields() (f LimitFields, err error) {
 	if s.Text == "" {
 		return s.LimitFields, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// MaxUpstreams is the number of upstreams that a file can have. Each has its own counters.
+// MaxUpstreams is the largest number of upstreams in a file. Each has its own counters.
 const MaxUpstreams = 1000
 
 const upstreamsAccepted = "up to 1000 upstreams"

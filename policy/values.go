@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// errors returns an error for each invalid field, although build stops at the first: the invalid field gets a valid
-// value, and the limit is built again. partly is true if some fields could not be read; errors about missing fields
-// are then left out.
+// errors returns an error for each invalid field, although build stops at the first: it gives the invalid field a valid
+// value and builds the limit again. partly is true if some fields could not be read; errors about missing fields are
+// then omitted.
 func (f *LimitFields) errors(partly bool) (all []error) {
 	own, seen := *f, map[string]bool{}
 	for range len(fieldIndex) {
@@ -72,7 +72,7 @@ func (f *LimitFields) replace(field string) bool {
 	return true
 }
 
-// clear sets fields that were written to the value of standIn, or to none.
+// clear sets fields that were written to the value from standIn, or to none.
 func (f *LimitFields) clear(names ...string) {
 	for _, name := range names {
 		if f.has(name) {

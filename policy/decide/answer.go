@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Answer makes the response to a request from its results.
+// Answer makes the response to request i from its results.
 func (b *Batch) Answer(i int) Response {
 	at := &b.plans[i]
 	kind, response := at.request.Kind, Response{Requested: at.policy, Cost: at.cost}
@@ -75,8 +75,8 @@ func (b *Batch) Answer(i int) Response {
 	return response
 }
 
-// unknown answers a request whose decision is not known: with the error, or with the failure mode's answer. Answers
-// of the fallback layer do not come here.
+// unknown answers a request whose decision is not known: with the error, or with the failure mode's answer. It does not
+// see answers of the fallback layer.
 func (b *Batch) unknown(at *plan, response *Response, err error) {
 	b.lacking = b.lacking || errors.Is(err, headgate.ErrNotReplicated)
 	if d, ok := at.Failure.Answer(at.request.Kind, at.cost, err); ok {
@@ -170,7 +170,7 @@ func (b *Batch) shadowed(at *plan, response *Response) {
 	if kind == engine.OpAllow {
 		response.Decision.Granted = at.cost
 	}
-	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // nothing was decided for a route whose policies have left the file
+	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // nothing was decided for a route whose policies are no longer in the file
 		b.hold(response, kind, at.shadows)
 	}
 }

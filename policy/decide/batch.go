@@ -41,11 +41,11 @@ type Seal interface {
 	Open(signed string) (*engine.Reservation, error)
 }
 
-// Batch is requests that are decided together. Call Begin, Add or Refuse for each request, Do, Answer for each
+// Batch has requests that are decided together. Call Begin, Add or Refuse for each request, Do, Answer for each
 // request, and End, in this order. Batches are pooled: callers must not keep the keys that a batch holds.
 type Batch struct {
-	// Ops are the operations of all requests, and Results their answers in the same order. A caller that does not
-	// call Do must have Ops decided like [Do] does.
+	// Ops are the operations of all requests, and Results their answers in the same order. A caller that does not call
+	// Do must decide Ops as [Do] does.
 	Ops     []engine.Op
 	Results []operate.Result
 
@@ -59,7 +59,7 @@ type Batch struct {
 	shadows     []Shadow // in the order of their operations
 	keys        hashKeys
 	pressure    int  // the level for all requests
-	lacking     bool // the store has charged something that too few replicas have
+	lacking     bool // the store has made a charge that too few replicas have
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
@@ -72,8 +72,8 @@ func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 	if r.HashKeys != nil {
 		b.keys.secrets = r.HashKeys.Secrets()
 	}
-	// Operations hold slices of the charges, so these must not move while later requests are added. A request with
-	// several limits allocates its own.
+	// Operations hold slices of the charges, so the charges must not move while later requests are added. A request
+	// with several limits allocates its own.
 	if cap(b.charges) < requests {
 		b.charges = make([]engine.Charge, 0, requests)
 	}
@@ -108,7 +108,7 @@ func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []ope
 	}
 }
 
-// Counted returns for each request the hash that it is counted under, or "" if it is counted under its key. The
+// Counted returns, for each request, the hash that it is counted under, or "" if it is counted under its key. The
 // memory is reused.
 func (b *Batch) Counted() []string { return b.keys.counted }
 
@@ -131,7 +131,7 @@ func (b *Batch) End() {
 	batches.Put(b)
 }
 
-// Lacking reports whether the store has charged something that too few of its replicas have.
+// Lacking reports whether the store has made a charge that too few of its replicas have.
 func (b *Batch) Lacking() bool { return b.lacking }
 
 // GiveUp releases permits that the store granted but too few replicas have: the answer is an error, so no client

@@ -1,7 +1,7 @@
 // Package decide applies the policies and routes of a file: it turns requests into operations of a store, and their
-// results into answers. Programs use a [Limiter]. The server's front ends, Envoy's services, the gateway and replay
-// put many requests into a [Batch]. Overrides, shadows, candidates, failure modes and hashed keys are implemented
-// here for all of them.
+// results into answers. Programs use a [Limiter]. The server's front ends, Envoy's services, the gateway and replay put
+// many requests into a [Batch]. Overrides, shadows, candidates, failure modes and hashed keys are implemented here for
+// all of them.
 //
 //	request.go   requests and responses
 //	limiter.go   a limiter by a file, for programs

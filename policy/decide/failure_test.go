@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestFailureModesReachTheLayers: the operations of a policy, a route, items and inline limits say whether a share of
-// the process may answer, and whether the store is trusted after a loss of data.
+// TestFailureModesReachTheLayers: the operations for a policy, a route, items and inline limits say whether the process
+// may answer from its share, and whether the store is trusted after a loss of data.
 func TestFailureModesReachTheLayers(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -6,15 +6,14 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// choices is the policy with first of a request, and the item that names it. An operation can have only one set of
-// choices.
+// choices is a request's policy with first, and the item that names it. An operation can have only one set of choices.
 type choices struct {
 	of   *policy.Policy
 	item int
 }
 
 // add records the choice of a charge. It returns an error for a second set of choices, and for a counter that is a
-// choice and is also charged otherwise.
+// choice but also charged in another way.
 func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
 		return &engine.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
@@ -32,7 +31,7 @@ func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	}
 }
 
-// chosen names the limit that paid, and drops the limits of other choices.
+// chosen names the limit that paid, and removes the limits of other choices.
 func (r *Response) chosen(op *engine.Op, at *plan) {
 	d := &r.Decision
 	if len(d.Limits) == 0 {

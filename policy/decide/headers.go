@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// HeaderLimits returns the limits of an answer for rate-limit headers, the binding one first, without those that
-// limit nothing. It returns none if nothing was decided.
+// HeaderLimits returns the limits for an answer's rate-limit headers, the binding one first. It omits limits that allow
+// everything, and returns none if nothing was decided.
 func (r *Response) HeaderLimits() []httplimit.Limit {
 	d := &r.Decision
 	if d.Unlimited {
@@ -45,8 +45,8 @@ func (r *Response) WriteHeaders(h http.Header) {
 	r.Style().Write(h, r.HeaderLimits()...)
 }
 
-// ReplaceHeaders is WriteHeaders for an allowed request that another server has answered. It removes that server's
-// own rate-limit headers, in every style, unless the policy writes none.
+// ReplaceHeaders is WriteHeaders for an allowed request that another server has answered. Unless the policy writes no
+// headers, it removes that server's own rate-limit headers in every style.
 func (r *Response) ReplaceHeaders(h http.Header) {
 	if r.Decision.Unlimited || r.Style() == httplimit.Style(policy.HeadersOff) {
 		return

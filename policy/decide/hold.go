@@ -23,7 +23,7 @@ func (r *Request) hold(op *engine.Op) {
 	}
 }
 
-// estimate caps the costs of a reserve at the capacity of the limits, if the policy says so: the commit charges the
+// estimate caps the costs of a reserve at the capacity of the limits, if the policy says so. The commit charges the
 // rest.
 func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	if r.Kind != engine.OpReserve || !p.EstimateMax {
@@ -35,8 +35,8 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	}
 }
 
-// WatchTerms makes the limiter end overdue reservations, including those of processes that are gone, if a policy has
-// a term.
+// WatchTerms makes the limiter end overdue reservations if a policy has a term. This includes reservations of processes
+// that are gone.
 func (r *Rules) WatchTerms(policies *policy.Set) {
 	for _, name := range policies.Names() {
 		if p, ok := policies.Get(name); ok && p.Term != nil {
@@ -109,7 +109,7 @@ func reserveItems(op *engine.Op, items int) {
 	}
 }
 
-// shadow returns the operation of a shadow. For a reserve it is a take, because nothing settles it.
+// shadow returns the operation for a shadow. For a reserve it is a take, because nothing settles it.
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
 	op := engine.Op{
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
@@ -129,8 +129,8 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 // isHold reports whether an operation of the kind is about a permit.
 func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
 
-// withoutPermits changes an operation on limits without permits, because they deny or allow everything: it then only
-// peeks. A reserve whose limits are all shadows reserves from a limit that allows everything, so that there is an
+// withoutPermits changes an operation on limits that have no permits because they deny or allow everything: it then
+// only peeks. A reserve whose limits are all shadows reserves from a limit that allows everything, so that there is an
 // answer to settle.
 func withoutPermits(op *engine.Op, unlimited bool) {
 	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
@@ -145,7 +145,7 @@ func withoutPermits(op *engine.Op, unlimited bool) {
 	}
 }
 
-// hold sets the fields that only reservations and permits answer.
+// hold sets the response fields that only reservations and permits have.
 func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	op, result := &b.Ops[at], &b.Results[at]
 	switch kind {

@@ -30,8 +30,9 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 // a route or a key.
 //
 // Settle corrects the charge once the response is known: each limit of the route, shadows included, is then charged
-// final units, 0 or more. It gives excess units back, and charges missing ones even beyond the limit. It is nil if nothing limits the request, if it was not charged, or if settles is false
-// and nothing delays it. It returns the same errors as [headgate.Policy].
+// final units, 0 or more. It gives excess units back, and charges missing units even beyond the limit. It is nil if
+// nothing limits the request, if the request was not charged, or if settles is false and nothing delays the request. It
+// returns the same errors as [headgate.Policy].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
 	response, err := l.ofHTTP(r, settles, true)
 	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
@@ -45,8 +46,8 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 	return a, err
 }
 
-// CountedBy describes the key of the answer's binding limit, such as "header X-API-Key". It is "" for requests
-// without a route, and for those with one charge.
+// CountedBy describes the key of the answer's binding limit, such as "header X-API-Key". It is "" for requests without
+// a route, and for routes with one charge.
 func (r *Request) CountedBy(answer *Response) string {
 	if r.Route == nil || answer.Limits == nil || r.Items == nil {
 		return ""

@@ -74,8 +74,8 @@ func (b *Batch) items(at *plan) {
 	}
 }
 
-// limitsOf collects the limits of an item. There are none if the policy of a route has left the file. An inline limit
-// has no owner.
+// limitsOf collects the limits of an item. There are none if the route's policy is no longer in the file. An inline
+// limit has no owner.
 func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	p, ok := b.policies.Get(item.Policy)
 	switch {
@@ -130,8 +130,8 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 }
 
 // join adds a charge to the deciding operation. If the counter already has a charge, it adds the cost to that charge,
-// under the smaller of the two limits; the larger limit is then peeked at separately. Classes with guarantees have no
-// smaller limit.
+// under the smaller of the two limits. The larger limit is then peeked at separately. Of two classes with guarantees
+// neither limit is smaller.
 func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
@@ -166,8 +166,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	return nil
 }
 
-// beside returns the answers of a request's shadows, and of the limits of items that were charged under a smaller
-// limit.
+// beside returns the answers of a request's shadows, and of items' limits that were charged under a smaller limit.
 func (b *Batch) beside(at *plan) []ShadowAnswer {
 	answers := make([]ShadowAnswer, 0, at.shadowCount+len(at.own))
 	answer := func(op, item int) ShadowAnswer {

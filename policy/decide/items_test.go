@@ -51,7 +51,7 @@ func ask(t *testing.T, l *decide.Limiter, r decide.Request) decide.Response {
 	return responses[0]
 }
 
-// TestItems: several charges with their own keys and costs are charged all or none, with the overrides of each key,
+// TestItems: several charges with their own keys and costs are charged all or nothing, with the overrides for each key,
 // and the answer says which limit denied.
 func TestItems(t *testing.T) {
 	l := itemLimiter(t, asIs)
@@ -85,8 +85,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestItemsOfOneCounter: two items of one counter are one charge of both costs, under the smaller of their limits.
-// The item with the larger limit gets the remaining units of its own.
+// TestItemsOfOneCounter: two items on one counter become one charge with the sum of their costs, under the smaller of
+// their limits. The item with the larger limit gets that limit's remaining units.
 func TestItemsOfOneCounter(t *testing.T) {
 	own := &decide.Own{Space: "own"}
 	item := func(units int64) decide.Item {
@@ -107,7 +107,7 @@ func TestItemsOfOneCounter(t *testing.T) {
 	}
 }
 
-// TestItemsOfTwoClasses: two classes of one counter are no sum under either.
+// TestItemsOfTwoClasses: charges in two classes on one counter cannot be added up.
 func TestItemsOfTwoClasses(t *testing.T) {
 	item := func(rank int64) decide.Item {
 		limit := rule.GuaranteedRate(rule.PerSecond(10), "6,2", engine.Setting{Field: "rank", Units: rank})

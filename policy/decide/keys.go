@@ -7,16 +7,17 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// hashKeys has the hashes of the keys of one batch, in its memory. Without secrets it is empty: keys are not hashed.
+// hashKeys has the hashes of the keys in one batch, in the batch's memory. Without secrets it is empty: keys are not
+// hashed.
 type hashKeys struct {
 	secrets *keyhash.Secrets
 	buffer  []byte
 	counted []string // the hash of the key of each request
-	names   []string // of the key being planned, under each secret
+	names   []string // hashes of the key being planned, one per secret
 }
 
-// of returns the text that a request is counted under, and the key for looking up overrides. An invalid key is not
-// changed, so that the store rejects it. A client's key that has the form of a hash finds no override, because
+// of returns the key or hash that a request is counted under, and the key for looking up overrides. An invalid key is
+// not changed, so that the store rejects it. A client's key that has the form of a hash finds no override, because
 // overrides of that hash are for another key.
 func (h *hashKeys) of(r *Request) (counted, named string) {
 	if r.Items != nil { // each item has its own key

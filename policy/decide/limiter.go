@@ -36,7 +36,7 @@ func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Fa
 // the method Level of a [pressure.Gate].
 func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.Pressure = level } }
 
-// New returns a limiter that applies a file. The caller closes the headgate.Limiter.
+// New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
 	l := &Limiter{config: config, rules: Rules{Limiter: limiter}}
 	for _, option := range options {
@@ -46,9 +46,9 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	return l
 }
 
-// Allow charges the key the cost of a request under the policy: one unit, unless the file sets another cost. A denial
-// is a Decision, not an error. It returns the same errors as [headgate.Policy]; an unknown policy is a
-// [*NoPolicyError]. If the decision is not known and the policy's failure mode is allow, the request is allowed.
+// Allow charges the key the policy's cost for a request: one unit, unless the file sets another cost. A denial is a
+// Decision, not an error. It returns the same errors as [headgate.Policy], and a [*NoPolicyError] for an unknown
+// policy. If the decision is not known and the policy's failure mode is allow, the request is allowed.
 func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key})
 }

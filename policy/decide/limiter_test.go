@@ -48,7 +48,7 @@ func boundLimiter(t *testing.T, options ...headgate.Option) (*decide.Limiter, *h
 	return decide.New(config, limiter), limiter
 }
 
-// TestBoundPoliciesShareCounters: a policy decides with its overrides. It has the same counter by itself, under
+// TestBoundPoliciesShareCounters: a policy decides with its overrides. It uses the same counter by itself, under
 // another policy's all, and as a headgate.Policy of its name.
 func TestBoundPoliciesShareCounters(t *testing.T) {
 	ctx := t.Context()
@@ -163,7 +163,7 @@ func TestBoundErrors(t *testing.T) {
 	}
 }
 
-// TestBoundFailureModes fills a store, so that it rejects a new key.
+// TestBoundFailureModes fills a store so that it rejects a new key.
 func TestBoundFailureModes(t *testing.T) {
 	store, err := memstore.New(memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	if err != nil {

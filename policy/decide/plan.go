@@ -13,7 +13,8 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// plan records which operations of the batch belong to a request, for making its response from their results.
+// plan records which operations of the batch belong to a request, so that Answer can make its response from their
+// results.
 type plan struct {
 	request *Request
 	policy  *policy.Policy
@@ -38,11 +39,11 @@ type plan struct {
 	// reports is true if the operation before the deciding one restarts the term of a reservation.
 	reports bool
 	choices choices
-	// denied is true for a request of a route without a key: nothing is charged, and it never passes.
+	// denied is true for a request that lacks the key of its route: nothing is charged, and it never passes.
 	denied bool
 }
 
-// Add appends the operations of a request.
+// Add appends the operations for a request.
 func (b *Batch) Add(r *Request) {
 	at := plan{request: r, op: -1}
 	key, named := r.Key, r.Key
@@ -78,7 +79,7 @@ func report(op *engine.Op, outcomes *algo.Report) {
 	}
 }
 
-// named appends the operations of a request that names a policy.
+// named appends the operations for a request that names a policy.
 func (b *Batch) named(at *plan, key, named string) {
 	r := at.request
 	p, ok := b.policies.Get(r.Policy)
@@ -117,7 +118,7 @@ func Routed(m *route.Match) Request {
 	return r
 }
 
-// routed appends the operations of a request whose route has one charge. named is the key for looking up overrides.
+// routed appends the operations for a request whose route has one charge. named is the key for looking up overrides.
 func (b *Batch) routed(at *plan, key, named string) {
 	r := at.request
 	at.denied = r.Route.NoKey != nil
@@ -126,7 +127,7 @@ func (b *Batch) routed(at *plan, key, named string) {
 			if at.policy != nil {
 				break
 			}
-			if p, ok := b.policies.Get(name); ok { // it may have left the file since the route was found
+			if p, ok := b.policies.Get(name); ok { // it may have been removed from the file since the route was found
 				at.policy, at.cost = p, p.Cost
 			}
 		}
@@ -150,7 +151,7 @@ func paces(c policy.Charge) bool {
 	return !c.Shadow && c.Limit.Algorithm().Paces() && c.Cost > 0
 }
 
-// op returns the operation of a request without its charges.
+// op returns the operation for a request without its charges.
 func (r *Request) op(key string) engine.Op {
 	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID, Atomic: r.Atomic}
 	if r.Kind >= engine.OpAcquire {
@@ -167,7 +168,7 @@ func (r *Request) ownCost() int64 {
 	return 1
 }
 
-// inline appends the operation of a request with inline limits.
+// inline appends the operation for a request with inline limits.
 func (b *Batch) inline(at *plan, key string) {
 	r := at.request
 	if r.Ceiling != 0 { // an inline limit has no term
@@ -203,7 +204,7 @@ func (b *Batch) own(o *Own) Own {
 	return *o
 }
 
-// countable changes an OpCount on limits that cannot count hits: only a single fixed window can.
+// countable changes an OpCount on limits that cannot count hits. Only a single fixed window can.
 func countable(op *engine.Op) {
 	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().CountsHits() {
 		return
@@ -278,7 +279,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	}
 }
 
-// shadow appends the operation of a shadow.
+// shadow appends the operation for a shadow.
 func (b *Batch) shadow(at *plan, op engine.Op, c *policy.Charge, item int) {
 	countable(&op)
 	b.Ops = append(b.Ops, op)
@@ -346,7 +347,7 @@ func (b *Batch) open(text string) (*engine.Reservation, error) {
 	return engine.ParseReservation(text)
 }
 
-// textOf returns the text that settles a reservation.
+// textOf returns the text for settling a reservation.
 func (b *Batch) textOf(held *headgate.Reservation) string {
 	if b.seal != nil {
 		return b.seal.Sign(held.String())

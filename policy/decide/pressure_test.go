@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestPressure: under pressure a class leaves more, in a policy, in items and in a route; the first class does not.
+// TestPressure: under pressure every class but the first leaves more, in a policy, in items and in a route.
 func TestPressure(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

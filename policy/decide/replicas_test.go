@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// The operation of a policy waits for its replicas. A route's operation waits for as many as satisfy all its
-// policies. Under all, the named policy decides how many. Shadows wait for none.
+// A policy's operation waits for its replicas. A route's operation waits for as many as satisfy all its policies. Under
+// all, the named policy decides how many. Shadows do not wait.
 func TestPoliciesWaitForReplicas(t *testing.T) {
 	const file = `
 policies:

@@ -38,8 +38,8 @@ type Request struct {
 	Shadowed bool
 	// Route is the route of an HTTP request: see [Routed].
 	Route *route.Match
-	// Settled asks for [Response.Charged]. Undoable asks for it if the route refunds errors or the charge delays the
-	// request. Layers never decide such a request from units of their own.
+	// Settled asks for [Response.Charged]. Undoable asks for it only if the route refunds errors or the charge delays
+	// the request. Layers never decide such a request from their own units.
 	Settled, Undoable bool
 	// Key is the key of the request. The request is counted under it or its hash ([Rules.HashKeys]).
 	Key string
@@ -49,7 +49,7 @@ type Request struct {
 	// an inline limit.
 	Cost    int64
 	HasCost bool
-	// Ceiling is for OpReserve under a policy with a term: the most units that each limit may finally be charged, or
+	// Ceiling is for OpReserve under a policy with a term: the most units that may finally be charged on each limit, or
 	// 0 for no ceiling.
 	Ceiling int64
 	// Class is the class of the request, for policies with classes: see [policy.Classify].
@@ -62,20 +62,20 @@ type Request struct {
 	// ID identifies the holder of a permit. For OpRenew and OpRelease it is the id from the acquire. For OpAcquire it
 	// is the client's choice, or "" for a generated id that other clients cannot guess.
 	ID string
-	// MaxDelay is the longest delay that the caller of OpReserve accepts. A caller that sets none may ignore the
+	// MaxDelay is the longest delay that the caller of OpReserve accepts. A caller that sets no MaxDelay may ignore the
 	// delay and use later units at once.
 	MaxDelay time.Duration
-	// Reservation is for OpSettle: the text from the reserve. Cost is then the number of units used of each limit, or
+	// Reservation is for OpSettle: the text from the reserve. Cost is then the number of units used on each limit, or
 	// Used has the units of each item; other fields are ignored. OpRenew with a reservation renews its permits, and
 	// also ignores other fields.
 	Reservation string
 	Used        []int64
-	// Reports is for OpSettle: the units are those used so far, and the reservation stays open.
+	// Reports is for OpSettle: the units are the units used so far, and the reservation stays open.
 	Reports bool
 }
 
-// Item is one charge of a request with several. Two items of one counter are one charge of both costs, under the
-// smaller of their limits.
+// Item is one of several charges of a request. Two items on one counter become one charge with the sum of their costs,
+// under the smaller of their limits.
 type Item struct {
 	// Policy, Limit, Own, Key, Counted, Cost, HasCost and Ceiling are as in a [Request].
 	Policy       string
@@ -99,11 +99,11 @@ type Own struct {
 type Response struct {
 	// Policy is the name of the policy whose limit is binding, or "" for inline limits.
 	Policy string
-	// Requested is the policy that the request named, or for a route the policy with the binding limit. It is nil for
+	// Requested is the policy that the request named or, for a route, the policy with the binding limit. It is nil for
 	// inline limits.
 	Requested *policy.Policy
 	// Paid is the limit of a policy with first that was charged, in the form used by overrides: its policy, or one
-	// limit of a policy such as calls/1. It is "" without such a policy, and for a denial.
+	// limit of a policy such as calls/1. It is "" if there is no such policy, and for a denial.
 	Paid string
 	// Unit is the unit of the binding limit, if its policy names one.
 	Unit string
@@ -126,14 +126,15 @@ type Response struct {
 	Found   bool
 	Dropped int64
 	TTL     time.Duration
-	// Reservation answers OpReserve: the text for settling it, and within which time, 0 if there is no term.
+	// Reservation answers OpReserve: the text for settling it, and the time within which to settle it, 0 if there is no
+	// term.
 	Reservation  string
 	SettleWithin time.Duration
-	// Pending is the binding limit's: see [LimitAnswer].
+	// Pending is for the binding limit: see [LimitAnswer].
 	Pending int64
 	// Charged is set if the request asked for it and was charged. It corrects the charges, shadows included, once.
 	Charged *operate.Charged
-	// Outcome reports how the allowed request has ended, for the limits whose rate adapts. It is nil without any.
+	// Outcome reports how the allowed request has ended, for limits whose rate adapts. It is nil without such limits.
 	Outcome func(failed bool, retryAfter time.Duration)
 	// ID and Lease answer OpAcquire and OpRenew: the holder's id, and how long the permit lasts unless renewed.
 	ID    string
@@ -143,7 +144,7 @@ type Response struct {
 	Err error
 }
 
-// LimitAnswer is the answer of one limit of a decision.
+// LimitAnswer is the answer of one limit in a decision.
 type LimitAnswer struct {
 	// Policy is the name of the limit's policy, or "" for inline limits.
 	Policy string
@@ -153,11 +154,11 @@ type LimitAnswer struct {
 	// Cost is the cost for this limit: the policies of a route have their own costs.
 	Cost     int64
 	Decision engine.LimitOutcome
-	// Pending is the number of units that open reservations with a ceiling can still charge, after a reserve with
-	// one; 0 otherwise.
+	// Pending is, after a reserve with a ceiling, the number of units that open reservations with ceilings can still
+	// charge; 0 otherwise.
 	Pending int64
 	// Items are the indexes of the items that were charged together, and Key is their key or hash, in memory that is
-	// reused. A request without items has neither.
+	// reused. Both are unset for a request without items.
 	Items []int
 	Key   string
 }

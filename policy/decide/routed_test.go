@@ -67,11 +67,11 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 			}{
 				{"/v1", "a", "acme", "4", 200, `"per-ip";r=2, "plan";r=6`},
 				{"/v1", "b", "acme", "4", 200, `"per-ip";r=2, "plan";r=2`},
-				{"/v1", "a", "acme", "4", 429, `"plan";r=2, "per-ip";r=2`}, // nothing is charged on per-ip
+				{"/v1", "a", "acme", "4", 429, `"plan";r=2, "per-ip";r=2`}, // per-ip is not charged
 				{"/v1", "a", "trial", "", 200, `"per-ip";r=1, "plan";r=1`},
 				{"/v1", "10.9.9.9", "10.9.9.9", "9", 200, `"plan";r=1`},
 				{"/v1", "10.9.9.9", "192.0.2.1", "", 429, `"violated-policies":["plan"]`},
-				{"/v1", "192.0.2.1", "solo", "", 200, `"per-ip";r=2, "plan";r=9`}, // the deny is of another policy's key
+				{"/v1", "192.0.2.1", "solo", "", 200, `"per-ip";r=2, "plan";r=9`}, // the deny is for a key of another policy
 				{"/v1", "a", "", "", 401, "header X-Key, for the policy plan"},
 				{"/v1", "", "acme", "", 401, "header X-IP, for the policy per-ip"},
 				{"/twice", "c", "d", "", 200, `"per-ip";r=1, "per-ip";r=2`},
@@ -100,7 +100,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 	}
 }
 
-// withoutTimes leaves out the times of a RateLimit header.
+// withoutTimes removes the times from a RateLimit header.
 func withoutTimes(header string) string {
 	var limits []string
 	for limit := range strings.SplitSeq(header, ", ") {

@@ -38,7 +38,7 @@ routes:
   - {match: {path: /quiet}, key: [{header: X-User}], policies: [off, quiet]}
 `
 
-// settling is a middleware with routes and a final cost, on a stopped clock. Each handler changes the header with the
+// settling is middleware with routes and a final cost, on a stopped clock. Each handler changes the header with the
 // key, because the handler owns its request.
 type settling struct {
 	limiter *decide.Limiter
@@ -46,7 +46,7 @@ type settling struct {
 	calls   int // operations that were decided
 }
 
-// newSettling answers with the status and the bytes of the query; without one it panics.
+// newSettling answers with the status and the number of bytes from the query; without a query it panics.
 func newSettling(t *testing.T, rule httplimit.Rule) *settling {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte(settledPolicies))
@@ -101,7 +101,7 @@ func (s *settling) spent(t *testing.T, user string, policies ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// The final cost replaces what each limit of a route was charged.
+// The final cost replaces the charge on each limit of a route.
 func TestFinalCostByRoutes(t *testing.T) {
 	twelve := func(*http.Request, httplimit.Response) int64 { return 12 }
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func TestFinalCostByRoutes(t *testing.T) {
 	}
 }
 
-// A request that was denied or lacks its key is not settled, nor is one whose final cost equals its charge.
+// A request is not settled if it was denied, lacks its key, or has a final cost equal to its charge.
 func TestNothingToSettle(t *testing.T) {
 	kept := func(_ *http.Request, o httplimit.Response) int64 { return o.Charged }
 	s := newSettling(t, kept)
@@ -179,8 +179,8 @@ func TestFinalCostOfShadows(t *testing.T) {
 	}
 }
 
-// A final cost below the charge gives back no units that have refilled since: attempts that do not count in the end
-// let no more pass than the burst (known bug 58: 20 failures of 10 at once).
+// A final cost below the charge gives back no units that have refilled since: attempts that finally do not count let no
+// more than the burst pass (known bug 58: 20 failures at once with a burst of 10).
 func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -195,7 +195,7 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	defer limiter.Close()
 	l := decide.New(config, limiter)
 	var settles []func(context.Context, int64) error
-	for range 10 { // attempts in flight, which hold the burst
+	for range 10 { // attempts in flight, which take the whole burst
 		a, err := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody), true)
 		if err != nil || !a.Decision.Allowed {
 			t.Fatal(a, err)

@@ -7,7 +7,7 @@ import (
 
 // Shadow is the decision of a shadow limit.
 type Shadow struct {
-	// Owner is the policy that has the limit, and Of the policy with the setting.
+	// Owner is the policy that has the limit, and Of the policy with the shadow setting.
 	Owner, Of *policy.Policy
 	// Request is the index of the request, and Kind its verb.
 	Request int
@@ -15,8 +15,8 @@ type Shadow struct {
 	// Denied is true if the limit would have denied the request. Err is set if that is not known.
 	Denied bool
 	Err    error
-	// Compared is true if both answers are known: Live is whether the request was allowed, and InForce whether it
-	// would have been with the shadow in force. For a shadow with several limits, the last one has the result for
+	// Compared is true if both answers are known: Live is whether the request was allowed, and InForce whether it would
+	// have been allowed with the shadow in force. For a shadow with several limits, the last limit has the result for
 	// all; Last is false for the others.
 	Compared, Live, InForce, Last bool
 
@@ -55,7 +55,7 @@ func (s *Shadow) compare(live *Response) {
 	s.InForce = !s.Denied && (s.Live || s.candidate && s.onlyOwnerDenies(live))
 }
 
-// join merges the result of the previous shadow into s, if both are limits of one shadow.
+// join merges the previous shadow's result into s, if both are limits of one shadow.
 func (s *Shadow) join(before *Shadow) {
 	if before.Request == s.Request && before.Of == s.Of {
 		s.Compared, s.InForce = s.Compared && before.Compared, s.InForce && before.InForce

@@ -54,7 +54,7 @@ func TestTerms(t *testing.T) {
 		if r := ask(t, l, renew); r.Err != nil || r.Decision.Allowed {
 			t.Errorf("renewed after its term: %+v", r)
 		}
-		// 150 of 100 are charged: the units that a commit would give back show it.
+		// 150 of 100 are charged: the units that a commit would give back show this.
 		if d, err := l.Give(t.Context(), "tokens", "ann", 60); err != nil || d.Remaining != 10 {
 			t.Errorf("%d left after 60 were given back of 150, %v; want 10", d.Remaining, err)
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// Prefix starts the text of a hash: hmac: and 32 hexadecimal digits.
+	// Prefix is the start of a hash as text: hmac: and 32 hexadecimal digits.
 	Prefix = "hmac:"
 	// Bytes is the number of bytes of HMAC-SHA256 that are kept.
 	Bytes = 16
@@ -37,19 +37,19 @@ const (
 	maxFileBytes   = 4 << 10
 )
 
-// Is reports whether a text has the form of a hash.
+// Is reports whether text has the form of a hash.
 func Is(text string) bool {
 	return len(text) == textBytes && strings.HasPrefix(text, Prefix) && strings.Trim(text[len(Prefix):], "0123456789abcdef") == ""
 }
 
-// File has the secrets of a file. It is safe for concurrent use. A nil *File has none.
+// File has the secrets from a file. It is safe for concurrent use. A nil *File has none.
 type File struct {
 	path    string
 	current atomic.Pointer[Secrets]
 }
 
-// Open reads a file with one or two secrets, one a line, of 32 to 256 bytes. The first hashes keys; the second is the
-// previous one, which operators can still use to find keys.
+// Open reads a file with one or two secrets of 32 to 256 bytes, one a line. The first hashes keys. The second is the
+// previous secret, which operators can still use to find keys.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	_, err := f.Reload()
@@ -57,7 +57,7 @@ func Open(path string) (*File, error) {
 }
 
 // Reload reads the file again, and reports whether its secrets have changed. If the file is invalid, the old secrets
-// stay.
+// stay in use.
 func (f *File) Reload() (changed bool, err error) {
 	texts, err := read(f.path)
 	if err != nil {
@@ -108,10 +108,10 @@ func read(path string) (secrets []string, err error) {
 // Secrets hashes keys. It is immutable.
 type Secrets struct {
 	texts []string
-	pools []*sync.Pool // of *hasher, one for each secret
+	pools []*sync.Pool // pools of *hasher, one for each secret
 }
 
-// hasher is a hash with its memory, reused so that hashing a key allocates nothing.
+// hasher is a hash with its buffers, reused so that hashing a key allocates nothing.
 type hasher struct {
 	hash.Hash
 

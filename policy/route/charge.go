@@ -2,7 +2,7 @@ package route
 
 import "iter"
 
-// Charge is one charge of a route: its policies, under one key and at one cost. A limit that is in several of its
+// Charge is one charge of a route: policies that are charged one cost under one key. A limit that is in several of the
 // policies is charged once.
 type Charge struct {
 	// Policies are the names of the policies, in order.
@@ -16,11 +16,11 @@ type Charge struct {
 // MaxParts is the number of parts that a key can have.
 const MaxParts = 8
 
-// Item is one charge of a route, evaluated for a request.
+// Item is one charge of a route for a particular request.
 type Item struct {
 	// Key is the key of the request: the parts, joined.
 	Key string
-	// Cost is the cost of the request. If HasCost is false, each policy has its own.
+	// Cost is the cost of the request. If HasCost is false, each policy has its own cost.
 	Cost    int64
 	HasCost bool
 }

@@ -21,7 +21,7 @@ func (c *Class) of(v *view) string {
 	return strings.TrimSpace(v.Header.Get(c.Header))
 }
 
-// String describes the class. It is "" if requests have none.
+// String describes the class. It returns "" if requests have no class.
 func (c *Class) String() string {
 	if c.Header != "" {
 		return "header " + c.Header

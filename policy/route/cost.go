@@ -16,8 +16,8 @@ type Cost struct {
 	Max int64
 }
 
-// of returns the cost of a request. A missing header leaves the cost to the policies. A number above Max costs Max,
-// and so does a text that is not a number, so that no invalid value is cheaper than an honest cost. 0 costs 1.
+// of returns the cost of a request. If the header is missing, the policies' costs apply. A number above Max costs Max,
+// and so does a value that is not a number, so that no invalid value is cheaper than an honest cost. 0 costs 1.
 func (c *Cost) of(v *view) (units int64, given bool) {
 	if c.Header == "" {
 		return c.Units, c.Set
@@ -33,7 +33,7 @@ func (c *Cost) of(v *view) (units int64, given bool) {
 	return max(units, 1), true
 }
 
-// String describes the cost. It is "" if each policy has its own.
+// String describes the cost. It returns "" if each policy has its own cost.
 func (c *Cost) String() string {
 	switch {
 	case c.Header != "":

@@ -1,5 +1,5 @@
-// Package route finds the route of an HTTP request, and with it the key, the cost and the
-// policies that the request is charged on. It decides nothing and does no I/O.
+// Package route finds the route of an HTTP request, and with it the key, the cost and the policies that the request is
+// charged on. It makes no decisions and does no I/O.
 //
 //	request.go  a request as a route sees it
 //	route.go    Route: conditions, parts of the key, cost

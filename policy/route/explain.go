@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// nothing is shown for a value that the request does not have.
+// nothing is shown in place of a value that the request does not have.
 const nothing = "nothing"
 
 // Explanation tells why a request has its route.
@@ -15,7 +15,7 @@ type Explanation struct {
 	// Match is the matching route, or nil. Parts are the values of the key parts of each of its charges.
 	Match *Match
 	Parts [][]string
-	// Tried are the routes before it, in order; More is the number of omitted ones.
+	// Tried are the routes before Match, in order. More is the number of omitted ones.
 	Tried []Tried
 	More  int
 }
@@ -24,13 +24,13 @@ type Explanation struct {
 type Tried struct {
 	Route *Route
 	Index int
-	// Condition is the first condition that did not hold, Wanted the value that it requires and Got the request's
+	// Condition is the first condition that did not hold, Wanted the value that it requires, and Got the request's
 	// value.
 	Condition   Condition
 	Wanted, Got string
 }
 
-// Explain tries one route after another, and returns the first most of the routes that did not match.
+// Explain tries one route after another. most bounds the list of routes that did not match.
 func (t *Table) Explain(r *Request, most int) Explanation {
 	v := t.view(r)
 	e := Explanation{Host: v.host, Path: v.path, Client: v.clientText()}
@@ -87,7 +87,7 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 	}
 }
 
-// shown formats the values of a header or field, at most four of them.
+// shown formats at most four values of a header or field.
 func shown(values []string) string {
 	if len(values) == 0 {
 		return nothing

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// group has the routes of one host and path. Routes with an exact header, an exact query field or a client are
-// indexed by it, so that a path with many routes, one for each customer, costs as much as one with few. The lists
-// have indexes in the table, in order.
+// group has the routes of one host and path. Routes that require an exact header, an exact query field or a client are
+// indexed by its value, so that a path with many routes, one for each customer, costs as much as a path with few. The
+// lists contain indexes into the table, in order.
 type group struct {
 	headers []named
 	queries []named

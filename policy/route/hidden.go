@@ -9,8 +9,8 @@ import (
 // Hidden is a route that no request reaches, because an earlier one matches all of its requests.
 type Hidden struct{ Route, By int }
 
-// Hidden returns the routes hidden by an earlier one. It compares pairs of routes, and does not find a route that is
-// hidden only by several together.
+// Hidden returns the routes hidden by an earlier one. It compares pairs of routes, so it does not find a route that is
+// hidden only by several routes together.
 func (t *Table) Hidden() (all []Hidden) {
 	for i := range t.Routes() {
 		by := slices.IndexFunc(t.routes[:i], func(r Route) bool { return r.covers(&t.routes[i]) })
@@ -56,7 +56,7 @@ func (m *Conditions) coversMethods(other *Conditions) bool {
 	return len(m.Methods) == 0 || len(other.Methods) > 0 && !slices.ContainsFunc(other.Methods, func(method string) bool { return !m.allowsMethod(method) })
 }
 
-// covered reports whether each condition holds whenever the others hold.
+// covered reports whether all of conditions hold whenever all of others hold.
 func covered(conditions, others []Value) bool {
 	return !slices.ContainsFunc(conditions, func(v Value) bool {
 		return !slices.ContainsFunc(others, func(o Value) bool {

@@ -10,11 +10,11 @@ import (
 
 const hostAccepted = `a host without a port, such as api.example.com, or *.example.com for all hosts below it`
 
-// maxHost is the length of the longest host name in DNS.
+// maxHost is the maximum length of a host name in DNS.
 const maxHost = 253
 
-// isHost reports whether a text is a host as in a request: a name or an address, optionally with a colon and digits.
-// An IPv6 address is in brackets. The empty text is valid too.
+// isHost reports whether text is a host as in a request: a name or an address, optionally with a colon and digits. An
+// IPv6 address is in brackets. The empty string is valid too.
 func isHost(text string) bool {
 	name, port, _ := strings.Cut(text, ":")
 	if strings.HasPrefix(text, "[") {
@@ -36,8 +36,8 @@ func notInName(c rune) bool {
 	return c < 0x80 && c != '-' && c != '.' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
 }
 
-// normalHost returns a host in lower case, without port and trailing dot. An IPv6 address has no brackets, and is in
-// the form of netip.
+// normalHost returns a host in lower case, without its port and trailing dot. An IPv6 address is in netip's form,
+// without brackets.
 func normalHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

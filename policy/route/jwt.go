@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxToken is the length of the longest token that is read.
+// maxToken is the maximum length of a token.
 const maxToken = 8 << 10
 
-// claim returns a claim of a JSON Web Token: a text, a number, true or false. It is "" if the header has no token, or
-// the token lacks the claim. readable is false for a token that cannot be read: upstreams may accept it, and a client
-// could avoid its key that way.
+// claim returns a claim of a JSON Web Token: a string, a number, true or false. It is "" if the header has no token, or
+// the token lacks the claim. readable is false for a token that cannot be read: upstreams may accept such a token, so a
+// client could use it to avoid its key.
 //
 // The signature is not verified, so any client can write any claim. A key from a claim keeps honest callers apart. The
 // upstream must reject forged tokens, or a caller gets a fresh key by changing the claim.
@@ -43,7 +43,7 @@ func claimOf(part, name string) (text string, readable bool) {
 	return scalar(claims[name])
 }
 
-// scalar returns a text without its quotes, or a number or boolean as written. readable is false for an object or
+// scalar returns a string without its quotes, or a number or boolean as written. readable is false for an object or
 // list.
 func scalar(value json.RawMessage) (text string, readable bool) {
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Source is where a part of a key comes from.
+// Source is the source of a part of a key.
 type Source uint8
 
 // The sources.
@@ -56,7 +56,7 @@ func (p *Part) String() string {
 }
 
 // value returns the part's value, or "" if the request has none. readable is false if the request has, or may have, a
-// value that cannot be read. Of several headers, cookies or fields with one name it uses the first.
+// value that cannot be read. If several headers, cookies or fields have the name, it uses the first.
 func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	switch p.From {
 	case FromPath:
@@ -95,8 +95,8 @@ func (p *Part) network(address netip.Addr) string {
 	return network.String()
 }
 
-// items returns the charges of a request. lack is nil if it has all parts of their keys. Otherwise it names a missing
-// part: an unreadable one if there is any, or else the first.
+// items returns the charges of a request. lack is nil if the request has all parts of their keys. Otherwise lack names
+// a missing part: an unreadable one if there is any, or else the first.
 func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
 	items = make([]Item, len(r.Charges))
 	for i := range r.Charges {
@@ -135,10 +135,10 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 	return values, lack
 }
 
-// shortened starts a key that replaces one that is too long.
+// shortened is the prefix of a key that replaces a key that is too long.
 const shortened = "sha256:"
 
-// join joins the parts to one key: different parts make different keys.
+// join joins the parts into one key. Different parts make different keys.
 func join(values []string) string { return Shortened(headgate.Key(values...)) }
 
 // Shortened returns the key itself, or its SHA-256 if it is longer than a store accepts.

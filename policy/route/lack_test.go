@@ -15,7 +15,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	const token = "Bearer e30.eyJzdWIiOiJhIn0."
 	for _, c := range []struct {
 		part, header, value, query string
-		want                       string // of the lack; "" if the route is skipped
+		want                       string // the missing part; "" if the route is skipped
 	}{
 		{part: "header"},
 		{part: "cookie"},
@@ -64,7 +64,7 @@ func TestTheMissingPartIsNamed(t *testing.T) {
 	}
 }
 
-// Texts that are not a host, or could be two, and queries that net/url does not read, are errors.
+// Text that is not a host, or could be two hosts, and queries that net/url does not read are errors.
 func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true, "b\u00fccher.example": true,

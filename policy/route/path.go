@@ -56,7 +56,7 @@ func isNormal(path string) bool {
 	return true
 }
 
-// decode decodes a segment. A percent sign that is not followed by two hexadecimal digits is kept.
+// decode decodes a segment. It keeps a percent sign that is not followed by two hexadecimal digits.
 func decode(segment string) string {
 	if !strings.Contains(segment, "%") {
 		return segment
@@ -98,7 +98,7 @@ type Path struct {
 // segment is one segment of a pattern.
 type segment struct {
 	literal string // in normal form; "" for any segment
-	name    string // of {name}
+	name    string // the name in {name}
 }
 
 const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and does not end with it, a segment is a text, * or {name}, ** stands at the end; at most 32 segments and 1024 bytes"

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// MayCount reports whether a request with the charge can be counted under a key, or under one that matches a pattern
+// MayCount reports whether a request with the charge can be counted under a key, or under a key that matches a pattern
 // with *. Hashed keys, which start with hmac: or sha256:, can belong to any request.
 func (c *Charge) MayCount(key string) bool {
 	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, shortened) {
@@ -31,7 +31,7 @@ func (c *Charge) MayCount(key string) bool {
 	return true
 }
 
-// mayBe reports whether the part can have a value, or one that matches a pattern with *.
+// mayBe reports whether the part can have a value, or a value that matches a pattern with *.
 func (p *Part) mayBe(value string) bool {
 	switch pattern := strings.Contains(value, "*"); {
 	case value == "":
@@ -47,7 +47,7 @@ func (p *Part) mayBe(value string) bool {
 	}
 }
 
-// isClient reports whether a text is an IPv4 address, or an IPv6 network of the part's size.
+// isClient reports whether text is an IPv4 address, or an IPv6 network of the part's size.
 func (p *Part) isClient(text string) bool {
 	if address, err := netip.ParseAddr(text); err == nil {
 		return address.Is4()

@@ -12,12 +12,12 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Request has the properties of an HTTP request that routes use.
+// Request has the properties of an HTTP request that routes match.
 type Request struct {
 	Method string
 	// Host is the requested host, with or without a port.
 	Host string
-	// Path is the path as sent, percent-encoded. Query is the text after its question mark.
+	// Path is the path as sent, percent-encoded. Query is the text after the question mark.
 	Path, Query string
 	// Header has the fields under their canonical names, such as X-User.
 	Header http.Header
@@ -27,7 +27,7 @@ type Request struct {
 	Size int64
 }
 
-// FromHTTP returns the route request for a server's HTTP request. Ambiguous targets and hosts are an
+// FromHTTP returns the route request for a server's HTTP request. For an ambiguous target or host the error is an
 // [*engine.InputError]: see [Request.Check].
 func FromHTTP(r *http.Request) (Request, error) {
 	path := r.URL.EscapedPath()
@@ -71,11 +71,11 @@ type view struct {
 	path   string
 
 	query     url.Values
-	malformed error // error of the query
+	malformed error // error in the query
 	client    netip.Addr
 	queried   bool
 	located   bool
-	values    map[string]any // the variables of a when
+	values    map[string]any // the variables of a when condition
 }
 
 func (t *Table) view(r *Request) view {
@@ -100,8 +100,8 @@ func (v *view) clientAddress() netip.Addr {
 	return v.client
 }
 
-// cookie returns the first cookie with a name. readable is false if there is one with this name that net/http does
-// not read, such as one with a quote, or one of 3001 cookies.
+// cookie returns the first cookie with the given name. readable is false if net/http does not read a cookie of this
+// name, for example because it has a quote or is one of 3001 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	c, err := (&http.Request{Header: v.Header}).Cookie(name)
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 
 // Route maps matching requests to the policies that they are charged on.
 type Route struct {
-	// Match has the conditions on a request, all of which must hold.
+	// Match has the conditions on a request. All must hold.
 	Match Conditions
 	// Charges are the charges of a request, all or nothing.
 	Charges []Charge
@@ -20,7 +20,7 @@ type Route struct {
 	Skip bool
 	// EmptyKeyStatus is the status for a request without a part of a key; 0 means 400.
 	EmptyKeyStatus int
-	// Upstream is where a gateway sends the requests. If it is nil, the gateway decides.
+	// Upstream is the server that a gateway sends the requests to. If it is nil, the gateway uses its own upstream.
 	Upstream *Upstream
 	// RefundOnError gives units back if the upstream fails before it answers.
 	RefundOnError bool
@@ -35,7 +35,7 @@ type Conditions struct {
 	Host    Host
 	Path    Path
 	Methods []string
-	// Headers and Query require that one value of the header, or of the query field, matches.
+	// Headers and Query require that one value of the header or query field matches.
 	Headers, Query []Value
 	// Clients are networks. The client must be in one of them.
 	Clients []netip.Prefix
@@ -48,8 +48,8 @@ type Value struct {
 	pattern glob.Pattern
 }
 
-// HeaderValue returns a condition on a header: one of its values matches the pattern, in which * matches any bytes.
-// The pattern * only requires that the header is present.
+// HeaderValue returns a condition on a header: one of its values matches the pattern, where * matches any bytes. The
+// pattern * only requires that the header is present.
 func HeaderValue(name, pattern string) (Value, error) {
 	if !IsToken(name) {
 		return Value{}, format.Invalid("header", format.Quote(name), nameAccepted)
@@ -68,7 +68,7 @@ func (v *Value) String() string { return v.name + "=" + v.pattern.String() }
 // Condition names a condition of a route.
 type Condition string
 
-// The conditions, in the order in which they are checked.
+// The conditions, in the order of checking.
 const (
 	NoMismatch  Condition = ""
 	HostDiffers Condition = "host"

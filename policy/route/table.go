@@ -10,15 +10,15 @@ import (
 // concurrent use.
 //
 // A search walks the host and the path of the request and looks up its headers, query and client. Its cost does not
-// grow with the number of routes, but with the number of routes that have the same host and path as the request and
-// an equal exact header, field or client.
+// grow with the number of all routes, but with the number of routes that have the request's host and path and an equal
+// exact header, field or client.
 type Table struct {
 	routes  []Route
 	proxies Proxies
 	hosts   hosts
 }
 
-// New returns a table of routes, in order. X-Forwarded-For is trusted only from proxies.
+// New returns a table of routes in the given order. X-Forwarded-For is trusted only from proxies.
 func New(routes []Route, proxies Proxies) *Table {
 	t := &Table{routes: routes, proxies: proxies}
 	for i := range routes {
@@ -28,15 +28,15 @@ func New(routes []Route, proxies Proxies) *Table {
 	return t
 }
 
-// Routes returns the routes in order. They must not be changed.
+// Routes returns the routes in order. The caller must not change them.
 func (t *Table) Routes() []Route { return t.routes }
 
 // Match is the route of a request.
 type Match struct {
-	// Route is the route, Index its position in the table.
+	// Route is the route, and Index its position in the table.
 	Route *Route
 	Index int
-	// Items are the charges of the route for the request, or nil if the request lacks a part of a key.
+	// Items are the route's charges for the request, or nil if the request lacks a part of a key.
 	Items []Item
 	// Class is the class of the request, or "".
 	Class string
@@ -45,7 +45,7 @@ type Match struct {
 	NoKey *httplimit.NoKeyError
 }
 
-// Proxies returns the addresses that are trusted to describe their client's request. Without a table these are the
+// Proxies returns the addresses that are trusted to describe their client's request. For a nil table it returns the
 // addresses of this machine.
 func (t *Table) Proxies() Proxies {
 	if t == nil {
@@ -114,7 +114,7 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
 }
 
-// WhenErrors returns how many evaluations of a when failed since the table was made.
+// WhenErrors returns how many evaluations of when conditions have failed since the table was made.
 func (t *Table) WhenErrors() (errors uint64) {
 	if t == nil {
 		return 0

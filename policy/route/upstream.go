@@ -40,7 +40,7 @@ func ParseUpstream(name, text string) (*Upstream, error) {
 // clearHTTP2 is the scheme of HTTP/2 in clear text. It is not in an RFC, but common among proxies.
 const clearHTTP2 = "h2c"
 
-// reachable reports whether the URL has a host that can be connected to by HTTP.
+// reachable reports whether the URL has a host that HTTP can connect to.
 func reachable(u *url.URL) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	validPort := err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")

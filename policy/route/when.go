@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds of a when. A unit of cost is one step of the evaluation, or ten bytes read.
+// Bounds of a when condition. A unit of cost is one step of the evaluation, or ten bytes read.
 const (
 	maxWhenBytes = 4096
 	maxWhenCost  = 100_000
@@ -27,7 +27,7 @@ type When struct {
 	errors  atomic.Uint64
 }
 
-// The variables of a when.
+// The variables of a when condition.
 const (
 	varMethod  = "request.method"
 	varHost    = "request.host"
@@ -53,8 +53,9 @@ var environment = func() func() (*cel.Env, error) {
 	return func() (*cel.Env, error) { return env, err }
 }()
 
-// CompileWhen compiles a condition. It rejects one that can cost more than 100 000 units on a request with 64 headers
-// and texts of 4096 bytes. On a larger request the evaluation can reach that bound, and then ends with an error.
+// CompileWhen compiles a condition. It rejects a condition that can cost more than 100 000 units on a request with 64
+// headers and strings of 4096 bytes. On a larger request the evaluation can reach that bound, and then ends with an
+// error.
 func CompileWhen(text string) (*When, error) {
 	env, err := environment()
 	if err != nil {
@@ -94,7 +95,7 @@ func firstIssue(issues *cel.Issues) string {
 // estimator estimates the size of the parts of a request.
 type estimator struct{}
 
-// EstimateSize returns the size of a text, or the number of fields of a mapping.
+// EstimateSize returns the size of a string, or the number of fields of a map.
 func (estimator) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	path := element.Path()
 	if len(path) == 0 {
@@ -106,7 +107,7 @@ func (estimator) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	return &cost.SizeEstimate{Max: assumedText}
 }
 
-// EstimateCallCost leaves the cost of calls to the library's defaults.
+// EstimateCallCost leaves the cost of calls to the defaults of the library.
 func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }
@@ -114,8 +115,8 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
-// Errors returns how many evaluations failed, because of a missing header or too high a cost. The condition then does
-// not hold.
+// Errors returns how many evaluations have failed, because of a missing header or too high a cost. The condition then
+// does not hold.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
 // holds evaluates the condition.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhenErrorsAreCounted: a condition with an error does not hold and is counted. Errors are a missing header, and
-// a request on which the condition costs too much.
+// TestWhenErrorsAreCounted: a condition with an error does not hold and is counted. The errors are a missing header and
+// too high a cost.
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},

@@ -26,8 +26,8 @@ type NodeReader interface {
 	ReadNode(d *Decoder, n *Node, path []string) (ok bool)
 }
 
-// Breakable is implemented by structs that remember that a field had an error. Their other checks are then skipped,
-// because the unreadable field would be reported as missing.
+// Breakable is implemented by structs that remember that one of their fields had an error. Their other checks are then
+// skipped, because the unreadable field would be reported as missing.
 type Breakable interface{ MarkBroken() }
 
 // Placed is implemented by structs that remember their line in the file.
@@ -72,7 +72,7 @@ func lastName(path []string) string {
 	return last
 }
 
-// Decode sets the value that to points at, and returns false if it reported an error. A field without a value stays
+// Decode sets the value that to points to, and returns false if it reported an error. A field without a value stays
 // unset. A field of type *Node gets the node itself.
 func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
 	return d.decode(n, reflect.ValueOf(to).Elem(), path)
@@ -181,7 +181,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	return ok
 }
 
-// DidYouMeanField returns a hint for a text that is the name of a field, written without a value.
+// DidYouMeanField returns a hint for text that is the name of a field written without a value.
 func DidYouMeanField(n *Node, t reflect.Type) string {
 	if n.Kind != Text || len(fieldsOf(t).index[n.Text]) == 0 {
 		return ""

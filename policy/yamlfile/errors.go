@@ -12,7 +12,7 @@ import (
 type Error struct {
 	File         string
 	Line, Column int
-	// Message says what is wrong and which values are accepted.
+	// Message describes the mistake and the accepted values.
 	Message string
 	// Excerpt shows the lines around the position, with a marker, or is "".
 	Excerpt string
@@ -53,7 +53,7 @@ func (e Errors) Unwrap() []error {
 
 const maxErrors = 100
 
-// Add appends an error. It drops the error if there are already far more than will be shown.
+// Add appends an error, or drops it if there are already far more than will be shown.
 func (e *Errors) Add(err *Error) {
 	if len(*e) < 100*maxErrors {
 		*e = append(*e, err)

@@ -15,7 +15,7 @@ type structFields struct {
 
 var structs sync.Map // reflect.Type → *structFields
 
-// fieldsOf returns the fields of a struct, including those of inlined structs.
+// fieldsOf returns the fields of a struct, including the fields of inlined structs.
 func fieldsOf(t reflect.Type) *structFields {
 	if known, ok := structs.Load(t); ok {
 		return known.(*structFields)

@@ -9,7 +9,7 @@ import (
 // maxGuess is the length of the longest name that nearest compares.
 const maxGuess = 64
 
-// DidYouMean returns "; did you mean …?" with the nearest of the names, or "" if none is near.
+// DidYouMean returns "; did you mean …?" with the nearest name, or "" if none is near.
 func DidYouMean(given string, names []string) string {
 	if name := nearest(given, names); name != "" {
 		return "; did you mean " + format.Quote(name) + "?"
@@ -49,7 +49,7 @@ func singular(name string) string {
 	return name
 }
 
-// distance is the number of edits between two texts: the optimal string alignment distance, in bytes.
+// distance is the number of edits between two strings: the optimal string alignment distance, in bytes.
 func distance(a, b string) int {
 	var rows [3][maxGuess + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]

@@ -8,7 +8,7 @@ import (
 )
 
 // Node is a value of the file, with aliases and merge keys resolved. An alias shares the node of its anchor, so an
-// error in it shows the place where the value is written.
+// error in it shows where the value is written.
 type Node struct {
 	Kind  Kind
 	At    Place
@@ -34,7 +34,7 @@ type Kind uint8
 const (
 	Null Kind = iota
 	Text
-	Integer // decimal, or 0x… and 0o…
+	Integer // decimal, 0x… or 0o…
 	Float   // any other number, and integers that 64 bits cannot hold
 	Truth
 	Mapping

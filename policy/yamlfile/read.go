@@ -1,5 +1,5 @@
-// Package yamlfile reads the YAML files of operators: policies, users, and the rules of envoyproxy/ratelimit. It
-// handles YAML only and knows no field names. Each error has a line and a column.
+// Package yamlfile reads the operators' YAML files: policies, users, and the rules of envoyproxy/ratelimit. It handles
+// only YAML and knows no field names. Each error has a line and a column.
 //
 //	read.go     a text → documents
 //	resolve.go  the library's tree → nodes, within bounds; aliases and merge keys are replaced
@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// MaxBytes is the size of the largest file.
+	// MaxBytes is the maximum size of a file.
 	MaxBytes = 16 << 20
 	// maxDocuments is the number of documents that a file can have.
 	maxDocuments = 100
@@ -75,7 +75,7 @@ func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Error
 	return documents, r.errs
 }
 
-// checkText rejects a file that is too long, is not UTF-8, or ends a document before it begins one, which the library
+// checkText rejects a file that is too long, is not UTF-8, or ends a document before beginning one, which the library
 // would skip.
 func checkText(name string, data []byte) *Error {
 	if len(data) > MaxBytes {
@@ -115,13 +115,13 @@ func beginning(data []byte) (line int) {
 	return 0
 }
 
-// pausingReader pauses before each chunk of a text.
+// pausingReader pauses before each chunk of the text.
 type pausingReader struct {
 	from  io.Reader
 	pause Pauser
 }
 
-// pieceBytes is the size of a chunk: some ten policies.
+// pieceBytes is the size of a chunk: about ten policies.
 const pieceBytes = 512
 
 // Read implements [io.Reader].

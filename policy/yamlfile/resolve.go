@@ -115,7 +115,7 @@ func scalar(at Place, from *yaml.Node) *Node {
 func (r *resolver) alias(at Place, from *yaml.Node) *Node {
 	n, ok := r.anchors[from.Alias]
 	switch {
-	case !ok: // inside the value that it refers to
+	case !ok: // the alias is inside the value that it refers to
 		return r.broken(at, "no anchor &"+from.Value+" before this alias")
 	case r.count(at, n.size):
 		return &Node{Kind: broken, At: at}
@@ -141,8 +141,8 @@ func (r *resolver) list(at Place, values []*yaml.Node) *Node {
 	return n
 }
 
-// mapping reads the fields of a mapping, whose names and values alternate. Its own fields take precedence over those
-// of merge keys, and an earlier merge key over a later one.
+// mapping reads the fields of a mapping, whose names and values alternate. Its own fields take precedence over merge
+// keys, and an earlier merge key over a later one.
 func (r *resolver) mapping(at Place, values []*yaml.Node) *Node {
 	r.pause.Pause()
 	n := &Node{Kind: Mapping, At: at, Pairs: make([]Pair, 0, len(values)/2), size: 1, height: 1}

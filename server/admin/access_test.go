@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadOnlyTokens checks that a read-only token cannot make the calls that the file marks as writing, or get
-// profiles, and that nothing has changed after the attempt. All other calls work.
+// TestReadOnlyTokens checks that a read-only token cannot get profiles or make the calls that the file marks as
+// writing, and that the attempt changes nothing. All other calls work.
 func TestReadOnlyTokens(t *testing.T) {
 	const administers, reads = "token-that-administers", "token-that-may-look"
 	tokens := filepath.Join(t.TempDir(), "token")
@@ -58,7 +58,7 @@ func TestReadOnlyTokens(t *testing.T) {
 	}
 }
 
-// TestAccess checks that the page is told which rights its token has.
+// TestAccess checks that the page gets its token's rights.
 func TestAccess(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("read token-that-may-look\ntoken-that-administers\n"), 0o600); err != nil {
@@ -80,8 +80,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestPageNeedsNoToken checks that the page's files are served without a token to every request with the server's own host
-// name, even one from a link on another site, and that API calls are not.
+// TestPageNeedsNoToken checks that requests with the server's own host name get the page's files without a token, even
+// from a link on another site, and that API calls need one.
 func TestPageNeedsNoToken(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("token-that-administers"), 0o600); err != nil {

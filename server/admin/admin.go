@@ -1,5 +1,5 @@
-// Package admin is the listener for operators: metrics, policies, keys, profiles. It makes no decisions itself.
-// Package adminapi has the calls and their types.
+// Package admin is the listener for operators: metrics, policies, keys, profiles. It makes no decisions itself. Package
+// adminapi defines the calls and their types.
 //
 //	admin.go     the calls
 //	guard.go     access control: users, Host, Origin
@@ -36,16 +36,16 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// maxLines is the number of refused calls logged per second.
+// maxLines is the maximum number of refused calls logged per second.
 const maxLines = 10
 
 // Config configures the handler.
 type Config struct {
-	// Users has the users; those with the right to read are operators. nil lets every caller administer.
+	// Users has the users. Users with the right to read are operators. nil lets every caller administer.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
-	// Hosts are additional names that a request may give as its Host, besides the listener's address and localhost.
+	// Hosts are names that a request may give as its Host, in addition to the listener's address and localhost.
 	Hosts []string
 	// Metrics answers /metrics.
 	Metrics http.Handler
@@ -61,7 +61,7 @@ type Config struct {
 	Page http.Handler
 	// Version is the server's version.
 	Version string
-	// Shadows returns what the policies' shadows would change.
+	// Shadows returns the changes that the policies' shadows would make.
 	Shadows func() []adminapi.Shadow
 	// HashKeys are the secrets for hashing keys, or nil if keys are not hashed.
 	HashKeys *keyhash.File
@@ -75,7 +75,7 @@ type Config struct {
 	Settings any
 	// Level is the level of the log.
 	Level *slog.LevelVar
-	// Logger gets a line for each refused call, at most 10 a second, and one for each call that changes something.
+	// Logger gets a line for each refused call, at most 10 a second, and a line for each call that changes something.
 	Logger *slog.Logger
 }
 
@@ -87,7 +87,7 @@ type api struct {
 	history history
 }
 
-// reading are the calls that change nothing.
+// reading returns the calls that change nothing.
 func (a *api) reading() []adminapi.Endpoint {
 	return []adminapi.Endpoint{
 		adminapi.GetAccess.By(a.access),
@@ -106,7 +106,7 @@ func (a *api) reading() []adminapi.Endpoint {
 	}
 }
 
-// administering are the calls that change something.
+// administering returns the calls that change something.
 func (a *api) administering() []adminapi.Endpoint {
 	return []adminapi.Endpoint{
 		adminapi.MakeChange.By(a.change),
@@ -133,8 +133,8 @@ func New(c Config) http.Handler {
 	return requestid.Handler(g)
 }
 
-// paths are the handlers of all calls by path and method. Profiles require more than the right to read, because they
-// cost the server time and reveal more.
+// paths returns the handlers of all calls by path and method. Profiles require more than the right to read, because
+// they cost the server time and reveal more.
 func (a *api) paths() map[string]map[string]http.HandlerFunc {
 	paths := map[string]map[string]http.HandlerFunc{}
 	add := func(method, path string, handle http.HandlerFunc) {

@@ -139,7 +139,7 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	return w
 }
 
-// call sends a request like a client on loopback; headers are names and values.
+// call sends a request like a client on loopback. headers are pairs of names and values.
 func (w *world) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:6070"
@@ -334,7 +334,8 @@ type explained struct {
 	}
 }
 
-// TestFileAndChangeAreToldApart also tries, makes and clears a change.
+// TestFileAndChangeAreToldApart checks that answers distinguish the file from changes. It also tries, makes and clears
+// a change.
 func TestFileAndChangeAreToldApart(t *testing.T) {
 	w := newWorld(t, "")
 	type view struct {
@@ -388,7 +389,8 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	}
 }
 
-// TestCountsOfAPolicyThatIsGone checks that its counts are shown, as are those without a policy.
+// TestCountsOfAPolicyThatIsGone checks that answers include the counts of a removed policy, and counts without a
+// policy.
 func TestCountsOfAPolicyThatIsGone(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("day", "joe", 2)

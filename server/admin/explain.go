@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// explainTimeout bounds the calls to the store for one explanation.
+	// explainTimeout bounds the store calls for one explanation.
 	explainTimeout = 2 * time.Second
 	// maxExplained is the number of policies checked for an explanation without a policy.
 	maxExplained = 1000
@@ -74,7 +74,7 @@ func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key 
 	return all
 }
 
-// interesting reports whether the store has state for the key or cannot tell, or whether the key has an override.
+// interesting reports whether the store has or may have state for the key, or the key has an override.
 func interesting(l adminapi.Standing) bool {
 	return l.State || l.Rule != "" || l.Error != "" || !l.Allowed
 }
@@ -97,7 +97,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	for i := range charges {
 		inClasses[i] = charges[i].InClasses(pressure, of.key, of.names()...)
 	}
-	whole := make([]engine.Limit, len(charges)) // without what a class leaves
+	whole := make([]engine.Limit, len(charges)) // the full limits, before a class leaves units
 	for i := range charges {
 		whole[i] = charges[i].Limit
 	}
@@ -147,7 +147,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	return e
 }
 
-// rule describes where the limit of a charge comes from.
+// rule describes the source of a charge's limit.
 func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 	l := adminapi.Standing{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Class: c.Class, Shadow: c.Shadow, Unit: c.Owner.Unit}
 	if c.Target != c.Policy {
@@ -187,8 +187,8 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 	l.State = expiry.Err == nil && expiry.Found
 }
 
-// more sets the state that only some limits have: of all keys together, or the rate in force. It returns the
-// remaining results. whole is the limit without what a class leaves.
+// more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns the
+// remaining results. whole is the full limit, before a class leaves units.
 func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Result) (rest []operate.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
 	if _, ok := whole.Newcomer(); ok {
@@ -209,7 +209,7 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Res
 	return rest
 }
 
-// inClass returns the standing of a class, from the result of a peek.
+// inClass returns a class's standing from the result of a peek.
 func inClass(class string, peek *operate.Result) adminapi.ClassStanding {
 	s := adminapi.ClassStanding{Class: class}
 	if d := &peek.Decision; peek.Err == nil {
@@ -220,8 +220,8 @@ func inClass(class string, peek *operate.Result) adminapi.ClassStanding {
 	return s
 }
 
-// open returns the open reservations that charged a key under a policy, or under any if policy is "". It returns none
-// while the store is away.
+// open returns the open reservations that charged a key under a policy, or under any policy if policy is "". It returns
+// none while the store is away.
 func (a *api) open(ctx context.Context, f *inForce, key *countedKey, policy string) (open []adminapi.Open) {
 	if a.OpenOf == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// TestExplain covers the limit that decides, an override, a shadow, a change, and a key without requests.
+// TestExplain covers the deciding limit, an override, a shadow, a change, and a key without requests.
 func TestExplain(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("both", "joe", 4)

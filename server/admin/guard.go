@@ -33,7 +33,7 @@ func CheckAddress(address string, guarded bool) error {
 	return errors.New("address " + address + " is not on loopback, and there is no token file; accepted: 127.0.0.1, ::1 or localhost, or a token file")
 }
 
-// operatorKey is the context key for a call's user. The service ignores it, because operators are not bound to
+// operatorKey is the context key for a call's user. The service ignores it, because operators are not restricted to
 // policies.
 type operatorKey struct{}
 
@@ -43,8 +43,8 @@ func mayOperate(r *http.Request) bool {
 	return !guarded || u.MayOperate()
 }
 
-// guard refuses calls from anyone but operators: without a user that may read, or sent by a web page of another site.
-// The files of the page itself need no user.
+// guard refuses calls without a user that may read, and calls sent by another site's web page. The files of the page
+// itself need no user.
 type guard struct {
 	users *users.File // nil lets every caller administer
 	wrong func(client string)
@@ -52,7 +52,7 @@ type guard struct {
 	// lines bounds the log lines about refused calls.
 	lines  lograte.Limit
 	logger *slog.Logger
-	page   http.Handler // for requests that isPage reports; can be nil
+	page   http.Handler // for requests that isPage accepts; can be nil
 	next   http.Handler
 }
 
@@ -152,7 +152,7 @@ func (g *guard) knownHost(r *http.Request) bool {
 	return local != nil && local.AddrPort().Addr().Unmap() == ip.Unmap()
 }
 
-// sameOrigin reports whether a request comes from a page of this server, or not from a web page at all.
+// sameOrigin reports whether a request comes from this server's page, or not from a web page at all.
 func sameOrigin(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":

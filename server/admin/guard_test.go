@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/admin"
 )
 
-// TestGuard covers tokens, the exchange of a token, Host and Origin. Each rejection is logged.
+// TestGuard covers tokens, replacing a token, Host and Origin. Each rejection is logged.
 func TestGuard(t *testing.T) {
 	const first, second = "first-token-0123456789", "second-token-0123456789"
 	tokens := filepath.Join(t.TempDir(), "token")
@@ -89,8 +89,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestRefusalsDoNotFloodTheLog checks that at most 10 lines per second are logged, followed by how many were left
-// out.
+// TestRefusalsDoNotFloodTheLog checks that at most 10 lines per second are logged, followed by the number of omitted
+// lines.
 func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	w := newWorld(t, "")
 	for range 50 {
@@ -103,7 +103,7 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	}
 }
 
-// TestAnswersRepeatLittle checks that answers repeat only the beginning of a caller's long text.
+// TestAnswersRepeatLittle checks that answers repeat only the beginning of a caller's long input.
 func TestAnswersRepeatLittle(t *testing.T) {
 	w, long := newWorld(t, ""), strings.Repeat("x", 60_000)
 	for path, body := range map[string]string{
@@ -154,7 +154,7 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// TestOperatorsAreUsers checks that users of a file are operators if they have a right to read or operate.
+// TestOperatorsAreUsers checks that users from a file are operators if they have a right to read or operate.
 func TestOperatorsAreUsers(t *testing.T) {
 	file, text := filepath.Join(t.TempDir(), "users.yaml"), "users:\n"
 	for _, right := range []string{"take", "write", "read", "operate"} {

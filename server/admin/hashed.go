@@ -9,16 +9,16 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// countedKey is a key with the text that it is counted under. If keys are hashed, an operator can give the key or its
+// countedKey is a key with the names that it is counted under. If keys are hashed, an operator can give the key or its
 // hash; a hash does not reveal its key.
 type countedKey struct {
 	key string
-	// counted is the hash under each secret, the first one first, or the key itself if keys are not hashed.
+	// counted is the hash under each secret, in order, or the key itself if keys are not hashed.
 	counted []string
 	hashed  bool
 }
 
-// counted returns the text that a key is counted under.
+// counted returns a key with the names that it is counted under.
 func (a *api) counted(key string) countedKey {
 	s := a.HashKeys.Secrets()
 	if s == nil {
@@ -42,7 +42,7 @@ func (k *countedKey) names() []string {
 	return nil
 }
 
-// overrideKey returns the key to store in a change of an override: if keys are hashed, the plain key must not be
+// overrideKey returns the key to store in a change to an override: if keys are hashed, the plain key must not be
 // stored. Patterns are not hashed.
 func (a *api) overrideKey(key string) string {
 	if key == "" || strings.Contains(key, "*") {
@@ -52,7 +52,7 @@ func (a *api) overrideKey(key string) string {
 	return k.counted[0]
 }
 
-// clearOverride ends the change of a key: the change of its hash under any secret, or of the plain key from before
+// clearOverride ends the change to a key: the change under its hash with any secret, or under the plain key from before
 // keys were hashed.
 func (a *api) clearOverride(ctx context.Context, policy, key, author, reason string) (c policies.Change, err error) {
 	names := []string{key}

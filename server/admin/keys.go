@@ -96,7 +96,7 @@ func (a *api) reset(r *http.Request, body *adminapi.Units) (adminapi.Reset, erro
 	return adminapi.Reset{Found: answer.Found, AllKeys: answer.Requested != nil && answer.Requested.Divides()}, err
 }
 
-// write gives or resets a key, and logs the author and the reason.
+// write gives units back or resets a key, and logs the author and the reason.
 func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (answer decide.Response, err error) {
 	key, err := body.Read()
 	switch {

@@ -18,13 +18,13 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// maxOverrides is the number of overrides that an answer lists.
+// maxOverrides is the maximum number of overrides in an answer.
 const maxOverrides = 1000
 
 // changeName identifies the target of a change.
 type changeName struct{ policy, key string }
 
-// inForce holds the active policies and changes, all read at the same time.
+// inForce holds the active policies and changes, read at the same instant.
 type inForce struct {
 	file, current *policy.Config
 	changes       map[changeName]*adminapi.Change
@@ -39,7 +39,7 @@ func (a *api) inForce() inForce {
 	return f
 }
 
-// active returns the active change with a name, or nil.
+// active returns the active change to a target, or nil.
 func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
 	c := f.changes[changeName{policy, key}]
 	if c == nil {
@@ -72,7 +72,7 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 	return v, true
 }
 
-// shadowLimits returns the indexes of limits that do not decide although their policy does.
+// shadowLimits returns the indexes of the limits that do not decide although their policy does.
 func shadowLimits(p *policy.Policy) (places []int) {
 	if p.Shadow || !p.Enabled {
 		return nil
@@ -90,7 +90,7 @@ func shadowLimits(p *policy.Policy) (places []int) {
 	return places
 }
 
-// listPolicies returns all policies, or a page of those whose name contains a text.
+// listPolicies returns all policies, or a page of the policies whose name contains a string.
 func (a *api) listPolicies(r *http.Request, _ *adminapi.None) (answer adminapi.Policies, err error) {
 	from, n, part, err := adminapi.Page(r)
 	if err != nil {
@@ -180,7 +180,8 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	return made.Change, fits(err)
 }
 
-// fits sets the status for an error of a conflicting change. Errors of the store or the state file keep their own.
+// fits sets the status for the error of a conflicting change. Errors of the store or the state file keep their own
+// status.
 func fits(err error) error {
 	var file *fs.PathError
 	if err == nil || problemOf(err).Status != http.StatusServiceUnavailable || errors.Is(err, headgate.ErrStoreUnavailable) ||

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// TestProgramIsDescribed checks that a program's page without a server gives the answers that admin.yaml describes
-// for a server, so that the same page works with both.
+// TestProgramIsDescribed checks that a program that serves the page gives the answers that admin.yaml describes for a
+// server, so that the same page works with both.
 func TestProgramIsDescribed(t *testing.T) {
 	s, page := loadSpec(t), dashboard.New()
 	t.Cleanup(page.Close)

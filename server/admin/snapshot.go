@@ -25,7 +25,7 @@ const (
 	maxMembers = 100
 )
 
-// counted has the counts up to an instant.
+// counted has the counts at an instant.
 type counted struct {
 	at       time.Time
 	policies map[string]metrics.Tally
@@ -89,7 +89,7 @@ func (f *source) read(now time.Time) adminapi.Second {
 	return s
 }
 
-// stand returns the snapshot for a second.
+// stand returns the snapshot for one second.
 func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	c := &f.config
 	outage := c.Outage()
@@ -122,7 +122,7 @@ func layer(s *adminapi.Snapshot, store engine.Store) {
 	}
 }
 
-// Describe returns a server with a name, and the number of servers that share its store.
+// Describe returns a server with its name and the number of servers that share its store.
 func Describe(name string, store engine.Store) *adminapi.Server {
 	s := adminapi.Server{Name: name}
 	for layer := range engine.Layers(store) {

@@ -1,10 +1,10 @@
-// Package audit measures in production whether limits hold: by how many units this server has let a sample of keys
-// exceed their limits, compared with the bounds stated in its answers.
+// Package audit measures in production whether limits hold. It counts the units that this server has let a sample of
+// keys take beyond their limits, and compares them with the bounds stated in the answers.
 //
 // The auditor keeps its own counter for each limit of a sampled key, and charges the admitted units on it at the time
-// of each decision. Units that do not fit are over-admission. The counter sees only this server's requests. On a
-// shared store other servers spend too, so the measure is a lower bound. Units that they give back or reset are not
-// seen, and then look like over-admission.
+// of each decision. Units that do not fit are over-admission. The counter sees only this server's requests. On a shared
+// store other servers spend too, so the measurement is a lower bound. Units that other servers give back or reset are
+// not seen, and then look like over-admission.
 package audit
 
 import (
@@ -33,7 +33,7 @@ const (
 	maxPolicies = 10_000
 )
 
-// Figures are the measurements for the sampled keys of a policy.
+// Figures are the measurements for a policy's sampled keys.
 type Figures struct {
 	Policy string
 	// Units is the number of admitted units, and Over the number beyond the limits.
@@ -48,11 +48,10 @@ type Auditor struct {
 	seed   maphash.Seed
 
 	mu      sync.Mutex
-	now     time.Time // of the decision being charged
+	now     time.Time // time of the decision being charged
 	store   *memstore.Store
 	figures map[string]*Figures
-	// epochs are part of the names of the counters, so that a key can start afresh; epoch is for keys without their
-	// own.
+	// epochs are part of the counters' names, so that a key can start afresh. epoch is for keys without their own.
 	epochs      map[string]int64
 	epoch, next int64
 	// divided is the epoch of all keys under limits that divide their units among keys.
@@ -83,7 +82,7 @@ func (a *Auditor) Observe(o *service.Observed) {
 			}
 			continue
 		}
-		for at := range answer.Limits { // each has its own key
+		for at := range answer.Limits { // each limit has its own key
 			if l := &answer.Limits[at]; l.Policy != "" && a.samples(l.Key) {
 				a.audit(r, answer, l.Key, answer.Limits[at:at+1])
 			}
@@ -152,7 +151,8 @@ func (a *Auditor) forget(key string) {
 	a.epochs[strings.Clone(key)] = a.next
 }
 
-// forgetDivided restarts the counters of all keys that share one, because what comes back of one key is for all.
+// forgetDivided restarts the counters of all keys that share a counter, because units that one key returns are free for
+// all.
 func (a *Auditor) forgetDivided() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// forgetful is a store that, when told to, loses spent units every so many calls.
+// forgetful is a store that can be set to lose the spent units every so many calls.
 type forgetful struct {
 	engine.Store
 	forget bool
@@ -132,7 +132,7 @@ func TestExactAnswersAreNotOver(t *testing.T) {
 	}
 }
 
-// TestCostsOfARoute (known bug 64): each policy of a route is charged its own cost, in any order.
+// TestCostsOfARoute (known bug 64): each policy of a route is charged its own cost, whatever their order.
 func TestCostsOfARoute(t *testing.T) {
 	w := newWorld(t, 1)
 	match, ok := w.routes.Find(&route.Request{Method: "GET", Path: "/"})
@@ -187,7 +187,7 @@ func TestCountsAreAudited(t *testing.T) {
 	}
 }
 
-// TestForgottenUnitsAreOver checks that if a store loses units, the excess is reported for every algorithm. A fixed
+// TestForgottenUnitsAreOver checks that the excess is reported for every algorithm if a store loses units. A fixed
 // window that starts with its first request is compared with two windows.
 func TestForgottenUnitsAreOver(t *testing.T) {
 	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm"}
@@ -208,7 +208,8 @@ func TestForgottenUnitsAreOver(t *testing.T) {
 	}
 }
 
-// TestResetOfAnotherKey: keys of a fair-share limit share a counter, so a reset or give of one lets all others take more.
+// TestResetOfAnotherKey: the keys of a fair-share limit share a counter, so a reset or give for one key lets all others
+// take more.
 func TestResetOfAnotherKey(t *testing.T) {
 	w := newWorld(t, 1)
 	for _, kind := range []engine.Kind{engine.OpReset, engine.OpGive} {

@@ -1,6 +1,6 @@
-// Package costtest compares the costs of inputs to a front end: the server's CPU time and memory per byte of an
-// input, relative to a byte of a plain request. Cheap input that causes expensive work is an attack that the rate
-// limit of a front end does not stop (known bug 69).
+// Package costtest compares the costs of inputs to a front end: the server's CPU time and memory per byte of input,
+// relative to a byte of a plain request. Cheap input that causes expensive work is an attack that a front end's rate
+// limit does not stop (known bug 69).
 //
 // The figures are for the whole process: the server with its connections and garbage collector, and the client, which
 // is the same for all inputs.
@@ -20,12 +20,12 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// Input is something that a client sends.
+// Input is a message that a client sends.
 type Input struct {
 	Name string
 	// Size is the number of bytes that the client sends.
 	Size int
-	// Send sends the input once and returns when the answer is there.
+	// Send sends the input once and returns when the answer has arrived.
 	Send func()
 }
 
@@ -35,21 +35,21 @@ type Cost struct {
 	Memory float64 // bytes allocated
 }
 
-// Most is the largest allowed ratio between the cost of a byte and that of a byte of a plain request.
-// docs/reference/bounds.md states it.
+// Most is the largest allowed ratio between the cost of a byte and of a plain request's byte. docs/reference/bounds.md
+// states it.
 const Most = 10
 
 const (
-	// rounds is the number of measurements of an input. The lowest of each figure counts, because other work on the
-	// machine only adds to them.
+	// rounds is the number of measurements per input. The lowest of each figure counts, because other work on the
+	// machine only adds to it.
 	rounds = 3
-	// enough is the least CPU time of one measurement.
+	// enough is the minimum CPU time of one measurement.
 	enough = 20 * time.Millisecond
 )
 
 // Measure returns the cost per byte of an input.
 func Measure(in Input) (least Cost) {
-	for range 3 { // pools, maps and buffers reach their size
+	for range 3 { // pools, maps and buffers reach their final size
 		in.Send()
 	}
 	for round := range rounds {
@@ -73,8 +73,8 @@ func Measure(in Input) (least Cost) {
 	return least
 }
 
-// leastMemory is the least memory counted for a byte of a plain request. On a connection with allocated buffers it is
-// nearly zero, and several times nothing is no harm.
+// leastMemory is the minimum memory counted for a byte of a plain request. On a connection with allocated buffers the
+// real figure is nearly zero, and a multiple of nearly zero is harmless.
 const leastMemory = 4
 
 // Compare fails a test if a byte of an input costs more than Most times a byte of the plain request, in CPU time or
@@ -98,7 +98,7 @@ func Compare(t *testing.T, plain Input, inputs ...Input) {
 	}
 }
 
-// Raw returns a constructor for inputs of bytes that a client writes to a connection. Connections are reused for as
+// Raw returns a constructor for inputs that a client writes as bytes to a connection. A connection is reused for as
 // many inputs as the server allows. read reads an answer, and reports whether the connection cannot be used again.
 func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)) func(name, send string) Input {
 	t.Helper()

@@ -27,21 +27,21 @@ import (
 	"github.com/headgate/headgate/server/tracing"
 )
 
-// maxAdminConns bounds the connections of the admin listener. Further ones wait.
+// maxAdminConns is the maximum number of connections to the admin listener. Further ones wait.
 const maxAdminConns = 100
 
-// AdminConfig configures the listener for operators. Without it nothing is counted.
+// AdminConfig configures the operators' listener. Without the listener nothing is counted.
 type AdminConfig struct {
 	// Address is the address to listen on, or Off; "" is Off.
 	Address string
 	// UsersFile has the operators: a file with users, or with tokens. With "" every caller may administer, and the
 	// address must be on loopback.
 	UsersFile string
-	// Hosts are names of this server besides its address and localhost.
+	// Hosts are names of this server in addition to its address and localhost.
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
 	EnvoyMetrics bool
-	// AuditSample audits one key in so many, up to [audit.MaxSample]; 0 audits none.
+	// AuditSample audits one key in AuditSample, up to [audit.MaxSample]; 0 audits none.
 	AuditSample int
 	// Level is the level of the log, which operators can change. nil means a level without effect.
 	Level *slog.LevelVar
@@ -61,7 +61,7 @@ type adminFrontEnd struct {
 	listener net.Listener
 }
 
-// openAdmin opens the listener. It runs before the store is opened, so that the store's calls are counted.
+// openAdmin opens the listener. It runs before the store is opened, so that calls to the store are counted.
 func openAdmin(c *Config) (*adminFrontEnd, error) {
 	a := &c.Admin
 	if a.Address == "" || a.Address == Off {
@@ -127,7 +127,7 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected counts a policies file with errors. A nil error clears the state.
+// rejected records the error of a policies file in the metrics. A nil error clears it.
 func (f *adminFrontEnd) rejected(err error) {
 	if f != nil {
 		f.metrics.Reloaded(err)

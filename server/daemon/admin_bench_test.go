@@ -27,7 +27,7 @@ func (b both) Observe(o *service.Observed) {
 	b.top.Observe(o)
 }
 
-// BenchmarkObserved decides calls of 64 and of 1 requests in memory, with and without the counting for the admin
+// BenchmarkObserved decides calls of 64 requests and of 1 request in memory, with and without counting for the admin
 // listener.
 func BenchmarkObserved(b *testing.B) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: 1000000/s}"))
@@ -52,7 +52,7 @@ func BenchmarkObserved(b *testing.B) {
 					c.Observer = w
 				}
 				s, responses := service.New(c), make([]decide.Response, n)
-				for end := time.Now().Add(time.Second / 4); time.Now().Before(end); { // until sampling has begun
+				for end := time.Now().Add(time.Second / 4); time.Now().Before(end); { // until sampling has started
 					s.Do(context.Background(), service.RESP, requests, responses)
 				}
 				began := cpu(b)

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// checkAgain is the interval for checking a store that was away at the start.
+// checkAgain is the interval between checks of a store that was away at the start.
 const checkAgain = time.Second
 
 // checkLater checks a store that was away at the start once it answers. Problems that would have kept the server from
@@ -38,7 +38,7 @@ func (d *Daemon) checkLater(ctx context.Context) {
 	}
 }
 
-// warn logs settings that put the counters of a store at risk.
+// warn logs settings that put a store's counters at risk.
 func (d *Daemon) warn(warnings []string) {
 	for _, warning := range warnings {
 		d.config.Logger.Warn("store", "warning", warning)

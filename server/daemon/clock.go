@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// clockReuse is how long a measured clock difference is used.
+	// clockReuse is the time for which a measured clock difference is used.
 	clockReuse = 10 * time.Second
 	// clockTimeout bounds one reading of the store's time.
 	clockTimeout = time.Second
@@ -24,7 +24,7 @@ type storeClock struct {
 	limiter *headgate.Limiter
 
 	mu       sync.Mutex
-	ahead    time.Duration // how far the store is ahead, at least
+	ahead    time.Duration // minimum by which the store is ahead
 	measured time.Time
 }
 

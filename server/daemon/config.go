@@ -23,22 +23,22 @@ type Config struct {
 	// Users has the files with the users of the listeners.
 	Users UsersFiles
 	// PeerShare is the percentage of connections, requests in flight and waiting places that one peer may take. 100
-	// sets no share, and 0 means 25. Trusted proxies have no share.
+	// means no limit, and 0 means 25. Trusted proxies are not limited.
 	PeerShare int
 	// NoInline refuses limits that come with a request.
 	NoInline bool
-	// ConfigFile is the path of the policies file, and Base its content, or "" and nil. The file is read again when
-	// it changes, and by Reload.
+	// ConfigFile is the path of the policies file, and Base its content; "" and nil without a file. The file is read
+	// again when it changes, and by Reload.
 	ConfigFile string
 	Base       *policy.Config
-	// StateFile stores policy changes made at run time. With "" they are stored on Redis, or kept for the life of the
+	// StateFile stores policy changes made at run time. With "" they are stored on Redis, or last as long as the
 	// process.
 	StateFile string
 	// Failure is the failure mode of inline limits.
 	Failure policy.Failure
 	// AllowWrites lets clients give units back and reset keys.
 	AllowWrites bool
-	// Store is the URL of the store; "" and "memory" are the memory of this process.
+	// Store is the URL of the store; "" and "memory" mean the memory of this process.
 	Store string
 	// Snapshot is the file that preserves the memory store across restarts, written every SnapshotEvery and at the
 	// end, or "".
@@ -47,8 +47,8 @@ type Config struct {
 	// StoreOptions are the settings of the store that are not in its URL. Their Deadline, and the URL's, have no
 	// effect.
 	StoreOptions open.Options
-	// Deadline bounds each decision of a store that is not in memory; 0 sets no bound. If the caller's context leaves
-	// less time, the bound is three quarters of that.
+	// Deadline bounds each decision of a store that is not in memory; 0 means no bound. If the caller's context leaves
+	// less time, the bound is three quarters of that time.
 	Deadline time.Duration
 	// ReadyNeedsStore makes the server unready while the store does not answer and a failure mode is deny. By default
 	// it stays ready and decides by the failure modes.
@@ -71,7 +71,7 @@ type Config struct {
 	Traces tracing.Config
 	// TraceKeys shows keys in spans, in the same form as in the log.
 	TraceKeys bool
-	// Version is in INFO and in the log.
+	// Version is shown in INFO and in the log.
 	Version string
 	// LogDenied is the number of denied requests logged per second, up to MaxLogDenied. LogKeys logs their whole
 	// keys, instead of at most 8 bytes and at most half of each. It also applies to TraceKeys.

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// maxConns bounds the connections of each front end. RESP rejects further ones with an error; HTTP and gRPC leave
-	// them in the accept queue. One peer has a share of them.
+	// maxConns is the maximum number of connections per front end. RESP rejects further ones with an error; HTTP and
+	// gRPC leave them in the accept queue. One peer can take only a share.
 	maxConns = 10_000
 	// spareFiles is the number of open files reserved for everything else: the store, its snapshot, reloaded files,
 	// and operators' calls.
 	spareFiles = 256
-	// manyFiles is the assumed limit of open files if the system does not report one.
+	// manyFiles is the assumed limit on open files if the system does not report one.
 	manyFiles = 1 << 20
 )
 
-// connections returns the number of connections for each front end, given the limit of open files: a flood on one
-// front end leaves files for the others.
+// connections returns the number of connections for each front end, given the limit on open files, so that a flood on
+// one front end leaves files for the others.
 func connections(files uint64, frontEnds int) int {
 	spare := min(spareFiles, files/4)
 	return max(1, int(min(maxConns, (files-spare)/uint64(max(1, frontEnds)))))
 }
 
-// boundConnections sets the number of connections for each front end. Each connection of a gateway needs another one,
+// boundConnections sets the number of connections for each front end. Each connection to a gateway needs another one,
 // to an upstream.
 func (d *Daemon) boundConnections() {
 	c := &d.config
@@ -59,8 +59,8 @@ func (d *Daemon) peerRule() peers.Rule {
 	}
 }
 
-// bounded is a listener with a bound on its connections, and a share of them for each peer. While all are in use,
-// further ones wait in the accept queue. Connections beyond a peer's share are closed. The log reports both.
+// bounded is a listener that bounds its connections, in total and per peer. While all are in use, further ones wait in
+// the accept queue. Connections beyond a peer's share are closed. The log reports both.
 type bounded struct {
 	net.Listener
 
@@ -69,7 +69,7 @@ type bounded struct {
 	closed chan struct{}
 	close  func() error
 	logger *slog.Logger
-	name   string // of the front end, for the log
+	name   string // name of the front end, for the log
 	lines  lograte.Limit
 }
 

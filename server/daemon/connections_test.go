@@ -84,14 +84,14 @@ func TestFullListener(t *testing.T) {
 		defer c.Close()
 	}
 	open := []net.Conn{<-accepted, <-accepted}
-	for range 3 { // each is accepted when another closes, once
+	for range 3 { // one is accepted each time another closes
 		select {
 		case <-accepted:
 			t.Fatal("a connection beyond the bound")
 		case <-time.After(20 * time.Millisecond):
 		}
 		open[0].Close()
-		open[0].Close() // frees its slot once
+		open[0].Close() // frees its slot only once
 		open = append(open[1:], <-accepted)
 	}
 	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: all connections are in use, more wait" connections=2`) {

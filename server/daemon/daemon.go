@@ -48,8 +48,8 @@ type Daemon struct {
 	http         *http.Server
 	grpc         *grpcFrontEnd    // nil if not configured
 	gateway      *gateway.Gateway // nil if HTTP is the API
-	admin        *adminFrontEnd   // nil if it is off
-	conns        int              // largest number of connections of each front end
+	admin        *adminFrontEnd   // nil if off
+	conns        int              // maximum number of connections per front end
 	respListener net.Listener
 	httpListener net.Listener
 	// floor is heapFloor bytes that are never touched.
@@ -57,8 +57,8 @@ type Daemon struct {
 }
 
 // heapFloor makes the garbage collector assume at least this heap size. An HTTP or gRPC call leaves 2 to 4 KiB of
-// garbage, and a server's limits may take only a few MiB, so without a floor the collector would run dozens of times
-// a second. The memory is not resident, because no page of it is touched.
+// garbage, and a server's limits may take only a few MiB, so without a floor the collector would run dozens of times a
+// second. The memory is not resident, because its pages are never touched.
 const heapFloor = 32 << 20
 
 // New opens the store and the listeners. Run closes them.
@@ -73,7 +73,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	return d, nil
 }
 
-// open opens the parts named in the configuration.
+// open opens the parts that the configuration enables.
 func (d *Daemon) open(ctx context.Context) (err error) {
 	c := &d.config
 	if d.admin, err = openAdmin(c); err != nil {
@@ -106,13 +106,13 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	c := &d.config
 	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
-		// No policy is leased yet, but one can be later.
+		// No policy is leased yet, but one can become leased later.
 		c.StoreOptions.Prefetch.Spaces = map[string][]engine.Limit{}
 	}
 	if c.remote() {
 		c.nameProcess()
 		c.StoreOptions.StartAway = true
-		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision; Envoy's have their own
+		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision; Envoy's decisions have their own deadline
 	}
 	if d.store, err = openStore(ctx, c); err != nil {
 		return err

@@ -50,7 +50,7 @@ func running(t testing.TB, c daemon.Config) *daemon.Daemon {
 }
 
 // TestDrainAnswersRequests checks that readiness ends at once, that requests are answered until the end of the drain,
-// including those read before it, and that Run returns nil.
+// including requests read before it, and that Run returns nil.
 func TestDrainAnswersRequests(t *testing.T) {
 	d := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Drain: time.Hour})
 	ctx, stop := context.WithCancel(context.Background())
@@ -141,7 +141,7 @@ func TestNewRejectsInvalidConfigurations(t *testing.T) {
 	}
 }
 
-// BenchmarkHTTP measures decisions over loopback: requests with 1 and with 100.
+// BenchmarkHTTP measures decisions over loopback, with 1 and with 100 decisions per request.
 func BenchmarkHTTP(b *testing.B) {
 	one := `{"key":"k","limit":"100/s"}`
 	for name, body := range map[string]string{"one": one, "batch100": `{"requests":[` + strings.Repeat(one+",", 99) + one + `]}`} {

@@ -15,7 +15,7 @@ import (
 // MaxLogDenied is the highest rate of log lines for denied requests, per second.
 const MaxLogDenied = 1000
 
-// denials logs a sample of the denied requests: a limited number per second, with the number of omitted ones. It
+// denials logs a sample of the denied requests: a limited number per second, followed by the number omitted. It
 // implements [service.Observer].
 type denials struct {
 	lines  lograte.Limit

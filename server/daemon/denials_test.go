@@ -26,7 +26,7 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 	return o
 }
 
-// TestDenialsAreSampled checks that the number of lines per second is limited, followed by how many were left out.
+// TestDenialsAreSampled checks that the number of lines per second is limited, and that a line has the number omitted.
 // Allowed requests and peeks are not logged.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/watch"
 )
 
-// followed is a file, or files that belong together, that are reloaded when they change and at SIGHUP.
+// followed is a file, or a group of files, that is reloaded when it changes and at SIGHUP.
 type followed struct {
 	paths []string
 	// reload reads them. On error it logs the error and keeps the previous content.
@@ -34,8 +34,8 @@ func (d *Daemon) logged(what string, reload func() (changed bool, err error)) fu
 	}
 }
 
-// Reload reads the followed files and the directory of Envoy's configuration again. Files with an error keep their
-// previous content, and the error is logged and returned.
+// Reload reads the followed files and Envoy's configuration directory again. Files with an error keep their previous
+// content, and the error is logged and returned.
 func (d *Daemon) Reload(ctx context.Context) (err error) {
 	for i := range d.files {
 		err = errors.Join(err, d.files[i].reload(ctx))
@@ -44,7 +44,7 @@ func (d *Daemon) Reload(ctx context.Context) (err error) {
 	case envoy:
 		err = errors.Join(err, d.grpc.directory.Reload())
 	case d.config.ConfigFile == "":
-		err = errors.Join(err, d.policies.Reload(ctx)) // it reports that there is no file
+		err = errors.Join(err, d.policies.Reload(ctx)) // it returns the error for a missing file
 	}
 	return err
 }
@@ -58,7 +58,7 @@ func (d *Daemon) followFiles(ctx context.Context, running *sync.WaitGroup) {
 				d.config.Logger.Warn("a file is read again by SIGHUP only", "files", f.paths, "error", err)
 				return
 			}
-			reload := func() { _ = f.reload(ctx) } // it logs its error
+			reload := func() { _ = f.reload(ctx) } // reload logs its error
 			reload()                               // a change since the start
 			w.Run(ctx, reload)
 		})

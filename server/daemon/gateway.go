@@ -80,7 +80,7 @@ func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	return &metrics.Gateway{Stats: d.gateway.Stats}
 }
 
-// keepUpstreams applies a change of the routes.
+// keepUpstreams applies a change to the routes.
 func (d *Daemon) keepUpstreams(routes *route.Table) {
 	if d.gateway == nil {
 		return
@@ -91,7 +91,7 @@ func (d *Daemon) keepUpstreams(routes *route.Table) {
 	}
 }
 
-// closeGateway ends requests that are still running, such as websockets.
+// closeGateway ends requests that are still in flight, such as websockets.
 func (d *Daemon) closeGateway() {
 	if d.gateway != nil {
 		d.gateway.Close()

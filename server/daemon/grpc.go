@@ -20,12 +20,12 @@ import (
 type GRPC struct {
 	// Address is the address to listen on, unix:/path for a socket, or Off; "" means Off.
 	Address string
-	// Directory has the configuration of the rate limit service. With "" there is none.
+	// Directory has the configuration of the rate limit service. With "" the service is off.
 	Directory string
 	// Force starts the server even if the configuration has an error.
 	Force   bool
 	Options envoy.Options
-	// Deadline bounds each decision of a store that is not in memory; 0 sets no bound.
+	// Deadline bounds each decision of a store that is not in memory; 0 means no bound.
 	Deadline time.Duration
 	// MaxAge and MaxAgeGrace are described in [grpcapi.Config].
 	MaxAge, MaxAgeGrace time.Duration
@@ -108,7 +108,7 @@ func listenGRPC(address string) (net.Listener, error) {
 	return l, err
 }
 
-// unused reports whether a path is a socket without a listening process.
+// unused reports whether a path is a socket that no process listens on.
 func unused(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {
@@ -156,7 +156,7 @@ func (f *grpcFrontEnd) drain() {
 	}
 }
 
-// stop sends GOAWAY and waits for running calls until ctx ends.
+// stop sends GOAWAY and waits for calls in flight until ctx ends.
 func (f *grpcFrontEnd) stop(ctx context.Context) error {
 	if f == nil {
 		return nil

@@ -19,8 +19,8 @@ func h2(frames string) string {
 	return http2.ClientPreface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" + frames
 }
 
-// calling calls a method with a client, and checks that the answer is an error that contains want, or no error if
-// want is "".
+// calling calls a method with a client, and checks that the answer is an error that contains want, or that there is no
+// error if want is "".
 func calling(want string, call func(ctx context.Context, c *grpc.ClientConn) error) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()

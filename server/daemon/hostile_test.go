@@ -27,14 +27,14 @@ const leastHostile = 60
 type hostileCase struct {
 	name string
 	to   string // resp, http or grpc
-	send string // bytes for a connection, which is then read until it is silent
+	send string // bytes sent on a connection, which is then read until it is silent
 	do   func(t *testing.T, address string)
-	// want is contained in the server's answer. "" is not checked, because the server may close the connection at
-	// once.
+	// The server's answer must contain want. If it is "", the answer is not checked, because the server may close the
+	// connection at once.
 	want string
 }
 
-// hostileWorld is a server under attack, with a key that has used up its limit.
+// hostileWorld is a server under attack. It has a key that has used up its limit.
 type hostileWorld struct {
 	addresses map[string]string
 	stop      func()
@@ -90,8 +90,8 @@ func (w *hostileWorld) take(t *testing.T, name, key string) int {
 	return answer.StatusCode
 }
 
-// TestHostileCases checks that whatever a client sends, the server continues, no limit is reset, and rejections say
-// what is wrong.
+// TestHostileCases checks that whatever a client sends, the server continues, no limit is reset, and rejections
+// describe the mistake.
 func TestHostileCases(t *testing.T) {
 	w := newHostileWorld(t)
 	defer w.stop()
@@ -164,7 +164,7 @@ func flood(connections int, send string) func(*testing.T, string) {
 	}
 }
 
-// unread sends requests and reads no answer, until the server stops reading.
+// unread sends requests without reading the answers, until the server stops reading.
 func unread(request string, most int) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()

@@ -67,8 +67,8 @@ type fromAddress struct {
 
 func (f fromAddress) RemoteAddr() net.Addr { return f.from }
 
-// TestIdleHTTPMakesRoom (known bug 70): HTTP connections that wait for a request are closed to make room for new
-// ones. One with a request is not.
+// TestIdleHTTPMakesRoom (known bug 70): HTTP connections that wait for a request are closed to make room for new ones.
+// A connection with a request in flight is not.
 func TestIdleHTTPMakesRoom(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { idleHTTPMakesRoom(t, http2) })
@@ -119,7 +119,7 @@ func idleHTTPMakesRoom(t *testing.T, http2 bool) {
 			t.Errorf("HTTP/2 %t, client %d: %v", http2, i, err)
 		}
 		if i == 7 {
-			if err := get(first, "/"); err != nil { // now it is the most recently used one
+			if err := get(first, "/"); err != nil { // first is now the most recently used
 				t.Error(err)
 			}
 		}
@@ -143,8 +143,8 @@ func idleHTTPMakesRoom(t *testing.T, http2 bool) {
 	<-served
 }
 
-// TestIdleGRPCMakesRoom (known bug 70): gRPC connections without a call are closed to make room for new ones. One
-// with a call is not.
+// TestIdleGRPCMakesRoom (known bug 70): gRPC connections without a call are closed to make room for new ones. A
+// connection with a call in flight is not.
 func TestIdleGRPCMakesRoom(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

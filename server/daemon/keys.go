@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// maxCut is the number of bytes shown of a client's key, if it is not shown whole.
+	// maxCut is the number of bytes shown of a client's key if it is not shown in full.
 	maxCut = 8
 	// maxNamed is the number of bytes shown of a key named by an operator.
 	maxNamed = 64
 )
 
-// shownKey returns the function that formats keys in spans and in log lines about requests. Hashes are shown whole.
+// shownKey returns the function that formats keys in spans and in log lines about requests. Hashes are shown in full.
 func (c *Config) shownKey() func(key string) string {
 	if c.LogKeys || c.HashKeysFile != "" {
 		return whole
@@ -37,7 +37,7 @@ func (c *Config) namedKey() func(key string) string {
 
 func whole(key string) string { return key }
 
-// cut returns the beginning of a key, at most half of it, because keys can be people's addresses.
+// cut returns the beginning of a key, at most half the key, because keys can be people's addresses.
 func cut(key string) string { return key[:min(len(key)/2, maxCut)] + "…" }
 
 // openHashKeys reads the secrets for hashing keys, if configured.

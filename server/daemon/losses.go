@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// losses logs a line when the store has lost its data, and one when answers are exact again: when the slowest limit
+// losses logs a line when the store has lost its data, and another when answers are exact again: when the slowest limit
 // decided by shares has recovered.
 type losses struct {
 	logger *slog.Logger

@@ -11,7 +11,7 @@ import (
 )
 
 // TestLossIsTwoLines checks for one line when the loss is detected, and one when every limit decided by shares has
-// recovered, including overrides. Another loss in between starts over.
+// recovered, including overrides. Another loss in between restarts the recovery.
 func TestLossIsTwoLines(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

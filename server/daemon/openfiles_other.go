@@ -2,5 +2,5 @@
 
 package daemon
 
-// openFiles returns the limit of open files of the process.
+// openFiles returns the process's limit on open files.
 func openFiles() uint64 { return manyFiles }

@@ -4,7 +4,7 @@ package daemon
 
 import "syscall"
 
-// openFiles returns the limit of open files of the process.
+// openFiles returns the process's limit on open files.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -15,12 +15,13 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// recoveryTime is how long a store must answer without a failure until its outage ends, if the outage began less than
-// recoveryTime after another one. A full store, or a Cluster with some nodes away, fails and answers in turn.
+// recoveryTime is how long a store must answer without a failure before its outage ends, if the outage began less than
+// recoveryTime after another one. A full store, or a Cluster with some nodes away, alternates between failing and
+// answering.
 const recoveryTime = time.Second
 
 // outage logs a line when the store fails and a line when it answers again. It implements [service.Watcher]. A store
-// that is late for less than recoveryTime counts as slow, not away.
+// whose answers are late for less than recoveryTime counts as slow, not away.
 type outage struct {
 	logger *slog.Logger
 	away   atomic.Bool // written under mu
@@ -77,7 +78,7 @@ func (o *outage) Failed(ctx context.Context, err error) {
 	o.logger.LogAttrs(ctx, slog.LevelError, "store away: decisions are not known", attributes...)
 }
 
-// NotReplicated counts a charge that too few replicas have in time. It is not an outage: the store has decided, and
+// NotReplicated counts a charge that too few replicas have in time. This is not an outage: the store has decided, and
 // keeps deciding.
 func (o *outage) NotReplicated(ctx context.Context, err error) {
 	o.mu.Lock()

@@ -44,7 +44,7 @@ func TestOutageIsTwoLines(t *testing.T) {
 			}
 			for range 1000 {
 				o.Answered()
-				o.Replied(service.Replies{Local: 1}) // of a call that began before
+				o.Replied(service.Replies{Local: 1}) // from a call that began before
 				time.Sleep(2500 * time.Microsecond)
 			}
 		}
@@ -56,8 +56,8 @@ func TestOutageIsTwoLines(t *testing.T) {
 	}
 }
 
-// TestASlowAnswerIsNoOutage checks that late answers are logged with level WARN once per minute, and are an outage
-// only if there is no other answer for a second.
+// TestASlowAnswerIsNoOutage checks that late answers are logged at level WARN once per minute, and are an outage only
+// if there is no other answer for a second.
 func TestASlowAnswerIsNoOutage(t *testing.T) {
 	late := fmt.Errorf("late: %w", context.DeadlineExceeded)
 	var state metrics.Outage
@@ -110,8 +110,8 @@ func TestChargesWithoutReplicas(t *testing.T) {
 	}
 }
 
-// TestFlappingStoreIsOneOutage checks that a store that alternately fails and answers has one outage after the first,
-// until it answers without failures.
+// TestFlappingStoreIsOneOutage checks that a store that alternately fails and answers has a single outage after the
+// first one, until it answers without failures.
 func TestFlappingStoreIsOneOutage(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 10_000 {

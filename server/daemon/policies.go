@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// loadTimeout bounds how long the start waits for the changes in the store.
+	// loadTimeout is how long the start waits for the changes in the store.
 	loadTimeout = 10 * time.Second
-	// returnTimeout bounds how long a change of a leased limit waits until its prefetched units are back in the
-	// store.
+	// returnTimeout is how long a change to a leased limit waits until its prefetched units are back in the store.
 	returnTimeout = time.Second
 )
 

@@ -5,7 +5,7 @@ import (
 	"github.com/headgate/headgate/server/metrics"
 )
 
-// openPressure starts to watch CPU time and memory if Config.Pressure is set.
+// openPressure starts watching CPU time and memory if Config.Pressure is set.
 func (d *Daemon) openPressure() (err error) {
 	if !d.config.Pressure {
 		return nil

@@ -15,7 +15,7 @@ func (c *Config) nameProcess() {
 }
 
 // processName is the name that other servers list for this one: the host, the process id, the version, and the start
-// time in s since 1970.
+// time in seconds since 1970.
 func processName(version string) string {
 	return fmt.Sprintf("%s/%s/%d", serverName(), part(version, 60), time.Now().Unix())
 }
@@ -29,5 +29,5 @@ func serverName() string {
 	return fmt.Sprintf("%s/%d", part(host, 100), os.Getpid())
 }
 
-// part makes a text one part of a name.
+// part turns a string into one part of a name.
 func part(s string, most int) string { return strings.ReplaceAll(s, "/", "-")[:min(len(s), most)] }

@@ -11,12 +11,12 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// secretName is the store's value with the secret for signing reservations. A program that can read it can also
+// secretName names the store's value that has the secret for signing reservations. A program that can read it can also
 // change the counters themselves.
 const secretName = "reservations/secret"
 
-// rereadSecret is how often a server reads the secret again. A store that has lost its data gets a new one; until all
-// servers have read it, they refuse each other's reservations.
+// rereadSecret is the interval for reading the secret again. A store that has lost its data gets a new secret. Until
+// all servers have read it, they refuse each other's reservations.
 const rereadSecret = time.Minute
 
 // sharedSecret is the secret of all servers on one store. The first server that needs it creates it.
@@ -30,8 +30,8 @@ type sharedSecret struct {
 	tried  time.Time // time of that attempt
 }
 
-// retrySecret is the pause after a failure before the next attempt, so that calls do not each wait for a store that
-// is away.
+// retrySecret is the pause between a failure and the next attempt, so that not every call waits for a store that is
+// away.
 const retrySecret = time.Second
 
 // errNoSecret means that the store has lost a value written a moment ago.
@@ -46,7 +46,7 @@ func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
 	return (&sharedSecret{values: opened.Redis}).get
 }
 
-// get returns the secret. While the store does not answer, it returns the last one read.
+// get returns the secret. While the store does not answer, it returns the last secret read.
 func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 		s.secret, s.read = []byte(value), time.Now()
 		return s.secret, nil
 	case s.secret != nil:
-		s.read = time.Now() // limits the rate of attempts
+		s.read = time.Now() // limits the attempts
 		return s.secret, nil
 	default:
 		s.failed, s.tried = err, time.Now()

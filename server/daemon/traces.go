@@ -44,7 +44,7 @@ func (d *Daemon) trace() {
 	}
 }
 
-// closeTraces sends the waiting spans, and gives up soon if the collector does not answer.
+// closeTraces sends the queued spans, and gives up soon if the collector does not answer.
 func (d *Daemon) closeTraces() {
 	if d.traces == nil {
 		return

@@ -119,8 +119,8 @@ func ask(t *testing.T, d *daemon.Daemon, traceparent string) {
 	}
 }
 
-// TestSpans checks that each front end makes a span for a request, as part of the client's trace if it has one. A
-// span has the decision, but no key.
+// TestSpans checks that each front end makes a span for a request, in the client's trace if it has one. A span has the
+// decision, but no key.
 func TestSpans(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -234,13 +234,13 @@ func (l *lockedBuffer) String() string {
 }
 
 // TestCollectorAway checks that without a collector requests are answered as usual, the log has one line, and the
-// server shuts down in a bounded time.
+// shutdown takes a bounded time.
 func TestCollectorAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = l.Close() // the collector's address does not listen
+	_ = l.Close() // nothing listens on the collector's address
 	var log lockedBuffer
 	d, stop := traced(t, daemon.Config{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)), Traces: tracing.Config{Endpoint: "grpc://" + l.Addr().String(), Ratio: 1},
@@ -266,7 +266,7 @@ func TestCollectorAway(t *testing.T) {
 }
 
 // TestSpansOfTheGateway checks that a forwarded request has a span in the client's trace, that the upstream's span is
-// its child, and that neither name nor attributes contain the path or the key.
+// its child, and that its name and attributes contain neither the path nor the key.
 func TestSpansOfTheGateway(t *testing.T) {
 	parents := make(chan string, 10)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

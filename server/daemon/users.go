@@ -24,7 +24,7 @@ func (d *Daemon) openUsers() error {
 		f, opened := files[name]
 		if !opened {
 			f, err = users.Open(name)
-			files[name] = f // even after an error, so that it is reported once
+			files[name] = f // even after an error, so that the error is reported only once
 			d.follow(d.logged("users-file", f.Reload), name)
 		}
 		*to = f
@@ -37,12 +37,12 @@ func (d *Daemon) openUsers() error {
 // guarded has the users of each listener. nil lets every client call.
 type guarded struct{ resp, http, grpc, admin *users.File }
 
-// openPaths are the paths of the API that need no user: health checks, and authorize, which trusts only trusted
+// openPaths are the paths of the API that need no user: health checks, and authorize, which accepts only trusted
 // proxies and gets their clients' Authorization headers.
 var openPaths = []string{"/healthz", "/readyz", "/healthcheck", "/v1/authorize"}
 
-// guardHTTP forwards requests of users, and answers others with 401. In a gateway, paths belong to the upstreams, so
-// only its own readiness needs no user. The secret is not sent to upstreams.
+// guardHTTP forwards users' requests, and answers others with 401. In a gateway, paths belong to the upstreams, so only
+// its own readiness check needs no user. The secret is not sent to upstreams.
 func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 	f, open := d.users.http, openPaths
 	if f == nil {

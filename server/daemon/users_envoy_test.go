@@ -26,8 +26,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// envoyUsers may use one domain, use all domains and give units back, or only give units back. Their secrets are
-// their names.
+// envoyUsers writes users that may use one domain, use all domains and give units back, or only give units back. Their
+// secrets are their names.
 func envoyUsers(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
@@ -89,7 +89,7 @@ func asked(t *testing.T, d *daemon.Daemon, c *grpc.ClientConn, secret string, r 
 }
 
 // TestUsersOfEnvoy checks that a user has the same rights for Envoy's rate limit service as elsewhere, over gRPC and
-// HTTP, with the domain in the role of a policy.
+// HTTP, with domains in place of policies.
 func TestUsersOfEnvoy(t *testing.T) {
 	hit := func(domain string, negative bool, own *ratelimit.RateLimitDescriptor_RateLimitOverride) *pb.RateLimitRequest {
 		return &pb.RateLimitRequest{Domain: domain, Descriptors: []*ratelimit.RateLimitDescriptor{

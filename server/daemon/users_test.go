@@ -72,8 +72,8 @@ func secretOf(t *testing.T, may string) (file string) {
 	return file
 }
 
-// TestUsersOfAGateway checks that every path of a gateway needs a user, including paths that belong to the API
-// elsewhere, and that upstreams get no secrets.
+// TestUsersOfAGateway checks that every path of a gateway needs a user, including paths that are the API's on other
+// servers, and that upstreams get no secrets.
 func TestUsersOfAGateway(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Authorization"))
@@ -156,7 +156,7 @@ func TestUsersOverHTTP(t *testing.T) {
 		{"/v1/reset", `{"policy":"other","key":"k"}`, "ops", 200},
 		{"/healthz", "", "", 200},
 		{"/readyz", "", "", 200},
-		{"/v1/authorize", "", "", 400}, // it trusts proxies, and this one sends no headers
+		{"/v1/authorize", "", "", 400}, // the caller is a trusted proxy, but sends no headers
 	} {
 		status, body, header := post(c.path, c.body, c.secret)
 		if status != c.want || status == 401 && header.Get("WWW-Authenticate") == "" || status > 400 && !strings.Contains(body, "accepted: ") {
@@ -268,7 +268,7 @@ func TestUsersOverRESP(t *testing.T) {
 		for _, c := range []struct {
 			name, secret string
 			words        []string
-			want         string // in the error
+			want         string // substring of the error
 		}{
 			{"shop", "shop", []string{"HEADGATE.TAKE", "shop", "k"}, ""},
 			{"shop", "shop", []string{"HEADGATE.TAKE", "other", "k"}, "may not use the policy"},

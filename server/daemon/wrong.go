@@ -8,10 +8,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxWrongLines is the highest rate of log lines about wrong secrets, per second.
+// maxWrongLines is the maximum number of log lines about wrong secrets per second.
 const maxWrongLines = 10
 
-// wrongSecrets counts secrets from clients that belong to no user, by front end, and logs a sample. Clients without a
+// wrongSecrets counts, by front end, the clients' secrets that belong to no user, and logs a sample. Clients without a
 // secret are not counted.
 type wrongSecrets struct {
 	lines  lograte.Limit

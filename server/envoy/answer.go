@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// status is the memory for a descriptor's answer, in one allocation.
+// status has the memory for a descriptor's answer, in one allocation.
 type status struct {
 	pb.RateLimitResponse_DescriptorStatus
 	reset durationpb.Duration
@@ -53,7 +53,7 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 // tally combines the statuses of the descriptors.
 type tally struct {
 	refused, quotas, quotasOver int
-	// closest is the status that is over its limit, or nearest to it.
+	// closest is a status over its limit, or the status nearest to its limit.
 	closest   *pb.RateLimitResponse_DescriptorStatus
 	remaining uint32
 }
@@ -120,7 +120,7 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 	}
 }
 
-// verdict is the answer of one descriptor's limit.
+// verdict is the answer for one descriptor.
 type verdict struct {
 	allowed   bool
 	remaining uint32
@@ -142,7 +142,7 @@ func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
 	return v
 }
 
-// before returns the number of hits counted before these n: exactly, or at least the limit if it was reached.
+// before returns the number of hits counted before these n. It returns limit if there were at least that many.
 func (v *verdict) before(n, limit uint64) uint64 {
 	if !v.allowed {
 		return limit - min(limit, v.granted)
@@ -150,9 +150,9 @@ func (v *verdict) before(n, limit uint64) uint64 {
 	return limit - min(limit, uint64(v.remaining)+n)
 }
 
-// reset returns the number of seconds until a window ends. For other algorithms it is the time until the same request
-// passes, or until the limit is full again. For a request that never passes it is the limit's whole period, because 0
-// would mean now.
+// reset returns the number of seconds until a window ends. For other algorithms it returns the time until the same
+// request passes, or until the limit is full again. For a request that never passes it returns the limit's whole
+// period, because 0 would mean now.
 func (q *quota) reset(at time.Time, s *engine.Standing, never bool) int64 {
 	if q.counts() {
 		return q.seconds - at.Unix()%q.seconds

@@ -18,8 +18,8 @@ import (
 
 // The clock of these tests is at 2026-01-01 00:00:00 UTC, the start of a minute, an hour and a day.
 
-// TestRefusedHitsAreCounted checks that, as in envoyproxy/ratelimit, hits beyond the limit count, so that even a
-// smaller number of hits after them is denied.
+// TestRefusedHitsAreCounted checks that hits beyond the limit count, as in envoyproxy/ratelimit, so that even a smaller
+// number of hits after them is denied.
 func TestRefusedHitsAreCounted(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OK: OK 2/5 60s", "a=1 x3")
@@ -32,8 +32,8 @@ func TestRefusedHitsAreCounted(t *testing.T) {
 	f.want("OK: OK 4/5 60s", "a=1")
 }
 
-// TestChecksCountNothing checks that 0 hits report whether the count is within the limit, which includes a limit that
-// is used up exactly.
+// TestChecksCountNothing checks that a request with 0 hits reports whether the count is within the limit. A limit that
+// is exactly used up counts as within.
 func TestChecksCountNothing(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 2}}, {key: none, rate_limit: {unit: minute}}]")
 	for range 3 {
@@ -46,8 +46,8 @@ func TestChecksCountNothing(t *testing.T) {
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "none=1 x0")
 }
 
-// TestHitsGiveBack checks that negative hits lower the count, down to 0, and are never denied. (New in Envoy's API;
-// envoyproxy/ratelimit reads them as hits.)
+// TestHitsGiveBack checks that negative hits lower the count, at most to 0, and are never denied. (They are new in
+// Envoy's API; envoyproxy/ratelimit reads them as hits.)
 func TestHitsGiveBack(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/5 60s", "a=1 x7")
@@ -60,8 +60,8 @@ func TestHitsGiveBack(t *testing.T) {
 	}
 }
 
-// TestMatchingOrder checks the order: the exact value, then the first wildcard in the file, then the key alone; and
-// only at the depth of the request. Wildcards in the middle work as in envoyproxy/ratelimit since March 2026.
+// TestMatchingOrder checks the order: the exact value, then the first wildcard in the file, then the key alone, and
+// only at the request's depth. Wildcards in the middle work as in envoyproxy/ratelimit since March 2026.
 func TestMatchingOrder(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -90,7 +90,7 @@ descriptors:
 	}
 }
 
-// TestShareThreshold checks that the values of a shared wildcard have one counter and others one each, even for a
+// TestShareThreshold checks that values of a shared wildcard share a counter and other values have one each, even for a
 // wildcard in the middle of a value.
 func TestShareThreshold(t *testing.T) {
 	f := serving(t, Options{}, `
@@ -113,7 +113,7 @@ descriptors:
 }
 
 // TestQuotaMode checks that an exceeded quota denies only if every quota of the request is exceeded, and that its
-// status says so. This is as in envoyproxy/ratelimit since March 2026.
+// status shows this, as in envoyproxy/ratelimit since March 2026.
 func TestQuotaMode(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -166,8 +166,7 @@ func TestUnitMultiplier(t *testing.T) {
 	}
 }
 
-// TestOverridesAreBounded checks that limits in requests leave no more than MaxSeries statistics behind, however many
-// there are.
+// TestOverridesAreBounded checks that limits in requests create at most MaxSeries statistics, however many there are.
 func TestOverridesAreBounded(t *testing.T) {
 	f := serving(t, Options{}, "domain: d")
 	for i := range MaxSeries + 500 {
@@ -288,8 +287,8 @@ descriptors:
 	}
 }
 
-// TestMetadata checks that the answer has the metadata of the rules that are not over their limits. Of two values of
-// a field the first one counts; mappings are merged, in the answer only.
+// TestMetadata checks that the answer has the metadata of the rules that are not over their limits. If two rules set a
+// field, the first value counts. Mappings are merged, but only in the answer.
 func TestMetadata(t *testing.T) {
 	f := serving(t, Options{DynamicMetadata: true}, `
 domain: d
@@ -315,7 +314,7 @@ descriptors:
 	}
 }
 
-// TestAlgorithms covers algorithm and burst in the file.
+// TestAlgorithms covers the fields algorithm and burst in the file.
 func TestAlgorithms(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -362,14 +361,14 @@ descriptors:
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 86400s, OK 5/5 86400s", "none=1", "b=2")
 	f.want("OK: OK 0/1 86400s, OK 4/5 86400s", "s=1", "b=2")
 	f.want("OK: OK 0/1 86400s, OK 3/5 86400s", "s=1", "b=2")
-	// If one check finds nothing left, the others are not charged.
+	// If one check finds no units left, the others are not charged.
 	f.want("OVER_LIMIT: OVER_LIMIT 0/2 86400s, OK 3/5 86400s", "a=1 x0", "b=2")
 	f.want("OK: OK 1/2 86400s, OK 2/5 86400s", "a=3 x1", "b=2")
 }
 
-// TestOneCounterUnderTwoLimits checks that descriptors with one counter but separate limits are both charged while
-// the smaller limit has room for both, and that each answer is for its own limit. Limits with other units have other
-// counters.
+// TestOneCounterUnderTwoLimits checks that descriptors with one counter but different limits are both charged while the
+// smaller limit has room for both, and that each answer is for the descriptor's own limit. Limits with other units have
+// other counters.
 func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f := serving(t, Options{Semantics: Improved}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	f.want("OK: OK 3/5 86400s, OK 8/10 86400s", "b=1 limit=5/DAY", "b=1 limit=10/DAY")
@@ -383,7 +382,7 @@ func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f.want("OK: OK 6/9 86400s, OK 1/4 86400s", "a", "a x2 limit=4/DAY")
 }
 
-// TestErrors checks each error's code in both semantics.
+// TestErrors checks the code of each error with both semantics.
 func TestErrors(t *testing.T) {
 	const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]"
 	away := errors.New("store away")

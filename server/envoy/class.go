@@ -33,7 +33,7 @@ type classes struct {
 	lowered []engine.Limit
 }
 
-// limit returns the limit for a class. An unknown class gets that of the last one.
+// limit returns the limit for a class. An unknown class gets the last class's limit.
 func (c *classes) limit(name string, limit engine.Limit) engine.Limit {
 	for i := range c.all {
 		if limit = c.lowered[i]; c.all[i].Name == name {
@@ -55,7 +55,7 @@ func (c *classes) String() string {
 // hasClasses reports whether the rule has classes.
 func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }
 
-// classify reads the classes of a rule after its quota was built. of is its rate_limit.
+// classify reads the classes of a rule once its quota is built. of is the rule's rate_limit.
 func (r *Rule) classify(entries []*yamlfile.Node, of *node) error {
 	at := of.get("classes")
 	if at == nil || at.Kind == yamlfile.Null {

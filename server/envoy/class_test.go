@@ -10,9 +10,9 @@ descriptors:
   - {key: c, rate_limit: {unit: minute, requests_per_unit: 5}}
 `
 
-// TestClasses checks that the value of a descriptor whose only entry is class is the class of the request, for a
-// rule's policy and for a rule on its own. Denied requests of a class use none of the units that the class must
-// leave. A request without a class belongs to the last one.
+// TestClasses checks that a descriptor whose only entry is class sets the class of the request, for a rule's policy and
+// for a rule on its own. Denied requests of a class use none of the units that the class must leave. A request without
+// a class belongs to the last class.
 func TestClasses(t *testing.T) {
 	for _, semantics := range []Semantics{Theirs, Improved} {
 		for _, ruled := range []bool{true, false} {
@@ -64,8 +64,8 @@ func TestClassesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestGuarantees checks that the class of a request chooses its guarantee: a flood of the last class leaves the others
-// theirs.
+// TestGuarantees checks that the class of a request selects its guarantee: a flood of the last class leaves the other
+// classes their guarantees.
 func TestGuarantees(t *testing.T) {
 	for _, semantics := range []Semantics{Theirs, Improved} {
 		for _, ruled := range []bool{true, false} {
@@ -83,14 +83,15 @@ descriptors:
 			f.want("OVER_LIMIT: OVER_LIMIT 0/10 6s", "a=1")
 			f.want("OK: OK 0/10 48s, OK", "a=1 x2", "class=live")
 			f.want("OK: OK 0/10 60s, OK", "a=1 x2", "class=batch")
-			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // its ceiling
+			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // up to its ceiling
 			f.want("OK: OK 6/10 20s, OK", "a=3 x2", "class=live")
-			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // to the class that spent them
+			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // given back to the class that spent them
 		}
 	}
 }
 
-// TestFairShares checks that the values of a descriptor are the keys that share, and that two rules of a domain do not.
+// TestFairShares checks that a limit is divided among the values of its descriptor, and that two rules of a domain do
+// not share.
 func TestFairShares(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// Environment has the settings from the environment variables of envoyproxy/ratelimit. The field of an unset variable
-// is empty.
+// Environment has the settings from envoyproxy/ratelimit's environment variables. The field of an unset variable is
+// empty.
 type Environment struct {
 	// HTTP and GRPC are addresses; Directory is the directory of the configuration.
 	HTTP, GRPC, Directory string
 	// Store is the URL of a Redis.
 	Store string
-	// TLSCert, TLSKey and TLSClientCA are files for gRPC over TLS, or "".
+	// TLSCert, TLSKey and TLSClientCA are the files for gRPC over TLS, or "".
 	TLSCert, TLSKey, TLSClientCA string
 	LogLevel, LogFormat          string
 	// MaxAge and MaxAgeGrace bound the lifetime of a gRPC connection.
 	MaxAge, MaxAgeGrace time.Duration
 	Options             Options
-	// Ignored are the set variables without effect, with reasons.
+	// Ignored lists the set variables without effect, with reasons.
 	Ignored []string
 }
 
 // ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are Headgate's, not
 // envoyproxy/ratelimit's: it listens on loopback, and keeps its counters in memory unless REDIS_URL is set. The error
-// names each variable that is invalid, or whose meaning would be lost.
+// names each variable that is invalid, or whose effect would be lost.
 func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
 	e := &Environment{Options: Options{Headers: DefaultHeaders}}
 	r := &variables{lookup: lookup}

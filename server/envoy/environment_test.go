@@ -42,7 +42,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEnvironmentStores checks that the store accepts each URL, and that it means the same server.
+// TestEnvironmentStores checks that the store accepts each URL, and that the URL means the same server.
 func TestEnvironmentStores(t *testing.T) {
 	for _, c := range []struct {
 		variables string
@@ -73,8 +73,8 @@ func TestEnvironmentStores(t *testing.T) {
 	}
 }
 
-// TestEnvironmentErrors checks that a value that is invalid, or whose meaning would be lost, is an error that names
-// its variable.
+// TestEnvironmentErrors checks that a value that is invalid, or whose effect would be lost, is an error that names its
+// variable.
 func TestEnvironmentErrors(t *testing.T) {
 	for _, c := range [][2]string{
 		{"PORT=abc", `PORT="abc"; accepted: the number of a port, 0 to 65535`},

@@ -33,19 +33,19 @@ type fixture struct {
 	// operations are the kinds of the operations that were decided.
 	operations []engine.Kind
 	limiter    *headgate.Limiter
-	policies   *policy.Config // active: those of the rules, with changes
+	policies   *policy.Config // active policies: made from the rules, with changes
 	made       []policy.Made
 	calls      int
 }
 
-// options are those of a service whose rules are policies.
+// options returns the options of a service whose rules are policies.
 func (f *fixture) options(o Options) Options {
 	f.policies = policy.Empty()
 	o.SetPolicies = func(made []policy.Made) { f.made, f.policies = made, policy.Empty().WithMade(made) }
 	return o
 }
 
-// change changes the policies of the rules, like an operator.
+// change changes the rules' policies, like an operator.
 func (f *fixture) change(changes ...policy.Change) {
 	f.t.Helper()
 	changed, left := policy.Empty().WithMade(f.made).With(changes)
@@ -103,7 +103,7 @@ func (f *fixture) load(yaml string) {
 }
 
 // described parses "key=value,key=value". A suffix " x3" means hits, " -x3" hits to give back, " limit=5/MINUTE" an
-// override, and " limit=5/30/SECOND" one with a multiplier.
+// override, and " limit=5/30/SECOND" an override with a multiplier.
 func described(t *testing.T, text string) *ratelimit.RateLimitDescriptor {
 	t.Helper()
 	words := strings.Fields(text)
@@ -138,7 +138,7 @@ func scan(t *testing.T, text string, to any) {
 }
 
 // ask sends a request for the domain d and returns the answer as text: the overall code, then for each descriptor its
-// code, the remaining units and the limit, and the seconds until the window ends: "OK: OK 4/5 60s".
+// code, the remaining units, the limit, and the seconds until the window ends: "OK: OK 4/5 60s".
 func (f *fixture) ask(descriptors ...string) string {
 	f.t.Helper()
 	request := &pb.RateLimitRequest{Domain: "d"}

@@ -14,7 +14,7 @@ const (
 	Unavailable
 )
 
-// Error is the reason why a request was not decided, in envoyproxy/ratelimit's wording.
+// Error is the reason why a request was not decided, worded as in envoyproxy/ratelimit.
 type Error struct {
 	Code Code
 	Err  error

@@ -27,8 +27,9 @@ var extraKeys = func() map[string]bool {
 	return keys
 }()
 
-// limitKeys are the fields of limits that a rule can have under rate_limit, by their names in policies. The others are not
-// for Envoy: unit has the windows, refused hits are counted by the algorithm, and the keys of descriptors have no groups.
+// limitKeys are the fields of limits that a rule can have under rate_limit, by their names in policies. The other
+// fields do not apply to Envoy: unit sets the windows, the algorithm determines whether refused hits count, and the
+// keys of descriptors have no groups.
 var limitKeys = func() (keys []string) {
 	omitted := []string{"burst", "name", "windows", "align", "anchor", "lease", "count_denied", "next_pays", "nested", "rank"}
 	for f := range engine.Fields() {
@@ -39,7 +40,7 @@ var limitKeys = func() (keys []string) {
 	return keys
 }()
 
-// known has the names of both, for hints.
+// known has the names of both lists, for hints.
 var known = slices.Sorted(func(yield func(string) bool) {
 	for _, keys := range []map[string]bool{validKeys, extraKeys} {
 		for key := range keys {
@@ -53,7 +54,7 @@ var known = slices.Sorted(func(yield func(string) bool) {
 // checker checks the keys of a whole file before its values are read.
 type checker struct{ found *found }
 
-// wrong collects an error if every error is wanted, and otherwise returns it.
+// wrong collects an error if all errors are reported, and otherwise returns it.
 func (c *checker) wrong(err error) error {
 	if c.found.every {
 		c.found.add(err)
@@ -79,7 +80,7 @@ func (c *checker) check(n *node) error {
 			continue
 		}
 		if key.Text == "metadata" {
-			continue // any keys and values
+			continue // its keys and values are arbitrary
 		}
 		if err := c.value((*node)(p.Value)); err != nil {
 			return err

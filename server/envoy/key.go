@@ -37,8 +37,8 @@ func (k *keyWriter) end() []byte {
 	return append(k.buffer[:k.from], route.Shortened(string(key))...)
 }
 
-// appendValue appends a value from a request to the name of a statistic, as a hash if keys are hashed, because the
-// value can be a person's address.
+// appendValue appends a value from a request to the name of a statistic. If keys are hashed, it appends the hash,
+// because the value can be a person's address.
 func appendValue(to []byte, value string, secrets *keyhash.Secrets) []byte {
 	if secrets == nil || value == "" {
 		return append(to, value...)

@@ -31,7 +31,7 @@ var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_YEAR:   365 * 86_400,
 }
 
-// units are sorted by length. Weeks are omitted: seven days are shown as days.
+// units are sorted by length. Weeks are omitted, so seven days are shown as days.
 var units = []unit{
 	pb.RateLimitResponse_RateLimit_SECOND, pb.RateLimitResponse_RateLimit_MINUTE, pb.RateLimitResponse_RateLimit_HOUR,
 	pb.RateLimitResponse_RateLimit_DAY,
@@ -45,7 +45,7 @@ func parseUnit(name string) (unit, bool) {
 
 // quota is the number of requests that a rule, or a request's override, allows per unit of time.
 type quota struct {
-	// current describes the quota in answers, which share it.
+	// current describes the quota in answers, which share the message.
 	current *pb.RateLimitResponse_RateLimit
 	limit   engine.Limit
 	// seconds is the length of a fixed window aligned to the clock, or 0 for other algorithms.
@@ -59,7 +59,7 @@ type settings struct {
 	unit                       unit
 	// more are further fields of the limit, by their names in policies.
 	more map[string]string
-	// counter names the counter of a limit that divides its units among keys. Such a limit is not named by its key.
+	// counter names the counter of a limit that divides its units among keys. The key does not name such a counter.
 	counter string
 }
 
@@ -92,8 +92,8 @@ func (s *settings) build() (quota, error) {
 	return q, err
 }
 
-// limit builds the limit. A count of 0 gets a limit of 1 that is never answered as allowed, because its hits must be
-// counted for the answer to a request with 0 hits.
+// limit builds the limit. A count of 0 gets a limit of 1 whose answers never allow a hit. It still counts hits, because
+// the answer to a request with 0 hits depends on them.
 func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	a := algo.FixedWindow
 	if s.algorithm != "" {
@@ -160,7 +160,7 @@ func acceptedAlgorithms() string {
 	return strings.Join(names, ", ") + "; gcra, leaky-bucket and funnel are the token bucket"
 }
 
-// near returns the count from which hits are near the limit.
+// near returns the count above which hits are near the limit.
 func (q *quota) near(ratio float32) uint64 {
 	return uint64(math.Floor(float64(float32(q.current.GetRequestsPerUnit()) * ratio)))
 }

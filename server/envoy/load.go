@@ -24,7 +24,7 @@ type File struct {
 type Config struct {
 	domains map[string]*domain
 	rules   []*Rule
-	// Warnings are about parts of the files that have no effect.
+	// Warnings list parts of the files that have no effect.
 	Warnings []string
 }
 
@@ -32,10 +32,10 @@ type Config struct {
 type LoadOptions struct {
 	// MergeDomains allows several files with one domain and merges their descriptors.
 	MergeDomains bool
-	// NearLimitRatio is the fraction of a limit from which its hits count as near the limit; 0 means 0.8.
+	// NearLimitRatio is the fraction of a limit above which its hits count as near the limit; 0 means 0.8.
 	NearLimitRatio float32
 	// EveryError reports up to 100 errors of each file, instead of only the first one like envoyproxy/ratelimit. The
-	// descriptors below one with an error are not read.
+	// descriptors below an invalid one are not read.
 	EveryError bool
 
 	stats func(fullKey string) *ruleStats
@@ -79,7 +79,7 @@ type found struct {
 	errs  []error
 }
 
-// maxErrors is the number of errors kept of a file.
+// maxErrors is the number of errors kept per file.
 const maxErrors = 100
 
 // add keeps an error, and returns whether to read the rest of the file. Errors beyond maxErrors are dropped.
@@ -168,11 +168,11 @@ func (c *Config) Describe() []string {
 // Empty reports whether the configuration has no domain.
 func (c *Config) Empty() bool { return len(c.domains) == 0 }
 
-// maxFiles bounds the files of a directory.
+// maxFiles is the maximum number of files in a directory.
 const maxFiles = 10_000
 
-// ReadDir reads every file of a directory and its subdirectories, in the order of names. It skips names that begin
-// with a dot, because a ConfigMap keeps its versions there.
+// ReadDir reads every file in a directory and its subdirectories, in the order of names. It skips names that begin with
+// a dot, because a ConfigMap keeps its versions there.
 func ReadDir(dir string) ([]File, error) {
 	var files []File
 	err := readInto(&files, dir, "", 0)
@@ -214,7 +214,7 @@ func readInto(files *[]File, dir, under string, depth int) error {
 	return nil
 }
 
-// readFile reads at most one byte more than a file may have, so that Load rejects it.
+// readFile reads at most one byte more than a file may have, so that Load rejects a longer file.
 func readFile(path string) ([]byte, error) {
 	f, err := files.Open(path)
 	if err != nil {

@@ -51,7 +51,7 @@ two.yaml:1:1: config file cannot have empty domain`
 	}
 }
 
-// TestLoadErrors checks that errors have the text of envoyproxy/ratelimit, after the file name and position.
+// TestLoadErrors checks that errors have envoyproxy/ratelimit's text, after the file name and position.
 func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"descriptors:", "1:1: config file cannot have empty domain"},
@@ -97,7 +97,7 @@ func TestLoadErrors(t *testing.T) {
 		{"domain: d\ndescriptors: [{key: a, metadata: [1]}]", "config error"},
 	} {
 		_, err := Load([]File{{Name: "f.yaml", Data: []byte(c.yaml)}}, LoadOptions{})
-		if c.want == "config error" { // any error: there it comes from the YAML library
+		if c.want == "config error" { // any error: in envoyproxy/ratelimit it comes from the YAML library
 			if err == nil {
 				t.Errorf("%s: no error", c.yaml)
 			}
@@ -119,7 +119,7 @@ func TestInvalidYAML(t *testing.T) {
 	}
 }
 
-// FuzzLoad checks that no text makes Load panic, and that every error names the file.
+// FuzzLoad checks that no input makes Load panic, and that every error names the file.
 func FuzzLoad(f *testing.F) {
 	for _, text := range []string{
 		"domain: d\ndescriptors:\n  - key: a\n    value: b*\n    rate_limit: {unit: day, requests_per_unit: 1}\n    metadata: {a: [1, .inf, ~]}",
@@ -151,7 +151,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	}
 }
 
-// TestMergeDomains checks that two files with the same domain are an error or one domain, depending on the option.
+// TestMergeDomains checks that two files with the same domain are an error or are merged, depending on the option.
 func TestMergeDomains(t *testing.T) {
 	files := []File{
 		{Name: "a.yaml", Data: []byte("domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]")},
@@ -199,7 +199,7 @@ func TestEveryFileIsChecked(t *testing.T) {
 	}
 }
 
-// TestReadDir checks that it reads subdirectories and links, but no names that begin with a dot.
+// TestReadDir checks that ReadDir reads subdirectories and links, but no names that begin with a dot.
 func TestReadDir(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"..1/b.yaml", ".hidden", "a.yml", "sub/c", "sub/.d"} {
@@ -227,7 +227,7 @@ func TestReadDir(t *testing.T) {
 	}
 }
 
-// TestRecognise checks that a file counts as one of envoyproxy/ratelimit if it has domain or descriptors.
+// TestRecognise checks that a file counts as envoyproxy/ratelimit's if it has domain or descriptors.
 func TestRecognise(t *testing.T) {
 	for text, want := range map[string]bool{
 		"domain: d\ndescriptors: []": true, "descriptors:\ndomain:": true, "domain: d": true, "descriptors: []": true, "domain: d\n<<: &a {descriptors: []}": true, "policies: {}": false, "[": false, "": false,

@@ -9,7 +9,7 @@ import (
 // match is the rule for one descriptor of a request.
 type match struct {
 	rule  *Rule   // nil if no rule applies
-	quota *quota  // of the rule or the request's override; nil if nothing is counted
+	quota *quota  // from the rule or the request's override; nil if nothing is counted
 	stats *series // of the rule; nil if nothing is counted
 	near  uint64
 	// key is the position of the counter's key in the buffer.
@@ -18,7 +18,7 @@ type match struct {
 
 // find matches the entries of a descriptor, and appends the counter's key to the buffer.
 //
-// At each level the descriptor with exactly this key and value has priority, then the first wildcard, then the
+// At each level the descriptor with exactly this key and value takes precedence, then the first wildcard, then the
 // descriptor with only the key. A rule applies only if the request has as many entries as the rule has levels.
 func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
 	at := &d.level
@@ -71,7 +71,7 @@ type step struct {
 	how how
 }
 
-// how is the kind of match for an entry.
+// how is the way that an entry matched.
 type how uint8
 
 const (

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// globbed reports whether a pattern matches, in the slow and obvious way.
+// globbed reports whether a pattern matches, the slow and obvious way.
 func globbed(pattern, text string) bool {
 	before, after, star := strings.Cut(pattern, "*")
 	if !star {

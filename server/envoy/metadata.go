@@ -28,7 +28,7 @@ func (f *fields) metadata() (*structpb.Struct, error) {
 	return v.GetStructValue(), nil
 }
 
-// value converts a value of the file to one of protobuf.
+// value converts a value from the file to protobuf.
 func (n *node) value() (*structpb.Value, error) {
 	switch n.kind() {
 	case yamlfile.Null:
@@ -78,7 +78,7 @@ func parseNumber(text string) (float64, error) {
 	return v, err
 }
 
-// mergeMetadata adds the fields of another rule's metadata. If both have a field, the first counts, and two mappings
+// mergeMetadata adds the fields of another rule's metadata. If both have a field, the first counts, but two mappings
 // are merged. It changes only into, not the rules.
 func mergeMetadata(into, from *structpb.Struct) {
 	for name, value := range from.GetFields() {

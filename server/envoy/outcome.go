@@ -47,8 +47,8 @@ func ofDecision(d *headgate.Decision, limit engine.Limit, cost int64, shadow boo
 	}
 }
 
-// itemOf returns the outcome of an item's limits: the one that denies, or else the one with the fewest remaining
-// units. ok is false if there are no such limits.
+// itemOf returns the outcome for an item's limits: of the limit that denies, or else of the limit with the fewest
+// remaining units. ok is false if there are no such limits.
 func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 	for i := range r.Limits {
 		l := &r.Limits[i]
@@ -82,7 +82,7 @@ func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	return nil
 }
 
-// ownLimit replaces the outcome with that of the descriptor's own limit, after a smaller one was charged.
+// ownLimit replaces the outcome with the outcome of the descriptor's own limit, if a smaller one was charged.
 func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	d := &own.Decision
 	o.allowed = o.allowed || d.Remaining >= o.cost
@@ -90,7 +90,7 @@ func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	o.standing = engine.Standing{Limit: d.Limit, Remaining: d.Remaining, ResetAfter: d.ResetAfter}
 }
 
-// as returns the quota for a limit with which an operator has replaced the rule's.
+// as returns the quota for a limit that an operator has set in place of the rule's.
 func (q *quota) as(limit engine.Limit) *quota {
 	if limit.Algorithm().DeniesAll() {
 		return &quota{current: &pb.RateLimitResponse_RateLimit{Unit: q.current.Unit, UnitMultiplier: q.current.UnitMultiplier, Name: q.current.Name}, limit: q.limit, seconds: q.seconds}

@@ -13,12 +13,12 @@ import (
 
 // plan builds the decide requests for a request.
 //
-// The hits of rules with classes are counted only if they are allowed: otherwise refused hits of one class would use
-// up the units that it must leave to the classes before it.
+// Hits on rules with classes count only if they are allowed: otherwise refused hits of one class would use up the units
+// that it must leave to the classes before it.
 //
-// With envoyproxy/ratelimit's semantics each descriptor is one request. With the improved ones all descriptors that
-// can refuse the request are items of one request, which charges all of them or none; descriptors of quota rules are
-// separate requests.
+// With envoyproxy/ratelimit's semantics each descriptor is one request. With the improved semantics all descriptors
+// that can refuse the request are items of one request, which charges all of them or none. Descriptors of quota rules
+// are separate requests.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
 	b.own, b.class = own, classOf(request)
 	b.requests = slices.Grow(b.requests, len(b.matches))
@@ -74,7 +74,8 @@ func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kin
 	}
 }
 
-// forKind returns the limit for an operation. A quota of 0 counts hits in a window, and otherwise denies them.
+// forKind returns the limit for an operation. A quota of 0 counts hits in a window for OpCount and OpGive, and denies
+// other operations.
 func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	if q.blocked() && !counted(kind) {
 		return rule.DenyAll()
@@ -106,7 +107,7 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 	return nil
 }
 
-// check finds out whether rules that only check refuse the request. If so, nothing may be charged elsewhere.
+// check determines whether rules that only check refuse the request. If so, nothing may be charged elsewhere.
 func (s *Service) check(ctx context.Context, b *buffers) {
 	for i := range b.matches {
 		at := b.places[i].request

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// MaxPolicies is the number of rules of a configuration that get policies. Later rules still decide, but have no name
-// under which operators can change them.
+// MaxPolicies is the number of rules in a configuration that get policies. Later rules still decide, but have no name
+// that operators could use to change them.
 const MaxPolicies = 10_000
 
 // policyName returns the name of a rule's policy: "envoy." and the rule's path, such as envoy.shop.user_joe. Bytes
@@ -51,7 +51,7 @@ func (*builder) hashedName(fullKey, nth string) string {
 	return name[:min(len(name), maxPolicyName-len(end))] + end
 }
 
-// Policies returns the policies for the rules that limit anything.
+// Policies returns the policies of all rules that have a limit.
 func (c *Config) Policies(failure policy.Failure) (made []policy.Made) {
 	for _, r := range c.rules {
 		if r.policy == "" {

@@ -18,7 +18,7 @@ descriptors:
   - {key: s, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 1}}
 `
 
-// TestRulesArePolicies checks that an operator can override, try and change the limit of a rule like that of any
+// TestRulesArePolicies checks that an operator can override, try and change the limit of a rule like the limit of any
 // policy, and that the answers have the active numbers.
 func TestRulesArePolicies(t *testing.T) {
 	for _, semantics := range []Semantics{Theirs, Improved} {

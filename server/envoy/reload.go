@@ -15,12 +15,12 @@ type Directory struct {
 	path    string
 	logger  *slog.Logger
 	watcher *watch.Watcher
-	loading sync.Mutex // one at a time, so that the latest one is the last
+	loading sync.Mutex // one load at a time, so that the latest files are the last to be loaded
 	// Loaded is called after the configuration was replaced. It can be nil.
 	Loaded func()
 }
 
-// Open watches a directory and loads it. If force is set, an invalid configuration is logged, and the service starts
+// Open watches a directory and loads it. If force is set, an invalid configuration is logged and the service starts
 // without one; every request is an error until the files are fixed. Call Run or Close afterwards.
 func Open(service *Service, path string, force bool, logger *slog.Logger) (*Directory, error) {
 	watcher, err := watch.Path(path)

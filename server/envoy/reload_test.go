@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestReload checks that a changed file is active within a second and keeps counts, and that with an error in the
-// file the last configuration stays active.
+// TestReload checks that a changed file is active within a second and keeps the counts, and that the last configuration
+// stays active if the file has an error.
 func TestReload(t *testing.T) {
 	f := serving(t, Options{}, "domain: d")
 	dir := t.TempDir()
@@ -86,8 +86,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestLoadWhileAsking checks that each request uses either the old or the new configuration, and that statistics lose
-// no hit.
+// TestLoadWhileAsking checks that each request uses either the old or the new configuration, and that the statistics
+// miss no hit.
 func TestLoadWhileAsking(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -21,7 +21,7 @@ var (
 	errNoDescriptors = errors.New("rate limit descriptor list must not be empty")
 )
 
-// maxHits bounds the hits of one descriptor. It is more than a window counts, so larger numbers have the same answer.
+// maxHits bounds the hits on one descriptor. It is more than a window counts, so larger numbers get the same answer.
 const maxHits = algo.MaxUnits + 1
 
 // buffers has the memory for one request, reused so that a decision allocates little.
@@ -31,21 +31,21 @@ type buffers struct {
 	responses []decide.Response
 	own       decide.Own
 	class     string // of the request, or ""
-	// places has, for each descriptor, the index of its request and of its item in that; request is -1 for one that
-	// is not counted.
+	// places has, for each descriptor, the index of its request and of its item in that request. The request is -1 for
+	// a descriptor that is not counted.
 	places []place
 
 	keys, text, name []byte
 	path             []step
 
-	secrets *keyhash.Secrets // of Options.HashKeys
+	secrets *keyhash.Secrets // from Options.HashKeys
 }
 
 type place struct{ request, item int }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
 
-// largestKept is the largest number of descriptors for which a buffer is kept.
+// largestKept is the largest number of descriptors in a buffer that is kept.
 const largestKept = 64
 
 func (b *buffers) free() {
@@ -122,7 +122,7 @@ func (b *buffers) replace() {
 	}
 }
 
-// override returns the limit that the request has for a descriptor. It shares a counter with a rule for the same
+// override returns the limit that the request sets for a descriptor. It shares a counter with a rule for the same
 // entries and the same unit.
 func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
 	limit := descriptor.GetLimit()
@@ -159,7 +159,7 @@ func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor,
 	}, nil
 }
 
-// hits returns the number of hits of a descriptor.
+// hits returns the number of hits on a descriptor.
 func hits(request *pb.RateLimitRequest, descriptor *ratelimit.RateLimitDescriptor) uint64 {
 	if own := descriptor.GetHitsAddend(); own != nil {
 		return min(own.GetValue(), maxHits)

@@ -16,7 +16,7 @@ type Rule struct {
 	quota
 	fullKey   string // domain.key_value.key…, as in the names of statistics
 	policy    string // the name of its policy, or ""
-	space     string // of its domain
+	space     string // the name space of its domain
 	unlimited bool
 	shadow    bool
 	quotaMode bool
@@ -32,8 +32,7 @@ type Rule struct {
 type descriptor struct {
 	rule *Rule  // nil without a rate_limit
 	next *level // nil without nested descriptors
-	// pattern is the value of a wildcard. It replaces the request's value if a key or the name of a statistic is
-	// shared.
+	// pattern is the value of a wildcard. It replaces the request's value in a shared key or statistic name.
 	pattern       string
 	shared        bool // share_threshold
 	valueToMetric bool
@@ -59,10 +58,10 @@ type builder struct {
 	ratio   float32
 	stats   func(fullKey string) *ruleStats
 	count   int // number of descriptors
-	limited int // number of rules that limit anything
+	limited int // number of rules with a limit
 	found   found
-	names   map[string]bool // of policies
-	space   string          // of the domain being read
+	names   map[string]bool // the names of policies in use
+	space   string          // the name space of the domain being read
 }
 
 // MaxDescriptors is the largest number of descriptors in a configuration.
@@ -75,7 +74,7 @@ func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node
 	for _, d := range descriptors {
 		n := (*node)(d)
 		if n.Kind != yamlfile.Mapping {
-			continue // the checker has its error
+			continue // the checker has reported the error
 		}
 		if b.count++; b.count > MaxDescriptors {
 			return located(fmt.Errorf("error loading config file: more than %d descriptors", MaxDescriptors), n.At)
@@ -92,8 +91,8 @@ func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node
 	return nil
 }
 
-// descriptor adds a descriptor to a level. The checks are in envoyproxy/ratelimit's order, so that the same one of
-// several errors is reported.
+// descriptor adds a descriptor to a level. The checks are in envoyproxy/ratelimit's order, so that the same error is
+// reported if there are several.
 func (b *builder) descriptor(into *level, parent string, n *node) error {
 	f := fields{node: n}
 	key, value := f.text("key"), f.text("value")

@@ -27,14 +27,15 @@ const (
 // Options are the settings of a service.
 type Options struct {
 	Semantics Semantics
-	// Failure is the failure mode of the rules' policies and of inline limits. If it is nil, the answer is the error: gRPC
-	// Unknown, like envoyproxy/ratelimit, or Unavailable with the improved semantics or a chosen mode.
+	// Failure is the failure mode of the rules' policies and of inline limits. If it is nil, the answer is the error.
+	// Its gRPC code is Unknown, as in envoyproxy/ratelimit, or Unavailable with the improved semantics or a chosen
+	// mode.
 	Failure *policy.Failure
-	// SetPolicies is called with the policies of the rules before a configuration becomes active. It can be nil: then
-	// the rules decide alone.
+	// SetPolicies is called with the rules' policies before a configuration becomes active. If it is nil, the rules
+	// decide alone.
 	SetPolicies func([]policy.Made)
 	LoadOptions
-	// Shadow answers OK to every request, but counts as usual.
+	// Shadow answers OK to every request and counts as usual.
 	Shadow bool
 	// Quota sets quota_mode on every rule.
 	Quota bool
@@ -84,8 +85,8 @@ func New(options Options, decide Decide) *Service {
 	return &Service{options: options, decide: decide}
 }
 
-// Load replaces the configuration. Existing rules keep their statistics, and counters their counts. If the files are
-// invalid, the last configuration stays active.
+// Load replaces the configuration. Existing rules keep their statistics, and counters keep their counts. If the files
+// are invalid, the last configuration stays active.
 func (s *Service) Load(files []File) (*Config, error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -113,7 +114,7 @@ func (s *Service) Load(files []File) (*Config, error) {
 	return c, nil
 }
 
-// Failed counts a configuration that could not be read at all.
+// Failed counts a configuration that could not be read.
 func (s *Service) Failed() { s.counters.loadError.Add(1) }
 
 // Ready returns an error if requests cannot be answered, or, with NeedDomain, if the configuration has no domain.

@@ -68,11 +68,10 @@ type series struct {
 	totalHits, overLimit, nearLimit, withinLimit, shadowMode atomic.Uint64
 }
 
-// count counts the hits of one descriptor. within is the number of them within the limit, before the number counted
-// before them.
+// count counts the hits on one descriptor. before is the number of hits counted before them.
 //
-// As in envoyproxy/ratelimit, the hits of a request can be split: with a limit of 10, 8 before and 5 hits, 2 are near
-// the limit and 3 over it.
+// As in envoyproxy/ratelimit, the hits of a request can be split: with a limit of 10, 8 hits before and 5 now, 2 are
+// near the limit and 3 over it.
 func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 	s.totalHits.Add(hits)
 	after := before + hits
@@ -104,7 +103,8 @@ type Series struct {
 	NearLimit   uint64 // near_limit
 	WithinLimit uint64 // within_limit
 	ShadowMode  uint64 // shadow_mode
-	// OverLimitWithLocalCache is over_limit_with_local_cache. It is 0, because no hit is decided without the store.
+	// OverLimitWithLocalCache is over_limit_with_local_cache. It is always 0, because no hit is decided without the
+	// store.
 	OverLimitWithLocalCache uint64
 }
 
@@ -115,8 +115,8 @@ func (s *series) read(name string) Series {
 	}
 }
 
-// read returns the series of a rule: its own if it has counted or is the only one, then those of its values, sorted
-// by name.
+// read returns the series of a rule: its own if it has counted or is the only one, then the series of its values,
+// sorted by name.
 func (r *ruleStats) read() []Series {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -150,7 +150,7 @@ type Stats struct {
 	GlobalShadowMode  uint64 // global_shadow_mode
 	StoreError        uint64 // call.should_rate_limit.redis_error
 	ServiceError      uint64 // call.should_rate_limit.service_error
-	DomainNotFound    uint64 // domain_not_found, of all domains together
+	DomainNotFound    uint64 // domain_not_found, for all domains together
 }
 
 // counters are the statistics that belong to no rule.

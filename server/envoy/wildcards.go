@@ -6,21 +6,21 @@ import (
 	"unsafe"
 )
 
-// wildcards finds the first pattern, in file order, that matches a text. A * matches any number of bytes, including
+// wildcards finds the first pattern, in file order, that matches a string. A * matches any number of bytes, including
 // none.
 //
-// Patterns are indexed by their text before the first * and after the last one, so the time of a lookup depends on
-// the number of different lengths of these, not on the number of patterns. Patterns that share both are tried in
-// order.
+// Patterns are indexed by the strings before the first * and after the last one, so the time of a lookup depends on the
+// number of different lengths of these strings, not on the number of patterns. Patterns that share both strings are
+// tried in order.
 type wildcards struct {
 	count    int
-	prefixes []int // the lengths, each once
+	prefixes []int // the different lengths
 	groups   map[string]*suffixes
 }
 
-// suffixes are the patterns with the same text before the first *.
+// suffixes are the patterns with the same string before the first *.
 type suffixes struct {
-	first   int // the lowest place of all
+	first   int // the lowest place of any pattern
 	lengths []int
 	ends    map[string][]pattern
 }
@@ -28,7 +28,7 @@ type suffixes struct {
 // pattern is a pattern with its place in the file.
 type pattern struct {
 	place  int
-	middle []string // the texts between the first * and the last one
+	middle []string // the strings between the first * and the last one
 	to     *descriptor
 }
 
@@ -90,7 +90,7 @@ func (w *wildcards) find(text []byte) *descriptor {
 	return found
 }
 
-// matches reports whether text contains the middle texts in order.
+// matches reports whether text contains the middle strings in order.
 func (p *pattern) matches(text []byte) bool {
 	for _, part := range p.middle {
 		at := indexOf(text, part)

@@ -8,12 +8,12 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// node is a value of a file. envoyproxy/ratelimit reads YAML 1.1, in which yes and on are booleans, and the last of
-// two equal keys counts.
+// node is a value in a file. envoyproxy/ratelimit reads YAML 1.1: yes and on are booleans, and the last of two equal
+// keys counts.
 type node yamlfile.Node
 
-// parse returns the first document of the file that is not null, as yaml.v2 does, or an empty node. documents is the number
-// of those that are not null.
+// parse returns the first document of the file that is not null, as yaml.v2 does, or an empty node. documents is the
+// number of documents that are not null.
 func parse(name string, data []byte) (root *node, documents int, errs yamlfile.Errors) {
 	all, errs := yamlfile.Read(name, data, nil)
 	root = &node{}
@@ -36,7 +36,7 @@ func (n *node) kind() yamlfile.Kind {
 	return n.Kind
 }
 
-// pairs returns the fields of a mapping, each once.
+// pairs returns the fields of a mapping without duplicates.
 func (n *node) pairs() []yamlfile.Pair {
 	at := make(map[string]int, len(n.Pairs))
 	pairs := make([]yamlfile.Pair, 0, len(n.Pairs))
@@ -89,7 +89,7 @@ func (n *node) shown() string {
 	}
 }
 
-// position is an error with its place.
+// position is an error with its place in the file.
 type position struct {
 	error
 	at yamlfile.Place

@@ -25,7 +25,7 @@ func (g *Gateway) answered(r *http.Response) error {
 	return nil
 }
 
-// failed answers a request without an answer from its upstream. The units are given back if its route says so and the
+// failed answers a request that got no answer from its upstream. The units are given back if the route says so and the
 // upstream is at fault. They stay spent if the answer's header had arrived, or if the client ended the request.
 func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e := r.Context().Value(exchangeKey{}).(*exchange)
@@ -62,7 +62,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e.refuse(w, p)
 }
 
-// outcomes tells the route's adaptive limits how the upstream answered.
+// outcomes reports the upstream's answer to the route's adaptive limits.
 func (e *exchange) outcomes(status int, h http.Header) {
 	if report := e.responses[0].Outcome; report != nil {
 		report(httplimit.Outcome(status, h))

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// bodyWindow is the time in which a client must send the required number of bytes of its body.
+// bodyWindow is the period for which a client must send the required number of bytes of its body.
 const bodyWindow = 10 * time.Second
 
-// clientBody is the body of a request. It ends early if its client sends nothing for the stall timeout, or too little
+// clientBody is the body of a request. It ends early if the client sends nothing for the stall timeout, or too little
 // in bodyWindow, because a slow body occupies a place in the gateway and a connection to an upstream.
 type clientBody struct {
 	io.ReadCloser
@@ -23,13 +23,13 @@ type clientBody struct {
 	unread time.Duration // unreadWait, except in tests
 	http1  bool
 
-	// least is the number of bytes that a client must send per window; 0 sets no bound. came is the number received
-	// in the current window, and waited the time that the gateway has spent waiting for them. Time in which the
-	// upstream accepts no bytes does not count.
+	// least is the number of bytes that a client must send per window; 0 means no bound. came is the number received in
+	// the current window, and waited the time that the gateway has spent waiting for them. Time when the upstream
+	// accepts no bytes does not count.
 	least, came int64
 	waited      time.Duration
 	messages    *frames      // of a gRPC call over HTTP/2, or nil
-	slow        atomic.Int64 // in all, ns
+	slow        atomic.Int64 // total in ns
 
 	mu    sync.Mutex
 	err   error // the reason for an early end
@@ -38,8 +38,8 @@ type clientBody struct {
 
 var errEnded = errors.New("the request has ended")
 
-// unreadWait is how long one of the gateway's own answers waits for the rest of a body. Most bodies arrive with their
-// header, and the connection can then be reused.
+// unreadWait is how long the gateway's own answers wait for the rest of a body. Most bodies arrive with their header,
+// and the connection can then be reused.
 const unreadWait = 50 * time.Millisecond
 
 // body returns the body of a request, or nil.
@@ -83,7 +83,7 @@ func (b *clientBody) patience() time.Duration {
 	return min(b.stall, b.window-b.waited)
 }
 
-// count counts the bytes of a read. Enough of them start a new window, and so does the end of a gRPC message. The time before a
+// count counts the bytes of a read. Enough bytes, or the end of a gRPC message, start a new window. The time before a
 // message does not count.
 func (b *clientBody) count(p []byte, took time.Duration) {
 	if b.messages != nil {
@@ -102,9 +102,9 @@ func (b *clientBody) count(p []byte, took time.Duration) {
 	}
 }
 
-// leave prepares one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB, before
-// it sends the header of an answer, so a client that sent no body got no answer (known bug 70). With this deadline
-// the server answers and closes the connection.
+// leave prepares for one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB, before
+// it sends the header of an answer, so a client that sent no body got no answer (known bug 70). With this deadline the
+// server answers and closes the connection.
 func (b *clientBody) leave() {
 	if b != nil && b.http1 && b.deadline(time.Now().Add(b.unread)) {
 		b.end()
@@ -132,7 +132,7 @@ func (b *clientBody) end() {
 	b.ended = true
 }
 
-// failed returns the reason why the body ended early, or nil if it did not, or may still continue. b can be nil.
+// failed returns the reason why the body ended early, or nil if it did not or may still continue. b can be nil.
 func (b *clientBody) failed() error {
 	if b == nil {
 		return nil

@@ -28,9 +28,9 @@ func TestLeastRateOfABody(t *testing.T) {
 		least        int64
 		stall, every time.Duration
 		bytes        int           // sent at once
-		once         bool          // and nothing more
-		pause        time.Duration // of the reader, before each read
-		want         time.Duration // until it ends; 0 means not within a minute
+		once         bool          // and nothing afterwards
+		pause        time.Duration // the reader's pause before each read
+		want         time.Duration // time until the body ends; 0 means not within a minute
 	}{
 		{name: "a byte a second", least: 1024, stall: 30 * time.Second, every: time.Second, bytes: 1, want: 10 * time.Second},
 		{name: "nothing", least: 1024, stall: 30 * time.Second, every: time.Hour, bytes: 1, want: 10 * time.Second},
@@ -73,8 +73,8 @@ func TestLeastRateOfABody(t *testing.T) {
 	}
 }
 
-// TestGRPCMessagesHaveALeastRate checks that a stream may be slow between messages, but not within one, and only over
-// HTTP/2.
+// TestGRPCMessagesHaveALeastRate checks that a stream may be slow between messages, but not within a message, and only
+// over HTTP/2.
 func TestGRPCMessagesHaveALeastRate(t *testing.T) {
 	g := &Gateway{config: Config{LeastBody: 1024}}
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestGRPCMessagesHaveALeastRate(t *testing.T) {
 	}
 }
 
-// A whole body in any pieces ends between messages.
+// FuzzFrames checks that a whole body ends between messages, whatever its pieces.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("hello, frames"), uint8(3), uint8(4))
 	f.Add([]byte{}, uint8(1), uint8(1))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Listen returns a listener whose connections end if the peer accepts no bytes of a write for the stall timeout.
+// Listen returns a listener that ends connections whose peer accepts no bytes of a write for the stall timeout.
 func (g *Gateway) Listen(l net.Listener) net.Listener {
 	return &stallListener{l, g.config.StallTimeout}
 }

@@ -19,7 +19,7 @@ policies: {none: deny}
 routes: [{key: [{const: all}], policies: [none]}]
 `
 
-// withoutBody sends a request without its body and returns the answer, its latency, and everything after it.
+// withoutBody sends a request without its body. It returns the answer, the latency, and the result of reading further.
 func withoutBody(t *testing.T, address, request string) (status int, connection string, took time.Duration, rest error) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -72,7 +72,7 @@ func TestAnswersWithoutTheBody(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := start(t, c.file, func(config *gateway.Config) {
 				c.set(config)
-				config.StallTimeout, config.ReadyPath = time.Hour, "/readyz" // longer than the test
+				config.StallTimeout, config.ReadyPath = time.Hour, "/readyz" // longer than the test takes
 			})
 			status, connection, took, rest := withoutBody(t, g.address, c.request)
 			if status != c.want || connection != "close" || rest != io.EOF {
@@ -118,8 +118,8 @@ func TestBodyOfADeniedRequestKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// TestSlowBodyIsEnded (known bug 70): if a client sends a body too slowly, it gets a 408, its connection is closed,
-// and its slot in the gateway is free. The stall timeout alone would let it send a byte now and then.
+// TestSlowBodyIsEnded (known bug 70): if a client sends a body too slowly, it gets a 408, its connection is closed, and
+// its slot in the gateway is freed. The stall timeout alone would let it send a byte now and then.
 func TestSlowBodyIsEnded(t *testing.T) {
 	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	g := start(t, unlimited, func(c *gateway.Config) {

@@ -18,17 +18,17 @@ import (
 type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
-	client    netip.Addr  // for the share of requests; the zero Addr on a socket
+	client    netip.Addr  // for the share of requests; the zero Addr on a Unix socket
 	body      *clientBody // nil without a body
 	upstream  *upstream
 	requests  [1]decide.Request
 	responses [1]decide.Response
 	grpc      bool             // the client speaks gRPC
-	decided   bool             // a route has decided; otherwise nothing limits the request
+	decided   bool             // a route has decided; otherwise no limit applies
 	refund    bool             // the units are given back if the upstream fails
 	answered  bool             // the header of the upstream's answer has arrived
 	permit    *adaptive.Permit // from an upstream that bounds its requests
-	outcome   adaptive.Outcome // of the permit
+	outcome   adaptive.Outcome // outcome for the permit
 }
 
 type exchangeKey struct{}
@@ -41,7 +41,7 @@ func (e *exchange) Value(key any) any {
 	return e.Context.Value(key)
 }
 
-// admit decides a request by its route. If it may not pass, it has been answered.
+// admit decides a request by its route. If admit returns false, it has answered the request.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 		return true
 	}
 	bounded := e.permit != nil
-	if bounded { // not at the upstream while it waits
+	if bounded { // a waiting request is not at the upstream
 		e.release(adaptive.Ignored)
 	}
 	if !g.wait(w, e, response.Decision.Delay) {
@@ -88,8 +88,8 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	return true
 }
 
-// to sets the upstream of a request: its route's, or else the gateway's own. The request's path cannot leave the
-// upstream's path.
+// to sets the upstream of a request: its route's upstream, or else the gateway's own. The request's path cannot leave
+// the upstream's path.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream
@@ -106,7 +106,7 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 	return e.acquire(w)
 }
 
-// refuse answers a request with a problem, and with its id.
+// refuse answers a request with a problem that includes its id.
 func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 	w.Header().Set(requestid.Header, requestid.From(e))
 	e.write(w, p)

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// exchange writes text to a new connection and returns the bytes that it reads until the connection is closed or silent for a
+// exchange writes text to a new connection and returns the bytes read until the connection is closed or silent for a
 // second.
 func exchange(t testing.TB, address, text string) string {
 	t.Helper()
@@ -83,8 +83,8 @@ func TestForwardingHeadersOfAnybody(t *testing.T) {
 	}
 }
 
-// TestForwardingHeadersOfAProxy checks that headers of a trusted proxy are trusted and forwarded with the proxy's
-// address appended, and that entries that are not addresses end the search.
+// TestForwardingHeadersOfAProxy checks that a trusted proxy's headers are trusted and forwarded with the proxy's
+// address appended, and that an entry that is not an address ends the search.
 func TestForwardingHeadersOfAProxy(t *testing.T) {
 	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
 	for _, c := range []struct{ sent, key, want string }{
@@ -133,8 +133,8 @@ func TestHopByHopHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionKeepsForwardingHeaders checks that a client's Connection header, passed on by its proxy, cannot
-// remove headers that the proxy wrote, so that X-Real-IP is not used instead (known bug 68).
+// TestConnectionKeepsForwardingHeaders checks that a client's Connection header that its proxy passes on cannot remove
+// headers written by the proxy, which would make X-Real-IP apply instead (known bug 68).
 func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
 	names := []string{"X-Forwarded-For", "x-forwarded-proto", "Forwarded", "X-Request-Id", "Traceparent", "X-Real-Ip"}
@@ -183,7 +183,7 @@ func TestAmbiguousTargets(t *testing.T) {
 	}
 }
 
-// TestNoOtherRequestIsSmuggled checks that what the gateway counts as one request is one request at the upstream,
+// TestNoOtherRequestIsSmuggled checks that a request that the gateway counts once is one request at the upstream,
 // whatever its header says about its length.
 func TestNoOtherRequestIsSmuggled(t *testing.T) {
 	var came atomic.Int64
@@ -227,8 +227,8 @@ func TestNoUpgradeButWebsocket(t *testing.T) {
 	}
 }
 
-// TestKeysOfAnySize checks that values above 1 KiB are counted under their hash, and that parts that contain the
-// separators of keys make distinct keys.
+// TestKeysOfAnySize checks that values above 1 KiB are counted under their hash, and that parts with key separators in
+// them make distinct keys.
 func TestKeysOfAnySize(t *testing.T) {
 	g := start(t, byUser, to(t, upstream(t, shows)))
 	long := strings.Repeat("k", 4000)

@@ -3,11 +3,11 @@ package gateway
 import "encoding/binary"
 
 // frames follows the messages in the body of a gRPC call: each is a byte, four bytes with its length, and its bytes. A
-// stream may be silent between two messages for as long as it likes, but not within one.
+// stream may be silent between two messages for any time, but not within a message.
 type frames struct {
 	head [5]byte
-	have int   // bytes of the head
-	left int64 // bytes of the message after it
+	have int   // bytes read of the head
+	left int64 // bytes missing of the message after the head
 }
 
 // between reports whether no message has begun.

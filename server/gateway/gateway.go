@@ -1,5 +1,5 @@
 // Package gateway is a reverse proxy that decides requests with the routes of the policies file, and forwards allowed
-// ones to the upstream of their route.
+// requests to their route's upstream.
 //
 //	gateway.go   the handler, its configuration and its end
 //	exchange.go  a request from its route to the upstream
@@ -39,7 +39,7 @@ import (
 // parentheses.
 const DefaultUpstream = "(default)"
 
-// maxInFlight is the number of requests in the gateway at once, including waiting ones. Further ones get a 503.
+// maxInFlight is the maximum number of requests in the gateway, including waiting ones. Further ones get a 503.
 const maxInFlight = 10_000
 
 // Config configures a Gateway.
@@ -51,7 +51,7 @@ type Config struct {
 	Upstream *route.Upstream
 	// DenyUnmatched answers requests without a route with 404. By default they pass without a limit.
 	DenyUnmatched bool
-	// UpstreamTimeout is the longest time from the end of a request until the header of the upstream's answer; 0 sets
+	// UpstreamTimeout is the longest time from the end of a request until the header of the upstream's answer; 0 means
 	// no bound.
 	UpstreamTimeout time.Duration
 	// UpstreamCAs are the CAs for upstreams' certificates. nil means the system's.
@@ -59,11 +59,11 @@ type Config struct {
 	// StallTimeout is how long a client or upstream may accept no bytes written to it, or a client may send no byte
 	// of its announced body.
 	StallTimeout time.Duration
-	// LeastBody is the number of bytes of its body that a client must send in any 10 s in which the gateway waits for
-	// it; 0 sets no bound. gRPC calls have no bound.
+	// LeastBody is the number of bytes of its body that a client must send in each 10 s that the gateway waits for it;
+	// 0 means no bound. It does not apply to gRPC calls.
 	LeastBody int64
-	// Peers is the share of requests in the gateway, and of waiting ones, that one client address may take. Requests
-	// beyond it get a 503. The zero value sets no share.
+	// Peers is the share of requests in the gateway, and of waiting requests, that one client address may take.
+	// Requests beyond it get a 503. The zero value sets no share.
 	Peers peers.Rule
 	// MaxWaiting is the number of requests that may wait for their slots from pacers. Further ones get a 503.
 	MaxWaiting int
@@ -107,11 +107,11 @@ func New(c Config) *Gateway {
 	return g
 }
 
-// closeTimeout is how long Close waits for requests to end. A client that accepts no bytes can delay one for longer.
+// closeTimeout is how long Close waits for requests to end. A client that accepts no bytes can delay its request for
+// longer.
 const closeTimeout = 5 * time.Second
 
-// Close ends all requests, including those that have become websockets, and waits for them. The server must accept no
-// more.
+// Close ends all requests, including websockets, and waits for them. The server must no longer accept requests.
 func (g *Gateway) Close() {
 	g.end()
 	ended := make(chan struct{})

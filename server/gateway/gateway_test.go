@@ -101,7 +101,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	err    error // of the body, or of the whole answer: then the status is 0
+	err    error // error of the body, or of the whole answer: then the status is 0
 }
 
 // send sends a request with headers such as "X-User: 7" through the gateway.

@@ -30,8 +30,8 @@ func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// codeOf maps an HTTP status as the gRPC specification does, except for a rate limit, which is a quota, and for a
-// call that lacks its key, which is not the server's fault.
+// codeOf maps an HTTP status as the gRPC specification does, except for a denial, which is an exhausted quota, and for
+// a call that lacks its key, which is not the server's fault.
 func codeOf(status int) codes.Code {
 	switch status {
 	case http.StatusTooManyRequests:

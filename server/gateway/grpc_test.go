@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// calls limits each gRPC method, and the three of them together.
+// calls limits each gRPC method separately, and all three together.
 const calls = `
 policies: {calls: {algorithm: fixed-window, limit: 3, window: 1h}, none: {algorithm: fixed-window, limit: 1, window: 1h}}
 routes:
@@ -75,7 +75,7 @@ func TestGRPC(t *testing.T) {
 	watch(t, checks)
 }
 
-// converse sends a message, reads the answer to it, and sends the next.
+// converse sends a message, reads the answer, and sends the next message.
 func converse(t *testing.T, client *grpc.ClientConn) {
 	t.Helper()
 	stream, err := reflectionpb.NewServerReflectionClient(client).ServerReflectionInfo(t.Context())

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// hopByHop are the hop-by-hop headers besides Connection, Upgrade and Te.
+// hopByHop are the hop-by-hop headers other than Connection, Upgrade and Te.
 var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Trailer", "Transfer-Encoding"}
 
-// dropHopByHop removes hop-by-hop headers, and those named by Connection. The upstream does not get them, so no route
-// may see them: a client could otherwise be charged on a key that the upstream never sees. Of Connection, Upgrade and
-// Te only a websocket's handshake and "trailers" stay: after an Upgrade to h2c the connection would carry unlimited
+// dropHopByHop removes hop-by-hop headers and the headers named by Connection. The upstream does not get them, so no
+// route may see them: a client could otherwise be charged on a key that the upstream never sees. Of Connection, Upgrade
+// and Te only a websocket's handshake and "trailers" stay: after an Upgrade to h2c the connection would carry unlimited
 // requests.
 //
 // A trusted proxy forwards its client's Connection, so headers written by the proxy itself stay (known bug 68,
@@ -52,9 +52,9 @@ func isWebsocket(upgrade []string) bool {
 	return len(upgrade) == 1 && strings.EqualFold(strings.TrimSpace(upgrade[0]), "websocket")
 }
 
-// dropForged removes the headers in which proxies describe a request, unless a trusted proxy sent it, because some
-// applications trust them. Names with underscores are always removed: CGI and WSGI merge both spellings under one
-// name, and no proxy writes the one with underscores.
+// dropForged removes the headers that proxies use to describe a request, unless a trusted proxy sent it, because some
+// applications trust them. Names with underscores are always removed: CGI and WSGI merge both spellings under one name,
+// and no proxy writes the spelling with underscores.
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := name
@@ -80,7 +80,7 @@ var describing = []string{
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }
 
-// isProxys reports whether proxies write a header: about the client, the trace or the id of a request.
+// isProxys reports whether proxies write a header, which describes the client, the trace or the id of a request.
 func isProxys(name string) bool {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	return strings.HasPrefix(name, "X-B3-") || slices.Contains(tracing, name) || describes(name)

@@ -36,7 +36,7 @@ func TestHeadersThatProxiesWriteOfAnybody(t *testing.T) {
 	for _, name := range names {
 		want := "203.0.113.7"
 		if strings.Contains(name, "_") {
-			want = "" // no proxy writes it, so it comes from the client
+			want = "" // no proxy writes this header, so it comes from the client
 		}
 		if at := line(got.body, http.CanonicalHeaderKey(name)); at != want {
 			t.Errorf("of a trusted proxy %s: %q, want %q", name, at, want)

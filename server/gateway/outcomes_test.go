@@ -9,7 +9,7 @@ import (
 )
 
 // The gateway reports how its upstream answers: a 503 with Retry-After stops the route at once, and failures lower the
-// rate. Denials by the limit itself are no outcomes.
+// rate. Denials by the limit itself are not outcomes.
 func TestUpstreamMovesTheRate(t *testing.T) {
 	var status atomic.Int64
 	var retryAfter atomic.Value

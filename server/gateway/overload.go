@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// acquire takes a permit of an upstream that bounds its requests, before anything is charged. If too many are in
-// flight there, it answers the request.
+// acquire takes a permit from an upstream that bounds its requests, before anything is charged. If too many requests
+// are in flight there, it answers the request.
 func (e *exchange) acquire(w http.ResponseWriter) bool {
 	l := e.upstream.limiter.Load()
 	if l == nil { // no bound
@@ -26,7 +26,7 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	return true
 }
 
-// release gives the permit back. How long a client takes to send its body says nothing about the upstream.
+// release gives the permit back. The time that a client takes to send its body says nothing about the upstream.
 func (e *exchange) release(o adaptive.Outcome) {
 	if e.body != nil {
 		e.permit.Exclude(time.Duration(e.body.slow.Load()))
@@ -51,10 +51,10 @@ func (u *upstream) bound() {
 	case now == nil:
 		u.limiter.Store(nil)
 	case l == nil:
-		if l, err := adaptive.New(*now); err == nil { // the file was checked
+		if l, err := adaptive.New(*now); err == nil { // cannot fail for a checked file
 			u.limiter.Store(l)
 		}
 	case before.Min != now.Min || before.Max != now.Max || before.Latency != now.Latency:
-		_ = l.Configure(*now) // the file was checked
+		_ = l.Configure(*now) // cannot fail for a checked file
 	}
 }

@@ -62,8 +62,8 @@ routes:
 	}
 }
 
-// TestInFlightChanges: requests that an upstream had before its limit changed count under the new one too, also while
-// requests of the file before still come.
+// TestInFlightChanges: requests that an upstream had before its limit changed count under the new limit too, even while
+// requests under the previous file still arrive.
 func TestInFlightChanges(t *testing.T) {
 	inside, leave := make(chan bool), make(chan bool)
 	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -113,7 +113,7 @@ routes: [{key: [{const: all}], policies: [user], upstream: one}]
 	}
 }
 
-// slowReader is a body that takes a while.
+// slowReader is a body that arrives slowly.
 type slowReader struct{ pause time.Duration }
 
 func (r *slowReader) Read([]byte) (int, error) {

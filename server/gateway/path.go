@@ -5,9 +5,9 @@ import "strings"
 // written are encodings of the characters that can hide a dot segment.
 var written = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%3b", ";", "%3B", ";", "%25", "%")
 
-// leaves reports whether dot segments of a path climb above its top: from the path of an upstream they would reach
-// its parents. Servers interpret paths differently, so a segment counts as .. in any interpretation: decoded up to
-// three times, with %2F and backslashes as slashes, and without parameters such as ;x. Empty segments do not count,
+// leaves reports whether a path's dot segments climb above its top: below an upstream's path they would reach its
+// parents. Servers interpret paths differently, so a segment counts as .. if it is .. in any interpretation: decoded up
+// to three times, with %2F and backslashes as slashes, and without parameters such as ;x. Empty segments do not count,
 // because many servers merge slashes.
 func leaves(path string) bool {
 	for range 3 {

@@ -41,7 +41,7 @@ func echoes(w http.ResponseWriter, r *http.Request) {
 const handshake = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n"
 
 // TestWebsocket checks that the handshake is one request, with its limit and headers, and that bytes then flow both
-// ways until one side or the gateway closes.
+// ways until either side or the gateway closes.
 func TestWebsocket(t *testing.T) {
 	g := start(t, all, to(t, upstream(t, echoes)))
 	var open [3]net.Conn
@@ -79,8 +79,8 @@ func TestWebsocket(t *testing.T) {
 	}
 }
 
-// TestStreaming checks that each part of an answer arrives as soon as the upstream has written it, with trailers
-// after the body, in both directions.
+// TestStreaming checks that each part of a body arrives as soon as it is written, in both directions, with trailers
+// after the body.
 func TestStreaming(t *testing.T) {
 	next := make(chan struct{})
 	g := start(t, all, to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,7 @@ func TestStreaming(t *testing.T) {
 	}
 }
 
-// TestHTTP2 checks that clients can use it in cleartext and with TLS, and upstreams with TLS.
+// TestHTTP2 checks that clients can use HTTP/2 in clear text and with TLS, and upstreams with TLS.
 func TestHTTP2(t *testing.T) {
 	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
 	secure.EnableHTTP2 = true

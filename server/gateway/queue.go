@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// wait returns true at the slot that a pacer has given a request. The place is given back if the client leaves
-// earlier, or if the maximum number of requests already waits.
+// wait returns true at the slot that a pacer has given a request. The slot is given back if the client leaves earlier,
+// or if the maximum number of requests is already waiting.
 func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
 	place, ok := g.queue(w, e, delay)
 	if !ok {
@@ -25,7 +25,7 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 	case <-e.Done():
 		g.stats.left.Add(1)
 		g.undo(e)
-		// Only clients of a stopping gateway are still there to read this.
+		// Only when the gateway stops is the client still there to read this.
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
 		return false
 	}

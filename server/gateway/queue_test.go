@@ -46,8 +46,8 @@ func TestPacerDelaysInsteadOfRefusing(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesGivesItsPlaceBack checks that a client that disconnects while it waits frees its place, and
-// that its units of limits that do not delay are returned too.
+// TestClientThatLeavesGivesItsPlaceBack checks that a client that disconnects while it waits frees its slot, and that
+// its units under limits that do not delay are returned too.
 func TestClientThatLeavesGivesItsPlaceBack(t *testing.T) {
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	if got := g.send("GET", "/slow"); got.status != 200 {
@@ -97,7 +97,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWaiting checks that a gateway that closes answers the waiting requests, and returns their units.
+// TestCloseEndsWaiting checks that Close answers the waiting requests and returns their units.
 func TestCloseEndsWaiting(t *testing.T) {
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	g.send("GET", "/slow")
@@ -110,8 +110,8 @@ func TestCloseEndsWaiting(t *testing.T) {
 	}
 }
 
-// TestRequestsAtOnceAreBounded checks that one more request gets a 503 and is not charged, and that the next one
-// passes when another has ended.
+// TestRequestsAtOnceAreBounded checks that a request beyond the bound gets a 503 and is not charged, and that a request
+// passes again once another has ended.
 func TestRequestsAtOnceAreBounded(t *testing.T) {
 	came, release := make(chan struct{}), make(chan struct{})
 	g := start(t, all, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {

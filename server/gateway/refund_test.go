@@ -29,13 +29,13 @@ func (r *running) left(t testing.TB, want int64, when string) {
 	}
 }
 
-// TestUpstreamThatIsAway checks for a 502. The units stay spent unless the route says otherwise.
+// TestUpstreamThatIsAway checks for a 502. The units stay spent unless the route refunds errors.
 func TestUpstreamThatIsAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // now nothing listens at the address
+	l.Close() // nothing listens on the address now
 	g := start(t, refunding, to(t, "http://"+l.Addr().String()))
 	for range 5 {
 		got := g.send("GET", "/refund")
@@ -82,8 +82,8 @@ func dies(t testing.TB, write func(request string) string) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestUpstreamThatDies checks that before the response header the units are returned once, even if the transport has
-// tried twice, and that after it they stay spent and the client sees a truncated body.
+// TestUpstreamThatDies checks both sides of the response header. Before it the units are returned once, even if the
+// transport has tried twice. After it they stay spent, and the client sees a truncated body.
 func TestUpstreamThatDies(t *testing.T) {
 	var written atomic.Value
 	written.Store("")
@@ -98,7 +98,7 @@ func TestUpstreamThatDies(t *testing.T) {
 		{"HTTP/1.1 200 OK\r\nContent-Le", 502, 3},
 		{"nonsense\r\n\r\n", 502, 3},
 		{"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("a", 100<<10) + "\r\n\r\n", 502, 3},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", 0, 2}, // the header was not sent yet
+		{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", 0, 2}, // the gateway has not sent the header yet
 		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", 200, 1},
 		{"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", 500, 0},
 	} {
@@ -146,8 +146,8 @@ func TestSlowUpstream(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesPays checks that a client that disconnects is still charged. Otherwise it could send requests
-// for free, again and again.
+// TestClientThatLeavesPays checks that a client that disconnects is still charged. Otherwise it could send any number
+// of requests for free.
 func TestClientThatLeavesPays(t *testing.T) {
 	came := make(chan struct{}, 1)
 	g := start(t, refunding, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -189,8 +189,8 @@ func TestBodyThatStops(t *testing.T) {
 	}
 }
 
-// TestSlowBodyThatComes checks that it is not cut off: the stall timeout applies to each read, and not to the answer
-// after the body.
+// TestSlowBodyThatComes checks that a slow but steady body is not cut off: the stall timeout applies to each read, and
+// not to the answer after the body.
 func TestSlowBodyThatComes(t *testing.T) {
 	set := to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -206,7 +206,7 @@ func TestSlowBodyThatComes(t *testing.T) {
 		body, writer := io.Pipe()
 		go func() {
 			for range 5 {
-				time.Sleep(400 * time.Millisecond) // in total also longer
+				time.Sleep(400 * time.Millisecond) // longer in total too
 				_, _ = io.WriteString(writer, "x")
 			}
 			writer.Close()
@@ -219,7 +219,8 @@ func TestSlowBodyThatComes(t *testing.T) {
 	}
 }
 
-// TestClientThatDoesNotRead checks that it is disconnected, and that its upstream connection is closed.
+// TestClientThatDoesNotRead checks that a client that does not read is disconnected, and that its upstream connection
+// is closed.
 func TestClientThatDoesNotRead(t *testing.T) {
 	ended := make(chan struct{})
 	set := to(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -15,20 +15,20 @@ const (
 	maxHeaderBytes = 64 << 10
 	// headerTimeout is how long a client has to send the header of a request.
 	headerTimeout = 10 * time.Second
-	// idleTimeout is how long a client's connection may be idle. Connections to upstreams are closed earlier than
-	// most servers close theirs.
+	// idleTimeout is how long a client's connection may be idle. Idle connections to upstreams are closed before most
+	// servers close them.
 	idleTimeout         = 2 * time.Minute
 	upstreamIdleTimeout = 50 * time.Second
 	// dialTimeout bounds connecting to an upstream, including its TLS handshake.
 	dialTimeout = 5 * time.Second
-	// maxIdlePerUpstream is the number of idle connections kept for an upstream.
+	// maxIdlePerUpstream is the number of idle connections kept per upstream.
 	maxIdlePerUpstream = 512
 	// maxStreams is the number of concurrent requests on a client's HTTP/2 connection.
 	maxStreams = 250
 )
 
-// Server returns the server of the gateway: HTTP/1.1, and HTTP/2 with TLS and in clear text. Bodies have no bound in
-// size or time, because they are forwarded as they arrive. A client that stops sending or reading, or sends a body
+// Server returns the gateway's server. It speaks HTTP/1.1, and HTTP/2 with TLS and in clear text. Bodies have no bound
+// in size or time, because they are forwarded as they arrive. A client that stops sending or reading, or sends a body
 // too slowly, is cut off.
 func (g *Gateway) Server(logger *slog.Logger) *http.Server {
 	s := &http.Server{

@@ -21,8 +21,8 @@ policies: {all: 1000/s}
 routes: [{key: [{const: all}], policies: [all]}]
 `
 
-// TestOneClientLeavesRoom (known bug 70): requests beyond a client's share get a 503, over one connection or many.
-// The client is the address named by a trusted proxy, or else the peer. Requests of the proxy itself have no share.
+// TestOneClientLeavesRoom (known bug 70): requests beyond a client's share get a 503, over one connection or many. The
+// client is the address named by a trusted proxy, or else the peer. Requests from the proxy itself have no share.
 func TestOneClientLeavesRoom(t *testing.T) {
 	clear := &http.Transport{Protocols: new(http.Protocols)}
 	clear.Protocols.SetUnencryptedHTTP2(true)

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// counters count for the whole gateway.
+// counters are for the whole gateway.
 type counters struct {
 	full, inFlightOver, waitingOver  atomic.Uint64
 	waited, left, queueFull          atomic.Uint64
@@ -30,7 +30,7 @@ type upstreamCounters struct {
 	clientGone atomic.Uint64
 	overloaded atomic.Uint64
 	limiter    atomic.Pointer[adaptive.Limiter]
-	settings   atomic.Pointer[adaptive.Config] // of the limiter
+	settings   atomic.Pointer[adaptive.Config] // the limiter's settings
 }
 
 func (c *upstreamCounters) class(status int) { c.classes[min(status/100, 5)].Add(1) }
@@ -49,7 +49,7 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 		if known := known.(*upstream); known.Upstream == u {
 			return known
 		}
-		return &upstream{u, known.(*upstream).upstreamCounters} // a request of the file before
+		return &upstream{u, known.(*upstream).upstreamCounters} // for a request under the previous file
 	}
 	first := &upstream{u, new(upstreamCounters)}
 	first.bound()
@@ -57,8 +57,8 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 	return &upstream{u, known.(*upstream).upstreamCounters}
 }
 
-// Keep applies the settings of the upstreams that routes name, and drops the counters of others. A gateway has as
-// many upstreams as its file.
+// Keep applies the settings of the upstreams that routes name, and drops the counters of other upstreams. A gateway has
+// as many upstreams as its file.
 func (g *Gateway) Keep(routes []route.Route) {
 	for _, r := range routes {
 		if r.Upstream != nil {
@@ -86,14 +86,14 @@ type Stats struct {
 	InFlight, Waiting int64
 	// Full counts requests beyond the maximum in flight.
 	Full uint64
-	// InFlightOver and WaitingOver count requests beyond their client's share of those in flight, and of those
-	// waiting.
+	// InFlightOver and WaitingOver count requests beyond their client's share of requests in flight and of waiting
+	// requests.
 	InFlightOver, WaitingOver uint64
 	// Waited, Left and QueueFull count how delayed requests ended: the slot came, the client left, or too many were
 	// waiting, in total or of one client.
 	Waited, Left, QueueFull uint64
-	// Undone and UndoFailed count requests whose units were given back, and those for which the store failed to do
-	// so.
+	// Undone counts requests whose units were given back. UndoFailed counts requests whose units the store failed to
+	// give back.
 	Undone, UndoFailed uint64
 	// UnmatchedPassed and UnmatchedDenied count requests without a route.
 	UnmatchedPassed, UnmatchedDenied uint64

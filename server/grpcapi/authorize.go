@@ -66,8 +66,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	}
 }
 
-// trusts reports whether the caller may describe requests: it is on a socket of this machine, or its address is a
-// trusted proxy's.
+// trusts reports whether the caller may describe requests: it uses a Unix socket, or its address is a trusted proxy's.
 func (a *authorizer) trusts(ctx context.Context) bool {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

@@ -56,7 +56,7 @@ func headersOf(options []*core.HeaderValueOption) string {
 	return b.String()
 }
 
-// TestCheck checks that requests as described by Envoy are decided by the routes.
+// TestCheck checks that the routes decide the requests that Envoy describes.
 func TestCheck(t *testing.T) {
 	client, limiter := authorizing(t, "trusted_proxies: [127.0.0.0/8, 10.0.0.0/8]")
 	users := func(source string, headers map[string]string) *auth.CheckResponse {
@@ -127,7 +127,7 @@ func TestCheckInAClass(t *testing.T) {
 	}
 }
 
-// TestCheckTrustsProxiesOnly checks that descriptions by a caller that is not a trusted proxy are ignored.
+// TestCheckTrustsProxiesOnly checks that descriptions from a caller that is not a trusted proxy are ignored.
 func TestCheckTrustsProxiesOnly(t *testing.T) {
 	client, _ := authorizing(t, "trusted_proxies: [10.0.0.0/8]")
 	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); status.Code(err) != codes.PermissionDenied {

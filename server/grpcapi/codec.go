@@ -12,7 +12,7 @@ import (
 type bounded struct {
 	message any
 	most    int
-	err     error // set if the message was longer
+	err     error // set if the message is too long
 }
 
 // codec is the protocol buffers codec, with support for bounded messages.

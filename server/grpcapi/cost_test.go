@@ -48,7 +48,7 @@ func manyRules(t testing.TB) *envoy.Service {
 	return rules
 }
 
-// frames is the number of bytes around a message: the frames of a call, and its compressed header.
+// frames is the number of bytes around a message: the call's frames and compressed header.
 const frames = 64
 
 // TestCostOfMessages (known bug 69): a byte of a message costs at most costtest.Most times as much as a byte of

@@ -20,16 +20,16 @@ import (
 
 // Bounds of calls.
 const (
-	// maxCall bounds the time of a unary call, including the time until its message arrives.
+	// maxCall bounds the duration of a unary call, including the time until its message arrives.
 	maxCall = 10 * time.Second
 	// maxOpen is the number of concurrent calls without a secret on a listener with users, and maxOpenMessage the
-	// length of their messages. On a listener without users all calls are of that kind, and maxStreams bounds them.
+	// length of their messages. On a listener without users no call has a secret, and maxStreams bounds them.
 	maxOpen        = 1000
 	maxOpenMessage = 64 << 10
 )
 
-// gate checks the user of a call before its message is received, because a message takes memory, and decoding it
-// takes time.
+// gate checks the user of a call before receiving its message, because a message takes memory, and decoding it takes
+// time.
 type gate struct {
 	users *users.File // nil lets every client call
 	wrong func(client string)
@@ -44,7 +44,7 @@ func newGate(c *Config) *gate {
 	return &gate{users: c.Users, wrong: c.WrongSecret, open: peers.NewShares(most, c.Peers)}
 }
 
-// call is a call that has passed the gate.
+// call is a call that has passed a gate.
 type call struct {
 	context.Context //nolint:containedctx // it has the user
 
@@ -53,7 +53,7 @@ type call struct {
 	most  int         // largest message in bytes
 }
 
-// enter admits calls of users, and of any client if no user is required. The caller must call leave at the end.
+// enter admits users' calls, and any client's calls if no user is required. The caller must call leave at the end.
 func (g *gate) enter(ctx context.Context, method string) (c call, err error) {
 	c = call{Context: ctx, most: maxMessage}
 	open := g.users == nil
@@ -88,7 +88,7 @@ func (c *call) leave() {
 
 // user returns a context with the user of a call. open is true if the call has no secret.
 func (g *gate) user(ctx context.Context, method string) (_ context.Context, open bool, err error) {
-	if method == healthpb.Health_Check_FullMethodName { // probes of load balancers
+	if method == healthpb.Health_Check_FullMethodName { // load balancers' probes
 		return ctx, true, nil
 	}
 	authorization := ""
@@ -131,7 +131,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	r.Server.RegisterService(&guarded, service)
 }
 
-// unary returns a handler that calls decode to receive the message only once the call has passed.
+// unary returns a handler that receives the message, by calling decode, only once the call has passed.
 func (g *gate) unary(method string, next grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		c, err := g.enter(ctx, method)
@@ -160,7 +160,7 @@ func (g *gate) stream(method string, next grpc.StreamHandler) grpc.StreamHandler
 // streams are the methods without a time limit: their clients wait for changes.
 var streams = []string{healthpb.Health_Watch_FullMethodName, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}
 
-// endIn returns a handler that runs when the header of a call has arrived. It limits the duration of unary calls,
+// endIn returns a handler that runs when the header of a call has arrived. It bounds the duration of unary calls,
 // including the time until their message arrives.
 func endIn(d time.Duration) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {

@@ -25,7 +25,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// guarded serves the rate limit service to users of a file, whose secrets are their names.
+// guarded serves the rate limit service to users from a file, whose secrets are their names.
 func guarded(t *testing.T, c Config, rights map[string]string) *grpc.ClientConn {
 	t.Helper()
 	text := "users:\n"
@@ -72,8 +72,8 @@ func open(ctx context.Context, t *testing.T, c *grpc.ClientConn, method string) 
 	return stream
 }
 
-// TestUserBeforeTheMessage (known bug 69): an unauthorized call is rejected before its message has arrived. A user's
-// call waits for the message.
+// TestUserBeforeTheMessage (known bug 69): an unauthorized call is rejected before its message arrives. A user's call
+// waits for the message.
 func TestUserBeforeTheMessage(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"shop": "may: [take]", "clerk": "may: [administer]"})
 	for secret, want := range map[string]codes.Code{"": codes.Unauthenticated, "wrong": codes.Unauthenticated, "clerk": codes.PermissionDenied} {
@@ -126,8 +126,8 @@ func TestHealthOfGuardedServers(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutASecretAreBounded (known bugs 69 and 70): one peer gets a quarter of the calls without a secret.
-// Users' calls continue, and slots are freed.
+// TestCallsWithoutASecretAreBounded (known bugs 69 and 70): one peer gets a quarter of the slots for calls without a
+// secret. Users' calls continue, and slots are freed.
 func TestCallsWithoutASecretAreBounded(t *testing.T) {
 	c := guarded(t, Config{Peers: peers.Rule{Percent: 25}, maxCall: time.Hour}, map[string]string{"shop": "may: [take]"})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -145,7 +145,7 @@ func TestCallsWithoutASecretAreBounded(t *testing.T) {
 		if check() == codes.ResourceExhausted {
 			return true
 		}
-		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // a check may have had the slot of one
+		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // a check may have taken the slot of one
 		return false
 	})
 	if _, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(as(t.Context(), "shop"), request("x")); err != nil {
@@ -194,7 +194,7 @@ func TestMessagesWithoutASecret(t *testing.T) {
 func TestMessagesComeInTime(t *testing.T) {
 	c := guarded(t, Config{maxCall: 20 * time.Millisecond}, map[string]string{"shop": "may: [take]"})
 	ctx, cancel := context.WithCancel(as(t.Context(), "shop"))
-	defer time.AfterFunc(20*time.Second, cancel).Stop() // gives another code
+	defer time.AfterFunc(20*time.Second, cancel).Stop() // would give another code
 	defer cancel()
 	watch, err := healthpb.NewHealthClient(c).Watch(ctx, &healthpb.HealthCheckRequest{})
 	if err != nil {

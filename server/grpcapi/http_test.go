@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestJSONIsReadNoFurther (known bug 69): a body for /json is read only up to the first byte beyond a bound, or to
-// the name of a limit that the client may not send.
+// TestJSONIsReadNoFurther (known bug 69): a body for /json is read only up to the first byte beyond a bound, or up to
+// the field name of a limit that the client may not send.
 func TestJSONIsReadNoFurther(t *testing.T) {
 	for _, c := range []struct {
 		body     string

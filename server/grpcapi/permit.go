@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// domainPolicy is the name for a domain of Envoy's rate limit service in the policies of a user.
+// domainPolicy returns the name that a user's policies have for a domain of Envoy's rate limit service.
 func domainPolicy(domain string) string { return "envoy:" + domain }
 
 // permit returns an error if the client may not make the request. On a listener with users, giving hits back requires
-// the user's right to write. On others it depends on writes.
+// the user's right to write. On other listeners it requires writes.
 func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) error {
 	takes, gives, brings := false, false, false
 	for _, d := range r.GetDescriptors() {

@@ -37,7 +37,8 @@ const (
 	maxMessage     = 1 << 20
 	maxHeader      = 16 << 10
 	connectTimeout = 10 * time.Second
-	// pingEvery is how often the server pings an idle connection, and minPing how often a client may ping the server.
+	// pingEvery is the interval between the server's pings on an idle connection, and minPing the minimum interval
+	// between a client's pings.
 	pingEvery = time.Minute
 	minPing   = 5 * time.Second
 	// maxIdle is how long a connection stays open without a call. The client is notified first, and reconnects for
@@ -51,11 +52,11 @@ type Config struct {
 	Service *envoy.Service
 	// NoInline refuses requests with inline limits.
 	NoInline bool
-	// Authorize answers Envoy's external authorization. Deadline bounds each decision; 0 sets no bound.
+	// Authorize answers Envoy's external authorization. Deadline bounds each decision; 0 means no bound.
 	Authorize *service.Service
 	Deadline  time.Duration
-	// MaxAge is the lifetime of a connection: then the server sends GOAWAY, and closes it after MaxAgeGrace. 0 sets
-	// no bound. Clients that reconnect find servers newly added to a load balancer.
+	// MaxAge is the lifetime of a connection: after it the server sends GOAWAY, and after another MaxAgeGrace it closes
+	// the connection. 0 means no bound. Clients that reconnect find servers newly added to a load balancer.
 	MaxAge, MaxAgeGrace time.Duration
 	// MaxIdle is how long a connection stays open without a call; 0 means 15 minutes.
 	MaxIdle time.Duration
@@ -77,7 +78,7 @@ type Server struct {
 }
 
 // names are the services whose health is reported: the whole server, the name used by envoyproxy/ratelimit, and the
-// services' own.
+// services' own names.
 var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceName, auth.Authorization_ServiceDesc.ServiceName}
 
 // New returns a server. Its health is NOT_SERVING until SetServing.
@@ -117,10 +118,10 @@ func (s *Server) SetServing(serving bool) {
 	}
 }
 
-// Drain sets the health to NOT_SERVING for good. Requests are still answered.
+// Drain sets the health to NOT_SERVING permanently. Requests are still answered.
 func (s *Server) Drain() { s.health.Shutdown() }
 
-// Shutdown sends GOAWAY on every connection and waits for running calls. When ctx ends, it closes the connections.
+// Shutdown sends GOAWAY on every connection and waits for calls in flight. When ctx ends, it closes the connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	stopped := make(chan struct{})

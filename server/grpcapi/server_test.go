@@ -109,7 +109,7 @@ func TestShouldRateLimit(t *testing.T) {
 	wantHealth(t, c, healthpb.HealthCheckResponse_NOT_SERVING)
 	s.SetServing(true)
 	s.Drain()
-	s.SetServing(true) // a reload during the drain
+	s.SetServing(true) // like a reload during the drain
 	wantHealth(t, c, healthpb.HealthCheckResponse_NOT_SERVING)
 	if r, err := client.ShouldRateLimit(t.Context(), request("y")); err != nil || r.OverallCode != pb.RateLimitResponse_OK {
 		t.Errorf("in the drain: %v, %v", r, err)
@@ -135,7 +135,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// TestErrorCodes checks errors as gRPC statuses, with the text of envoyproxy/ratelimit.
+// TestErrorCodes checks errors as gRPC statuses, with envoyproxy/ratelimit's text.
 func TestErrorCodes(t *testing.T) {
 	for semantics, want := range map[envoy.Semantics]codes.Code{envoy.Theirs: codes.Unknown, envoy.Improved: codes.InvalidArgument} {
 		_, c := served(t, envoy.Options{Semantics: semantics}, nil)
@@ -146,8 +146,8 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// TestRequestIDs checks that an answer, and the context of the decision, have the id that the client sent. Without a
-// valid one, a denied request and an error get a new one.
+// TestRequestIDs checks that an answer, and the context of the decision, have the id that the client sent. If that is
+// missing or invalid, a denied request and an error get a new id.
 func TestRequestIDs(t *testing.T) {
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
@@ -191,8 +191,8 @@ func (hanging) Do(ctx context.Context, _ []engine.Op, results []engine.Result) {
 
 func (hanging) Close() error { return nil }
 
-// TestDeadline checks that if the store hangs, the answer comes within the deadline, by the failure mode, or earlier
-// if the client's deadline is shorter.
+// TestDeadline checks that if the store hangs, the failure mode answers within the deadline, or earlier if the client's
+// deadline is shorter.
 func TestDeadline(t *testing.T) {
 	limiter := headgate.New(headgate.WithStore(hanging{}))
 	shared := service.New(service.Config{Limiter: limiter})
@@ -219,7 +219,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestShutdownIsBounded checks that a call that hangs does not keep the server from stopping.
+// TestShutdownIsBounded checks that a hanging call does not keep the server from stopping.
 func TestShutdownIsBounded(t *testing.T) {
 	entered := make(chan struct{})
 	s, c := served(t, envoy.Options{}, func(ctx context.Context, _ []decide.Request, responses []decide.Response) {
@@ -243,7 +243,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 }
 
-// TestShutdownAnswersRunningCalls checks that GOAWAY is sent, and that running calls are answered.
+// TestShutdownAnswersRunningCalls checks that GOAWAY is sent, and that calls in flight are answered.
 func TestShutdownAnswersRunningCalls(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	s, c := served(t, envoy.Options{}, func(_ context.Context, _ []decide.Request, responses []decide.Response) {

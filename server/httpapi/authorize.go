@@ -28,7 +28,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	if !a.service.Proxies().Trusts(peer) {
 		status := http.StatusForbidden
 		if denied == status {
-			status = http.StatusInternalServerError // to this proxy 403 means a denial
+			status = http.StatusInternalServerError // this proxy takes 403 as a denial
 		}
 		httplimit.NewProblem(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
 		return
@@ -56,7 +56,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// deniedStatus returns the status of a denial: nginx turns 429 into 500, but forwards 403.
+// deniedStatus returns the status of a denial. nginx turns 429 into 500, but forwards 403.
 func deniedStatus(query url.Values) (int, error) {
 	switch values := query["deny"]; {
 	case len(values) == 0 || len(values) == 1 && values[0] == "429":
@@ -69,8 +69,8 @@ func deniedStatus(query url.Values) (int, error) {
 }
 
 // describe reads the method, the host, the path and the query of another request from the headers of nginx, Traefik,
-// Caddy and HAProxy. Two conflicting headers are an error: proxies forward clients' headers, so one of them can be
-// the client's.
+// Caddy and HAProxy. Two conflicting headers are an error: proxies forward clients' headers, so one may be the
+// client's.
 func describe(r *route.Request, h http.Header) error {
 	method, err := one(h, "X-Forwarded-Method", "X-Original-Method")
 	if err != nil {

@@ -46,7 +46,7 @@ func newAuthorizer(t *testing.T) (http.Handler, *headgate.Limiter) {
 	return New(s), limiter
 }
 
-// ask sends a request like a proxy. Each header is a text such as "X-Forwarded-Uri: /".
+// ask sends a request like a proxy. Each header is a string such as "X-Forwarded-Uri: /".
 func ask(h http.Handler, method, query string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://headgate/v1/authorize"+query, nil)
 	r.RemoteAddr = "10.0.0.1:4711"
@@ -63,7 +63,7 @@ func ask(h http.Handler, method, query string, headers ...string) *httptest.Resp
 	return w
 }
 
-// authorizeEach causes each status of the operation.
+// authorizeEach triggers each status of the operation.
 func authorizeEach(t *testing.T, s *spec, o operation, seen map[string]bool) {
 	t.Helper()
 	h, limiter := newAuthorizer(t)
@@ -95,7 +95,7 @@ func TestAuthorize(t *testing.T) {
 		query   string
 		headers []string
 		status  int
-		header  string // in the answer
+		header  string // a header of the answer
 		body    string
 	}{
 		{"nginx", "", []string{"X-Original-Method: POST", "X-Original-URL: https://shop.example.com/users/7?v=2"}, 200, `RateLimit: "user";r=1;t=60, "all";r=2;t=60`, ""},

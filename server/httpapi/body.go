@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxBody is the size of the largest body in bytes.
+	// maxBody is the maximum size of a body in bytes.
 	maxBody = 1 << 20
-	// smallBody is the largest size for which memory is allocated before the body arrives.
+	// smallBody is the largest body whose memory is allocated before it arrives.
 	smallBody = 4 << 10
 )
 
@@ -25,8 +25,8 @@ var shape = jsontext.Bounds{
 	Depth: 10, Elements: []int{engine.MaxOps, engine.MaxCharges}, Names: 32, Text: 64 << 10, Name: 256, Number: 64,
 }
 
-// newScanner returns a scanner of a body. An inline limit in the body ends it with the error limits, unless that is
-// nil.
+// newScanner returns a scanner for a body. An inline limit in the body ends the scan with the error limits, unless
+// limits is nil.
 func newScanner(limits error) *jsontext.Scanner {
 	if limits == nil {
 		return jsontext.NewScanner(&shape)

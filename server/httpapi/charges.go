@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// chargeFields are the fields of one charge: of a request with one, or of an element of charges.
+// chargeFields are the fields of one charge, in a request with a single charge or in an element of charges.
 type chargeFields struct {
 	Policy  *string           `json:"policy"`
 	Key     *string           `json:"key"`

@@ -39,8 +39,8 @@ type requestFields struct {
 	Outcomes    *outcomes          `json:"outcomes"`
 }
 
-// call is a decoded body. In a batch, errs has an entry for each request: the error of an unreadable one, and nil for
-// those in requests.
+// call is a decoded body. In a batch, errs has an entry for each request: the error of an unreadable request, and nil
+// for the others, which are in requests.
 type call struct {
 	requests []decide.Request
 	errs     []error

@@ -21,8 +21,8 @@ type decision struct {
 	Policy    string `json:"policy,omitempty"`
 	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with first
 	Charges   []int  `json:"charges,omitempty"`   // indexes of the binding limit's charges
-	Limit     *int64 `json:"limit,omitempty"`     // omitted if nothing limits
-	Remaining *int64 `json:"remaining,omitempty"` // omitted if nothing limits
+	Limit     *int64 `json:"limit,omitempty"`     // omitted if no limit applies
+	Remaining *int64 `json:"remaining,omitempty"` // omitted if no limit applies
 	// RetryAfter is omitted if allowed, and null if the request can never pass.
 	RetryAfter any    `json:"retry_after_ms,omitempty"`
 	ResetAfter int64  `json:"reset_after_ms"`
@@ -30,7 +30,7 @@ type decision struct {
 	Mode       string `json:"mode"`
 	// OvershootMax is null if unbounded.
 	OvershootMax any             `json:"overshoot_max"`
-	Stale        int64           `json:"stale_ms,omitempty"` // largest age of a repeated answer
+	Stale        int64           `json:"stale_ms,omitempty"` // maximum age of a repeated answer
 	Limits       []limitDecision `json:"limits,omitempty"`
 }
 
@@ -83,7 +83,7 @@ func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
 	return a
 }
 
-// retryMillis returns nil for an allowed request, and null for one that can never pass.
+// retryMillis returns nil for an allowed request, and null for a request that can never pass.
 func retryMillis(allowed bool, after time.Duration) any {
 	switch {
 	case allowed:
@@ -153,7 +153,7 @@ type policyInfo struct {
 	Enabled  bool           `json:"enabled"`
 }
 
-// policies lists the policies that the user may use, or all without users.
+// policies lists the policies that the user may use, or all policies if there are no users.
 func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	set := a.service.Policies()
 	user, guarded := users.From(r.Context())

@@ -75,8 +75,8 @@ func (a *api) verb(v *verb) http.HandlerFunc {
 }
 
 // fromPage reports whether a browser indicates that a web page sent the request. A page opened by a user of this
-// network may come from any site, and could spend units of other callers. A proxy that calls /v1/authorize forwards these headers,
-// so they are meaningless there.
+// network may come from any site, and could spend other callers' units. A proxy that calls /v1/authorize forwards these
+// headers, so they are meaningless there.
 func fromPage(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"

@@ -56,8 +56,8 @@ func TestHeadersFollowThePolicy(t *testing.T) {
 	}
 }
 
-// TestHeadersDescribeTheBindingWindow checks that q, w, r and t are those of the same window, the binding one, for
-// one limit and for several.
+// TestHeadersDescribeTheBindingWindow checks that q, w, r and t all describe the binding window, for one limit and for
+// several.
 func TestHeadersDescribeTheBindingWindow(t *testing.T) {
 	clock := headgatetest.NewClock()
 	f, _, _ := open(t, clock)

@@ -48,7 +48,7 @@ type answer struct {
 	Limits  []answer
 }
 
-// limits is the answer's part for each limit of several charges; with a single charge, the answer itself.
+// limits returns the answer's part for each limit of several charges or, for a single charge, the answer itself.
 func (a *answer) limits() string {
 	if a.Charges == nil {
 		return ""

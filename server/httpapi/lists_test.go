@@ -25,7 +25,7 @@ type listed struct {
 	Detail      string
 }
 
-// TestReserveCharges checks that a list with a permit is reserved, renewed and settled once, with the actual use of
+// TestReserveCharges checks that a list with a permit is reserved, renewed and settled once, with the actual units of
 // each charge.
 func TestReserveCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`

@@ -35,7 +35,7 @@ func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// spec is openapi.yaml, with the validator of the schemas in it.
+// spec is openapi.yaml with a validator for its schemas.
 type spec struct {
 	root     any
 	compiler *jsonschema.Compiler

@@ -35,9 +35,8 @@ func TestOpenAPIListsEveryRoute(t *testing.T) {
 	}
 }
 
-// TestOpenAPIDescribesResponses sends every example of a request, and a request for each other status in the file.
-// Each response must have a status, headers and a body as described in the file, and every status in the file must
-// occur.
+// TestOpenAPIDescribesResponses sends every example request, and a request for each other status in the file. Each
+// response must have a status, headers and a body as described in the file, and every status in the file must occur.
 func TestOpenAPIDescribesResponses(t *testing.T) {
 	s := loadSpec(t)
 	handlers := newHandlers(t)

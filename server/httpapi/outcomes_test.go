@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Outcomes that come with a request move the rate, stop everything for a Retry-After, and are checked.
+// Outcomes sent with a request move the rate, stop everything for a Retry-After, and are checked.
 func TestOutcomes(t *testing.T) {
 	config, err := policy.Parse("test.yaml", []byte("policies: {vendor: {algorithm: adaptive-rate, rate: 80/s, min: 20, max: 200, burst: 10}, plain: {algorithm: token-bucket, rate: 80/s}}"))
 	if err != nil {

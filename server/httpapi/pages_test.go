@@ -12,7 +12,7 @@ import (
 )
 
 // TestPagesAreRefused checks that requests sent by a browser for a web page get a 403 and take nothing. Otherwise any
-// page that a user of the network has open could spend the units of others.
+// page that a user of the network has open could spend other callers' units.
 func TestPagesAreRefused(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -9,11 +9,11 @@ import (
 )
 
 // Most bodies have a policy, a key and perhaps a cost, and most answers have one limit. These are read and written
-// here: BenchmarkPlain reads one in 0.3 µs where jsontext.Decode takes 4.6 µs, and writes one in 0.07 µs where
-// encoding/json takes 0.7 µs. Anything else, and all errors, are left to those.
+// here: in BenchmarkPlain, reading takes 0.3 µs instead of 4.6 µs with jsontext.Decode, and writing 0.07 µs instead of
+// 0.7 µs with encoding/json. Anything else, and all errors, are left to those packages.
 
-// plainFields parses a body of the plain form: an object with policy, key and cost, each once, whose texts are
-// printable ASCII without escapes. ok is false for any other body.
+// plainFields parses a plain body: an object with policy, key and cost, each once, whose strings are printable ASCII
+// without escapes. ok is false for any other body.
 func plainFields(data []byte) (f requestFields, ok bool) {
 	p := plainReader{rest: data}
 	if !p.take('{') {
@@ -51,7 +51,7 @@ func plainFields(data []byte) (f requestFields, ok bool) {
 	return f, p.take('}') && len(p.rest) == 0
 }
 
-// plainReader reads JSON from the front of a text.
+// plainReader reads JSON from the front of rest.
 type plainReader struct{ rest []byte }
 
 func (p *plainReader) space() {

@@ -60,18 +60,18 @@ func answerDecision(r *decide.Response) (any, int) {
 	return decisionOf(r), statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
 }
 
-// answerFound answers one boolean: whether there was anything to do.
+// answerFound answers with one boolean: whether there was anything to do.
 func answerFound(name string) func(*decide.Response) (any, int) {
 	return func(r *decide.Response) (any, int) { return map[string]bool{name: r.Found}, http.StatusOK }
 }
 
-// reserved is a decision with the text for settling the reservation, omitted if denied.
+// reserved is a decision with the text for settling the reservation. The text is omitted if denied.
 type reserved struct {
 	decision
 
 	Reservation  string `json:"reservation,omitempty"`
 	SettleWithin int64  `json:"settle_within_ms,omitempty"`
-	Pending      int64  `json:"pending,omitempty"` // of the binding limit
+	Pending      int64  `json:"pending,omitempty"` // for the binding limit
 }
 
 func answerReserve(r *decide.Response) (any, int) {
@@ -112,7 +112,7 @@ func answerAcquire(r *decide.Response) (any, int) {
 	return acquired{decisionOf(r), r.ID, int64(r.Lease / time.Millisecond)}, status
 }
 
-// renewed tells whether the permit is still held, and for how long from now.
+// renewed tells whether the permit is still held, and for how long.
 type renewed struct {
 	Held  bool  `json:"held"`
 	Lease int64 `json:"lease_ms,omitempty"`
@@ -176,7 +176,7 @@ func (v *verb) settle(f *requestFields) (decide.Request, error) {
 	return r, nil
 }
 
-// actual is the number of used units of a reservation: one number for all charges, or a list with one for each.
+// actual is the number of units used of a reservation: one number for all charges, or a list with one for each.
 type actual struct {
 	units []int64 // at least 1
 	list  bool

@@ -15,15 +15,15 @@ type entry struct {
 	allowed bool
 }
 
-// Accuracy compares the decisions with those of the exact steps for the same requests, for each key.
+// Accuracy compares the decisions with the exact steps for the same requests, for each key.
 type Accuracy struct {
 	// Known is false if there was no limit to compare with.
 	Known bool
 	// Exact is the number of units allowed by the steps, and Allowed the number allowed by the target.
 	Exact, Allowed int64
-	// Over is the sum over all keys of units allowed beyond Exact; Under is the sum of units missing.
+	// Over is the sum, over all keys, of units allowed beyond Exact. Under is the sum of units missing.
 	Over, Under int64
-	// StoreTime is true if the steps used the time of each decision. Otherwise they used the middle between sending
+	// StoreTime is true if the steps used the time of each decision. Otherwise they used the midpoint between sending
 	// and receiving, by this machine's clock, so units allowed within a round trip are uncertain.
 	StoreTime bool
 	// Skipped is the number of decisions beyond the recorded ones, which were not compared.

@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// newKeys returns n keys that no other run uses.
+// newKeys returns n keys that are unique to this run.
 func newKeys(n int) []string {
 	run := strings.ToLower(rand.Text()[:8])
 	keys := make([]string, n)
@@ -53,10 +53,10 @@ func (c *caller) run(ctx context.Context, start time.Time) {
 	}
 }
 
-// timerSlack is how late a timer can fire on an idle system: kernel timers have a resolution of a millisecond.
+// timerSlack is how late a timer may fire on an idle system: kernel timers have a resolution of a millisecond.
 const timerSlack = 2 * time.Millisecond
 
-// latencyStart returns the time from which the latency of a request counts: when it was due, or now if the caller's
+// latencyStart returns the time when the latency of a request starts to count: when it was due, or now if the caller's
 // timer fired within timerSlack.
 func latencyStart(due time.Time, early bool) time.Time {
 	if now := time.Now(); early && now.Sub(due) < timerSlack {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// httpTarget is the HTTP port of a server.
+// httpTarget is a server's HTTP port.
 type httpTarget struct {
 	client *http.Client
 	take   string

@@ -21,19 +21,19 @@ import (
 
 // Config configures a run.
 type Config struct {
-	// Limit is the limit of every key. With a Policy it is only for comparison; the zero Limit compares nothing.
+	// Limit is the limit for every key. With a Policy it is only for comparison; the zero Limit compares nothing.
 	Limit engine.Limit
 	// Policy is the name of a server's policy, which replaces Limit in requests.
 	Policy string
 	// Keys is the number of keys: 1 to 10 million.
 	Keys int
-	// Zipf sends most requests to few keys: a tenth or more to the first of 10 000. Otherwise all keys are equally
-	// likely.
+	// Zipf sends most requests to few keys: with 10 000 keys, a tenth or more to the first. Otherwise all keys are
+	// equally likely.
 	Zipf bool
 	// Callers is the number of concurrent callers: 1 to 10000.
 	Callers int
 	// PerSecond is the rate of requests, independent of how long answers take; 0 sends the next request after each
-	// answer. Latency counts from the time at which a request was due.
+	// answer. Latency counts from the time when a request was due.
 	PerSecond float64
 	// Duration is the length of the run: up to an hour.
 	Duration time.Duration

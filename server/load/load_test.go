@@ -39,8 +39,8 @@ func runOn(t *testing.T, target Target, c Config) *Report {
 	return r
 }
 
-// TestExactStoreIsFoundExact checks that a fixed rate sends as many requests as are due, and that the decisions of an
-// exact store equal those of the steps.
+// TestExactStoreIsFoundExact checks that a fixed rate sends as many requests as are due, and that an exact store
+// decides like the steps.
 func TestExactStoreIsFoundExact(t *testing.T) {
 	for i, limit := range []engine.Limit{fivePerSecond, fivePerSecond, rule.FairShare(rule.PerSecond(300), rule.Burst(100))} {
 		synctest.Test(t, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestExactStoreIsFoundExact(t *testing.T) {
 	}
 }
 
-// TestOverAndUnder checks that the report counts units allowed beyond the limit and units denied within it, and
-// neither without a limit.
+// TestOverAndUnder checks that the report counts units allowed beyond the limit and units denied within it, and counts
+// neither if there is no limit.
 func TestOverAndUnder(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestOverAndUnder(t *testing.T) {
 	}
 }
 
-// TestStallCountsAsLatency checks that requests that were due while the target stalled have a latency measured from
-// when they were due.
+// TestStallCountsAsLatency checks that the latency of requests that were due while the target stalled counts from when
+// they were due.
 func TestStallCountsAsLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
@@ -100,7 +100,7 @@ func TestStallCountsAsLatency(t *testing.T) {
 	})
 }
 
-// TestFailuresAreCounted checks that failures are counted but not compared, and that the report has one of them.
+// TestFailuresAreCounted checks that failures are counted but not compared, and that the report has one of the errors.
 func TestFailuresAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("down")

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// respTarget is the RESP port of a server. Every caller has its own connection.
+// respTarget is a server's RESP port. Every caller has its own connection.
 type respTarget struct{ address string }
 
 func (t respTarget) open(ctx context.Context, c *Config) (client, error) {
@@ -74,7 +74,7 @@ func (a *respClient) take(ctx context.Context, key string) (bool, time.Time, err
 	value, err := a.exchange(ctx, key)
 	switch {
 	case err != nil:
-		a.close() // the next reply on it would belong to this request
+		a.close() // the next reply on this connection would belong to this request
 		return false, time.Time{}, err
 	case value.Kind == wire.Error:
 		return false, time.Time{}, errors.New(value.Text)

@@ -15,19 +15,19 @@ import (
 type Target interface {
 	// open returns the client of one caller.
 	open(ctx context.Context, c *Config) (client, error)
-	// storeTime reports whether decisions have the time at which the store made them.
+	// storeTime reports whether decisions have the store's time.
 	storeTime() bool
 	// Close closes the target.
 	Close() error
 }
 
-// client takes units of a target, one per request.
+// client takes units from a target, one per request.
 type client interface {
 	take(ctx context.Context, key string) (allowed bool, at time.Time, err error)
 	close()
 }
 
-// Open returns the target at an address: resp://host:port or http://host:port of a server, or the URL of a store,
+// Open returns the target at an address: resp://host:port or http://host:port for a server, or the URL of a store,
 // which this process then uses directly.
 func Open(ctx context.Context, address string) (Target, error) {
 	u, err := url.Parse(address)

@@ -1,22 +1,22 @@
-// Package glob matches text against patterns in which * matches any bytes, and finds the best of many patterns for a
-// text.
+// Package glob matches strings against patterns, where * matches any bytes, and finds the best of many patterns for a
+// string.
 package glob
 
 import "strings"
 
-// Pattern is a text in which each * matches any number of bytes, including none.
+// Pattern is a string where each * matches any number of bytes, including none.
 type Pattern struct {
 	text  string
-	parts []string // the texts between the stars; a single part if there is no star
+	parts []string // the strings between the stars; a single part if there is no star
 }
 
-// New returns the pattern of a text.
+// New parses a pattern.
 func New(text string) Pattern { return Pattern{text: text, parts: strings.Split(text, "*")} }
 
 // String returns the pattern as written.
 func (p *Pattern) String() string { return p.text }
 
-// Exact reports whether the pattern has no star and so matches exactly one text.
+// Exact reports whether the pattern has no star and so matches exactly one string.
 func (p *Pattern) Exact() bool { return len(p.parts) == 1 }
 
 // Match reports whether the text consists of the parts in order, with any bytes between them.
@@ -39,7 +39,7 @@ func (p *Pattern) Match(text string) bool {
 	return true
 }
 
-// ends returns the texts before the first star and after the last one. Without a star, first is the whole text.
+// ends returns the strings before the first star and after the last one. Without a star, first is the whole pattern.
 func (p *Pattern) ends() (first, last string) {
 	if p.Exact() {
 		return p.text, ""
@@ -47,7 +47,7 @@ func (p *Pattern) ends() (first, last string) {
 	return p.parts[0], p.parts[len(p.parts)-1]
 }
 
-// middle returns the longest text between two stars, or "".
+// middle returns the longest string between two stars, or "".
 func (p *Pattern) middle() (longest string) {
 	for i := 1; i < len(p.parts)-1; i++ {
 		if len(p.parts[i]) > len(longest) {

@@ -54,8 +54,8 @@ func linear(patterns []string, text string) (found int) {
 	return found
 }
 
-// TestSetEqualsLinearSearch compares the set with a linear search, on random patterns and texts of few letters, so
-// that many match.
+// TestSetEqualsLinearSearch compares the set with a linear search, on random patterns and strings of few different
+// letters, so that many match.
 func TestSetEqualsLinearSearch(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(letters string, most int) string {
@@ -108,7 +108,7 @@ func TestSetOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkFind shows that ten thousand patterns cost as much as ten, wherever their text is.
+// BenchmarkFind shows that ten thousand patterns cost as much as ten, wherever their letters are.
 func BenchmarkFind(b *testing.B) {
 	for _, form := range []string{"tenant-%06d-*", "*-tenant-%06d", "*tenant-%06d*", "tenant-*-%06d"} {
 		for _, patterns := range []int{10, 10_000} {

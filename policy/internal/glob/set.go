@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Set finds the longest pattern that matches a text. If two have the same length, the one added first wins. The zero
+// Set finds the longest pattern that matches a string. If two have the same length, the one added first wins. The zero
 // value is an empty set. A set must not change after its first search.
 //
-// A search does not try each pattern. A map is keyed by the texts at both ends of a pattern and the longest text
-// inside, and a search looks up the parts of the text that have those lengths. So the cost grows with the number of
-// different lengths, not with the number of patterns. Patterns with all three texts in common are tried in turn.
+// A search does not try each pattern. A map is keyed by the strings at both ends of a pattern and the longest string
+// inside. A search looks up the parts of its string that have those lengths, so the cost grows with the number of
+// different lengths, not with the number of patterns. Patterns with the same three strings are tried in turn.
 type Set[T any] struct {
 	entries []entry[T] // in the order of Add
 	known   map[string]bool
@@ -24,7 +24,7 @@ type entry[T any] struct {
 	value   T
 }
 
-// anchor is the lookup key: the ends of a pattern and the longest text inside.
+// anchor is the lookup key: the ends of a pattern and the longest string inside.
 type anchor struct{ first, middle, last string }
 
 // shape has the lengths of an anchor.
@@ -97,7 +97,7 @@ func (s *Set[T]) Find(text string) (value T, ok bool) {
 	return s.entries[best].value, true
 }
 
-// better returns the first matching entry of a list if it takes precedence over the best one so far.
+// better returns the first matching entry of a list if it takes precedence over the best so far.
 func (s *Set[T]) better(best int, list []int, text string) int {
 	for _, i := range list {
 		if best >= 0 && s.compare(i, best) > 0 {

@@ -29,7 +29,7 @@ const adminVariable = "HEADGATE_ADMIN"
 // tokenVariable is the environment variable with the token of the admin listener.
 const tokenVariable = "HEADGATE_ADMIN_TOKEN"
 
-// maxTokenFile is the largest size of a token file.
+// maxTokenFile is the maximum size of a token file.
 const maxTokenFile = 4 << 10
 
 // adminClient calls the admin listener of a server.
@@ -94,7 +94,7 @@ func urlOf(address string) string {
 	return "http://" + address
 }
 
-// explain rewords an error of a call in terms of the flags.
+// explain rewords the error of a call in terms of the flags.
 func (a *adminClient) explain(err error) error {
 	if problem, ok := errors.AsType[*adminapi.Error](err); ok {
 		switch {
@@ -116,7 +116,7 @@ func (a *adminClient) explain(err error) error {
 	}
 }
 
-// send makes a call, and returns the answer, decoded and as the server wrote it.
+// send makes a call and returns the answer, decoded and as the server wrote it.
 func send[Body, Answer any](ctx context.Context, a *adminClient, call adminapi.Call[Body, Answer], body *Body) (*Answer, json.RawMessage, error) {
 	client, err := a.client()
 	if err != nil {
@@ -168,7 +168,7 @@ func printable(text string) string {
 	return text
 }
 
-// by has the flags for the author of a change and the reason.
+// by has the flags for the author and the reason of a change.
 type by struct{ author, reason string }
 
 func (b *by) addTo(c *cobra.Command) {

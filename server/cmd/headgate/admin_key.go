@@ -55,7 +55,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	return c
 }
 
-// verdict describes in words the answer to a take.
+// verdict describes the answer to a take in words.
 func verdict(e *adminapi.Explanation) string {
 	switch {
 	case e.Allowed:
@@ -72,7 +72,7 @@ func verdict(e *adminapi.Explanation) string {
 // withoutOverrides is appended if only the hash of a key is known.
 const withoutOverrides = ", without overrides of a key or pattern that is not known"
 
-// hash describes in words the hash that the key is counted under.
+// hash describes the hash that the key is counted under in words.
 func hash(e *adminapi.Explanation) string {
 	text := ""
 	if e.Counted != "" && e.Counted != e.Key {
@@ -84,7 +84,7 @@ func hash(e *adminapi.Explanation) string {
 	return text + unknown(e)
 }
 
-// unknown notes that an override that the explanation does not know may apply.
+// unknown notes that an override that the explanation cannot see may apply.
 func unknown(e *adminapi.Explanation) string {
 	if e.OverrideUnknown {
 		return withoutOverrides
@@ -105,7 +105,7 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 	}
 }
 
-// writeOpen prints what an open reservation holds, and until when.
+// writeOpen prints the units and the end of an open reservation.
 func writeOpen(w io.Writer, o *adminapi.Open) {
 	fmt.Fprintf(w, "open reservation %s until %s, then %s\n", o.ID, o.EndsAt.Format("2006-01-02T15:04:05.999Z07:00"), o.Unsettled)
 	for i := range o.Charges {

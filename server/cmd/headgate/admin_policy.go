@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// fieldsOf returns the fields of a change as JSON: an object unchanged, anything else as a limit in text form. For a
-// key, deny and unlimited are words.
+// fieldsOf returns the fields of a change as JSON: an object unchanged, anything else as a limit written as text. For a
+// key it also accepts the words deny and unlimited.
 func fieldsOf(text string, ofKey bool) json.RawMessage {
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(text), "{"):
@@ -29,8 +29,8 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 	}
 }
 
-// describe describes a policy in one line, with the settings that differ from the defaults and the overrides, or nil.
-// It marks the limits at the indexes in shadows.
+// describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It marks
+// the limits at the indexes in shadows. s can be nil.
 func describe(s *adminapi.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
@@ -141,8 +141,8 @@ func names(ofKey bool, more ...string) []string {
 	return append([]string{"POLICY"}, more...)
 }
 
-// change reads the arguments listed by names. Without a key a change applies to the whole policy, so an empty key,
-// such as from an unset variable, is an error.
+// change reads the arguments listed by names. A change without a key applies to the whole policy, so an empty key, such
+// as from an unset variable, is an error.
 func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
 	args = args[1:]

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// times formats how often a key was counted.
+// times formats the count of a key.
 func times(k *adminapi.TopKey) string {
 	if k.Least == k.Most {
 		return fmt.Sprintf("%d times", k.Count)
@@ -91,7 +91,7 @@ func (f *topFlags) run(c *cobra.Command) error {
 	}
 }
 
-// print prints the report, in at most height lines; 0 is no bound.
+// print prints the report in at most height lines; 0 means no bound.
 func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
 	answer, text, err := send(ctx, &f.admin, adminapi.ListTop.With(query), nil)
@@ -123,7 +123,7 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	return table.Flush()
 }
 
-// onServer names the server whose counts an answer has; "" if an older server does not tell.
+// onServer names the server whose counts an answer has, or "" for an older server that does not tell.
 func onServer(s *adminapi.Server) string {
 	if s == nil {
 		return ""

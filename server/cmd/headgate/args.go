@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// span is the value of a flag: a duration with the units of limits, days and weeks too, or 0.
+// span is the value of a flag: a duration in the units of limits, including days and weeks, or 0.
 type span time.Duration
 
 // Set implements [pflag.Value].

@@ -20,7 +20,7 @@ type benchReport struct {
 	Error     string           `json:"error,omitempty"` // one of the errors
 	Latency   []benchQuantile  `json:"latency_ms"`
 	Histogram []benchBucket    `json:"histogram"`
-	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // omitted without a limit to compare with
+	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // omitted if there is no limit to compare with
 	Missed    []benchThreshold `json:"missed"`
 }
 
@@ -29,7 +29,7 @@ type benchQuantile struct {
 	Most    float64 `json:"most"`
 }
 
-// benchBucket counts the requests with a latency up to its bound and above the previous one's.
+// benchBucket counts the requests with a latency up to its bound and above the previous bucket's bound.
 type benchBucket struct {
 	UpTo     float64 `json:"up_to_ms"`
 	Requests int64   `json:"requests"`
@@ -51,7 +51,7 @@ type benchThreshold struct {
 	Got   string `json:"got"`
 }
 
-// latency returns a quantile.
+// latency returns a latency quantile.
 func latency(r *load.Report, percent float64) time.Duration {
 	return time.Duration(r.Latency.ValueAtQuantile(percent)) * time.Microsecond
 }

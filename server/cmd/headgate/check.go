@@ -65,10 +65,10 @@ func printPolicy(w io.Writer, p policy.Summary) {
 	}
 }
 
-// maxNamed is the number of policies that a note names.
+// maxNamed is the maximum number of policies named in a note.
 const maxNamed = 10
 
-// notes lists settings of a file without effect, and consequences for outages of the store.
+// notes lists a file's settings without effect, and the consequences of a store outage.
 func notes(config *policy.Config) []string {
 	all := config.Notes()
 	var names []string

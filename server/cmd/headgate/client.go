@@ -26,7 +26,7 @@ type clientFlags struct {
 	n            int64
 }
 
-// clientAnswer is a server's answer: the value for --output json, and the line of text.
+// clientAnswer is a server's answer: the value for --output json and the line of text.
 type clientAnswer struct {
 	value  any
 	text   string

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// decision is the answer to take and peek as JSON. Limit and Remaining are omitted if nothing limits. RetryAfter is
+// decision is the answer to take and peek as JSON. Limit and Remaining are omitted if no limit applies. RetryAfter is
 // omitted if the request is allowed, and null if it can never pass.
 type decision struct {
 	Allowed    bool            `json:"allowed"`
@@ -50,7 +50,7 @@ func readDecision(v wire.Value) (clientAnswer, error) {
 	return clientAnswer{d, text, !d.Allowed}, nil
 }
 
-// orUnlimited formats a number; a negative one means that nothing limits.
+// orUnlimited formats a number. A negative number means that no limit applies.
 func orUnlimited(n int64) string {
 	if n < 0 {
 		return "unlimited"

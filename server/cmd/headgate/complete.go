@@ -13,7 +13,7 @@ import (
 // completionTimeout bounds a completion, because the shell waits for it.
 const completionTimeout = time.Second
 
-// completes makes a command complete policies and keys of a running server for the words POLICY and KEY in its usage.
+// completes makes a command complete the words POLICY and KEY in its usage with policies and keys of a running server.
 // Other arguments are completed as files.
 func completes(c *cobra.Command) {
 	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))[1:]

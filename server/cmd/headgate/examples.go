@@ -17,7 +17,7 @@ import (
 //go:embed examples/*.txt
 var exampleFiles embed.FS
 
-// topics returns the names of the examples with their first lines.
+// topics returns the names and first lines of the examples.
 func topics() (names, firstLines []string) {
 	files, err := exampleFiles.ReadDir("examples")
 	if err != nil {
@@ -83,7 +83,7 @@ func printExample(w io.Writer, text string) {
 	}
 }
 
-// typed replaces a test's words with those that a reader types.
+// typed replaces a test's words with the words that a reader types.
 var typed = strings.NewReplacer(
 	" --server $RESP", "", " --admin $ADMIN", "", " --target resp://$RESP", "", "--admin 127.0.0.1:0", "--admin 127.0.0.1:6070",
 	"$HTTP", "127.0.0.1:8080", "$UPSTREAM", "http://127.0.0.1:9000", "$WORK/", "",

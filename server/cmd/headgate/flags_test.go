@@ -10,7 +10,7 @@ import (
 )
 
 // TestFlagsReference checks that docs/reference/flags.md has exactly the flags of serve, replay and the gateway, with
-// their defaults. The gateway's section also names those that it shares with serve.
+// their defaults. The gateway's section also names the flags that it shares with serve.
 func TestFlagsReference(t *testing.T) {
 	documented, _ := documentedFlags(t, "serve")
 	if len(documented) < 20 {
@@ -34,7 +34,7 @@ func TestFlagsReference(t *testing.T) {
 	compareFlags(t, "gateway", own, documented)
 }
 
-// documentedFlags returns the defaults in a command's table, and its section.
+// documentedFlags returns the defaults in a command's table, and the table's section.
 func documentedFlags(t *testing.T, command string) (defaults map[string]string, section string) {
 	t.Helper()
 	data, err := os.ReadFile("../../../docs/reference/flags.md")

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// gatewayFlags are the flags of gateway, which has no RESP and no gRPC.
+// gatewayFlags are the flags of gateway, which has no RESP or gRPC.
 type gatewayFlags struct {
 	serveFlags
 

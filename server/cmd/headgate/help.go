@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Width of help texts: the terminal's, within these bounds, or the maximum.
+// Bounds for the width of help text: the terminal's width within them, or the maximum.
 const (
 	minWidth = 40
 	maxWidth = 100
@@ -117,10 +117,10 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 	}
 }
 
-// wrap breaks the paragraphs of a text at a width. Indented lines are kept.
+// wrap breaks paragraphs at a width. Indented lines are kept.
 func wrap(text string, width int) string {
 	var out []string
-	column := 0 // of the last line; 0 starts a new one
+	column := 0 // column in the last line; 0 starts a new one
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || line[0] == ' ' {
 			out, column = append(out, line), 0

@@ -17,8 +17,8 @@ type flagGroup struct {
 	names []string
 }
 
-// flagGroups are the flag groups of commands with many flags, in the order of the help. The flags of other commands,
-// and --help, are in a last group without a title.
+// flagGroups are the flag groups of commands with many flags, in the order of the help. Other commands' flags, and
+// --help, are in a last group without a title.
 var flagGroups = map[string][]flagGroup{
 	"serve":   processGroups,
 	"gateway": processGroups,

@@ -76,7 +76,7 @@ func wordsOf(line string) (words []string) {
 	return words
 }
 
-// TestFlagGroups checks that each flag of a command with groups is in one, and that groups contain only existing
+// TestFlagGroups checks that each flag of a command with groups is in a group, and that groups contain only existing
 // flags.
 func TestFlagGroups(t *testing.T) {
 	seen := map[string]map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// extra has constructors of commands that are only in builds with a tag.
+// extra has constructors for commands that exist only in builds with a tag.
 var extra []func() *cobra.Command
 
 func main() { os.Exit(run()) }
@@ -48,7 +48,7 @@ func run() int {
 	}
 }
 
-// texts returns the texts of errors joined by errors.Join.
+// texts returns the messages of errors joined by errors.Join.
 func texts(err error) (all []string) {
 	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error around them has a text of its own
 	if !ok {
@@ -57,7 +57,7 @@ func texts(err error) (all []string) {
 	for _, one := range joined.Unwrap() {
 		all = append(all, texts(one)...)
 	}
-	if strings.Join(all, "\n") != err.Error() { // it also has its own text
+	if strings.Join(all, "\n") != err.Error() { // it also has its own message
 		return []string{err.Error()}
 	}
 	return all

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// The command is only in builds with the tag man, so that released binaries do not contain the generator of the
-// pages.
+// The command exists only in builds with the tag man, so that released binaries do not contain the page generator.
 func init() { extra = append(extra, newMan) }
 
 func newMan() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// output is standard output. It remembers the first error, because most commands ignore errors of single lines.
+// output is standard output. It remembers the first error, because most commands ignore errors from single writes.
 type output struct {
 	*os.File
 
@@ -46,7 +46,7 @@ func (o *output) result(err error) error {
 	}
 }
 
-// terminalOf returns the terminal behind a writer, or nil.
+// terminalOf returns the terminal that a writer writes to, or nil.
 func terminalOf(w io.Writer) *os.File {
 	file, ok := w.(*os.File)
 	if o, is := w.(*output); is {

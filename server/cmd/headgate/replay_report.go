@@ -77,7 +77,7 @@ func writeReport(path string, p *report.Page) error {
 	return writeFile(path, []byte(m.Text))
 }
 
-// writeFile writes a file that others may read: it has data from a log, but no secret of this program.
+// writeFile writes a file that others may read: it has data from a log, but no secrets of this program.
 func writeFile(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o644) //nolint:gosec // see above
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/respapi"
 )
 
-// Exit statuses of run itself, as of timeout(1) and env(1); others are the command's.
+// Exit statuses of run itself, as in timeout(1) and env(1). Any other is the command's.
 const (
 	exitNotAdmitted exit = 124 // denied, or --wait is over
 	exitNotRun      exit = 125 // the server cannot be reached, or the permit was lost
@@ -96,9 +96,9 @@ func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	admitted, err := held.acquire(signals)
 	switch {
 	case err != nil && strings.HasPrefix(err.Error(), respapi.WrongVerb+" "):
-		return nil, r.reserve(signals) // units of this policy are taken
+		return nil, r.reserve(signals) // this policy's units are taken, not held
 	case err != nil:
-		if r.n >= 0 { // with a holder of its own, whose units can be held although the answer is an error
+		if r.n >= 0 { // with its own holder id, which may hold units although the answer is an error
 			held.release()
 		}
 		return nil, err
@@ -114,7 +114,7 @@ func (r *runner) words(verb string, more ...string) []string {
 	return append([]string{"HEADGATE." + verb, r.policy, r.key}, more...)
 }
 
-// units returns the number of units as a word. For the policy's own cost it first queries the server.
+// units returns the number of units as a word. For the policy's own cost it asks the server first.
 func (r *runner) units() []string {
 	if r.n < 0 {
 		return nil
@@ -155,7 +155,7 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 	}
 }
 
-// cancel gives a reservation back. The answer no longer matters.
+// cancel cancels a reservation. The answer no longer matters.
 func (r *runner) cancel(reservation wire.Value) {
 	if reservation.Text != "" {
 		_, _ = r.call([]string{"HEADGATE.CANCEL", reservation.Text})
@@ -182,6 +182,6 @@ func sleep(wait time.Duration, signals <-chan os.Signal) error {
 
 // exitOf returns the exit status of a process ended by a signal.
 func exitOf(s os.Signal) exit {
-	number, _ := s.(syscall.Signal) // they are syscall.Signal on Unix
+	number, _ := s.(syscall.Signal) // signals are syscall.Signal on Unix
 	return exit(128 + int(number))
 }

@@ -58,10 +58,10 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 // release gives the units back. If that fails, they are free after the lease time.
 func (h *heldPermit) release() { _, _ = h.runner.call(h.runner.words("RELEASE", h.id)) }
 
-// keep renews the permit until ctx ends, and calls lost once it is lost or may be lost.
+// keep renews the permit until ctx ends, and calls lost once the permit is lost or may be lost.
 func (h *heldPermit) keep(ctx context.Context, lost func()) {
 	if h.lease == 0 {
-		return // nothing limits
+		return // no limit applies
 	}
 	ticker := time.NewTicker(max(h.lease/3, time.Millisecond))
 	defer ticker.Stop()
@@ -86,7 +86,7 @@ func (h *heldPermit) keep(ctx context.Context, lost func()) {
 // killAfter is how long a command may run after SIGTERM when its permit is lost.
 const killAfter = 10 * time.Second
 
-// execute runs the command, forwards signals to it, and holds the permit meanwhile.
+// execute runs the command, forwards signals to it, and holds the permit until it ends.
 func (r *runner) execute(ctx context.Context, args []string, signals <-chan os.Signal, held *heldPermit) error {
 	command := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // what the caller has asked for; signals end it
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -55,8 +55,8 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%s\n%s%s", answer.Status, strings.ReplaceAll(header.String(), "\r", ""), body)
 }
 
-// exampleFile copies a file of the examples, with its upstream URLs replaced by those of the script: example FILE OLD
-// NEW [OLD NEW]…
+// exampleFile copies a file of the examples, with its upstream URLs replaced by the script's: example FILE OLD NEW [OLD
+// NEW]…
 func exampleFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args)%2 != 1 {
 		ts.Fatalf("usage: example FILE [OLD NEW]...")

@@ -42,7 +42,7 @@ func params(folder string) testscript.Params {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[serverKey{}] = new(server)
-			env.Setenv("GORACE", "atexit_sleep_ms=10") // by default each command sleeps one second on exit
+			env.Setenv("GORACE", "atexit_sleep_ms=10") // by default each command sleeps for a second on exit
 			return nil
 		},
 	}
@@ -130,8 +130,8 @@ func endServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitForLog waits until a line of the server's log matches a pattern: log PATTERN. With ! it fails if a line matches
-// now.
+// waitForLog waits until a line of the server's log matches a pattern: log PATTERN. With ! it fails if a line already
+// matches.
 func waitForLog(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: log PATTERN")

@@ -140,7 +140,7 @@ func serve(c *cobra.Command, config daemon.Config) error {
 	return d.Run(ctx, stopNow)
 }
 
-// announce prints the addresses of the server, also for scripts that use port 0.
+// announce prints the addresses of the server, which scripts that use port 0 need.
 func announce(w io.Writer, d *daemon.Daemon) {
 	if a := d.RESPAddr(); a != nil {
 		fmt.Fprintf(w, "resp listening on %s\n", a)
@@ -175,8 +175,8 @@ func (f *serveFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// daemonConfig checks the flags and reads the policies file. Given flags take precedence over the file. The error has
-// all errors of the flags and the file.
+// daemonConfig checks the flags and reads the policies file. Flags take precedence over the file. The error contains
+// every error in the flags and the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
 	if err := refuseEmpty(c); err != nil {
 		return config, err
@@ -203,8 +203,8 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	return config, err
 }
 
-// setDeadline sets the deadline of decisions, from the flag or the store's URL. Tests of the store that ended later
-// would not close the breaker while decisions still fail.
+// setDeadline sets the deadline of decisions from the flag or the store's URL. It also limits tests of the store: a
+// test that ends later would not close the breaker while decisions still fail.
 func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
 	// Opening the store reports errors in its URL.
 	if within, err := open.Deadline(config.Store); err == nil && within != 0 && !c.Flags().Changed("deadline") {
@@ -216,7 +216,7 @@ func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
 	}
 }
 
-// read parses the flags given as texts.
+// read parses the flags given as strings.
 func (f *serveFlags) read(c *cobra.Command, config *daemon.Config) error {
 	var failure, memory, denied, logger error
 	if config.Failure, failure = policy.ParseFailure(f.failure); failure != nil {
@@ -250,8 +250,8 @@ func (f *serveFlags) readFile(c *cobra.Command, config *daemon.Config) error {
 	return nil
 }
 
-// memory returns the configuration of the memory store. If there are policies, inline limits get only a share of it,
-// so that such requests cannot fill it for all.
+// memory returns the configuration of the memory store. If there are policies, inline limits get only a share of the
+// store, so that they cannot fill it for everyone.
 func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	m := memstore.Config{MaxKeys: f.maxKeys}
 	if f.maxKeys < 1 || f.maxKeys > 1<<31 {

@@ -62,7 +62,7 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
 	}
 	if g.Directory == "" && !c.Flags().Changed("grpc") {
-		g.Address = daemon.Off // unless the policies file has one
+		g.Address = daemon.Off // unless the policies file has an address
 	}
 	if c.Flags().Changed("failure") {
 		failure, err := policy.ParseFailure(serve.failure)
@@ -100,11 +100,11 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 	}
 	f.tls = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
 	g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
-	g.Force = true // as in envoyproxy/ratelimit, it waits for a valid configuration
+	g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
 	return nil
 }
 
-// checkEnvoy checks a file if it is one of envoyproxy/ratelimit, and otherwise returns false.
+// checkEnvoy checks a file if it is an envoyproxy/ratelimit file, and otherwise returns false.
 func checkEnvoy(path, output string) (lines string, ok bool, err error) {
 	f, err := files.Open(path)
 	if err != nil {

@@ -37,15 +37,14 @@ func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logge
 	}
 }
 
-// captureLibraries sends libraries' logs to the server's log, in its format: from package log, slog's default, and
-// errors of gRPC. Other gRPC lines are about single connections.
+// captureLibraries sends libraries' logs to the server's log, in its format: package log, slog's default, and gRPC
+// errors. Other gRPC lines are about single connections.
 func captureLibraries(logger *slog.Logger) {
 	slog.SetDefault(logger)
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
-// logged returns the error of a server that does not start, or ends. If the log is JSON, it logs the error as lines
-// instead.
+// logged returns the error of a server that does not start, or ends. If the log is JSON, it logs the error instead.
 func (f *serveFlags) logged(w io.Writer, err error) error {
 	if f.format != "json" || err == nil {
 		return err
@@ -57,8 +56,8 @@ func (f *serveFlags) logged(w io.Writer, err error) error {
 	return exitUnusable
 }
 
-// settings returns the settings from flags, file and environment, for operators. The only secrets in flags, the user
-// and password in the store's URL, are removed.
+// settings returns the settings from flags, file and environment, for operators. It removes the only secrets in flags:
+// the user and password in the store's URL.
 func settings(c *cobra.Command, config *daemon.Config) map[string]string {
 	all := map[string]string{"version": config.Version}
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// refuseEmpty rejects files and addresses that are given but empty, as from an unset shell variable: the server would
-// start as if the flag were missing, without users or TLS.
+// refuseEmpty rejects files and addresses that are given but empty, such as from an unset shell variable: the server
+// would start as if the flag were missing, without users or TLS.
 func refuseEmpty(c *cobra.Command) error {
 	var errs []error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -23,7 +23,7 @@ func refuseEmpty(c *cobra.Command) error {
 		switch name, _ := pflag.UnquoteUsage(f); name {
 		case "file", "directory", "path":
 			errs = append(errs, fmt.Errorf("--%s \"\": accepted: a %s; leave the flag out for none", f.Name, name))
-		case "address": // would be any port on all interfaces
+		case "address": // would mean any port on all interfaces
 			accepted := "host:port, or off"
 			if f.Name == "grpc" {
 				accepted = "host:port, unix:/path, or off"
@@ -40,8 +40,8 @@ func refuseEmpty(c *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// refuseUnused rejects given flags without effect, because of other flags or the policies file: a given flag is
-// meant.
+// refuseUnused rejects flags that have no effect because of other flags or the policies file: if a flag is given, it is
+// meant to have one.
 func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error {
 	memory, redis := config.Store == open.Memory, config.Store != open.Memory
 	noAdmin := config.Admin.Address == daemon.Off

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// ignoreBrokenPipes lets the server outlive the reader of its log or output: by default a write to a pipe without a
-// reader ends a process.
+// ignoreBrokenPipes lets the server outlive the reader of its log or output. By default a write to a pipe without a
+// reader ends the process.
 func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }
 
-// catchHangups returns a channel of the process's SIGHUPs. By default one would end it without a drain.
+// catchHangups returns a channel of the process's SIGHUPs. By default a SIGHUP would end the process without a drain.
 func catchHangups() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

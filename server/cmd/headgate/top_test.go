@@ -90,8 +90,8 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	}
 }
 
-// TestTopInATerminal checks that with four noisy keys among 100 000, top shows them within two seconds, in a tmux
-// terminal, and that Ctrl-C ends it.
+// TestTopInATerminal checks that top shows four noisy keys among 100 000 within two seconds in a tmux terminal, and
+// that Ctrl-C ends it.
 func TestTopInATerminal(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")

@@ -48,7 +48,7 @@ Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 	return c
 }
 
-// verified is the result of a file.
+// verified is the result for a file.
 type verified struct {
 	File        string   `json:"file"`
 	Cases       int      `json:"cases"`
@@ -68,7 +68,7 @@ func verify(ctx context.Context, address, passwordFile string, names []string) (
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	// Separate keys, so that it can run on a Redis in use.
+	// The keys are separate, so that verify can run on a Redis in use.
 	clock := headgatetest.NewClock()
 	store, err := open.Store(ctx, address, open.Options{
 		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,

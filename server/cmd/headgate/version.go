@@ -14,7 +14,7 @@ var release string
 type buildInfo struct {
 	// Version is a tag, a pseudo-version with the commit, or devel.
 	Version string `json:"version"`
-	// Commit and Date come from the clone of the build, or are "".
+	// Commit and Date come from the clone that the binary was built in, or are "".
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
 	// Modified is true if the clone had uncommitted changes.
@@ -39,7 +39,7 @@ func buildOf(release string, info *debug.BuildInfo) buildInfo {
 	if b.Version == "" || b.Version == "(devel)" {
 		b.Version = "devel"
 	}
-	if release != "" { // its tag identifies the commit
+	if release != "" { // the release's tag identifies the commit
 		return b
 	}
 	for _, s := range info.Settings {
