@@ -17,7 +17,7 @@ import (
 // touched keeps the compiler from removing the reads of keys.
 var touched atomic.Int64
 
-// BenchmarkAllow decides with Quick on keys that have a state.
+// BenchmarkAllow decides with Words.Allow on keys that have a state.
 func BenchmarkAllow(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerHour(1000))) }
 
 // BenchmarkSteps decides with the steps of package algo.

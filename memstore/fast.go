@@ -22,7 +22,7 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 		return false
 	}
 	limit := op.Charges[0].Limit
-	if !limit.Numbers().Quick() {
+	if !limit.Numbers().HasFastPath() {
 		return false
 	}
 	space, key := op.Subject(0)
@@ -59,7 +59,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	}
 	charge := &op.Charges[0]
 	limit := charge.Limit.Numbers()
-	if !limit.Algorithm.InWords() || limit.Align != algo.AlignFirst {
+	if !limit.Algorithm.TwoWords() || limit.Align != algo.AlignFirst {
 		return false
 	}
 	space, key := op.Subject(0)
@@ -67,7 +67,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	hash := s.secret.hash(key)
 	h := &s.shards[s.shard(hash)]
 	h.mu.Lock()
-	h.hot.cool(hash)
+	h.hot.drop(hash)
 	now := s.clock.read(false)
 	if s.clock.custom == nil {
 		now.Now = max(now.Now, h.last)
@@ -89,11 +89,11 @@ type verdict uint8
 const (
 	verdictAllowed verdict = iota
 	verdictDenied
-	verdictAbsent // the key has no state of two words
-	verdictOpen   // the steps of package algo have to decide
+	verdictAbsent    // the key has no state of two words
+	verdictUndecided // the steps of package algo have to decide
 )
 
-// take decides an allow by the system clock, if the key has a state and [algo.Words.Quick] can decide on it.
+// take decides an allow by the system clock, if the key has a state and [algo.Words.Allow] can decide on it.
 // Otherwise it changes nothing. at is a clock reading, and is set to the instant of the decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
@@ -101,7 +101,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 		return verdictDenied
 	}
 	h.mu.Lock()
-	if h.hot.cool(key) {
+	if h.hot.drop(key) {
 		now = s.clock.micros()
 	}
 	now = max(now, h.last)
@@ -115,9 +115,9 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	slot := &h.table.slots[place]
 	if slot.scope != c.id {
 		h.mu.Unlock()
-		return verdictOpen
+		return verdictUndecided
 	}
-	passes, ok := slot.state.Quick(limit, now, cost, o)
+	passes, ok := slot.state.Allow(limit, now, cost, o)
 	if ok && !passes && now%hotEvery == 0 {
 		h.hot.set(key, c, slot.state, now)
 		// Callers that were denied from this copy were denied before now.
@@ -126,7 +126,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	h.mu.Unlock()
 	switch {
 	case !ok:
-		return verdictOpen
+		return verdictUndecided
 	case passes:
 		return verdictAllowed
 	default:
@@ -189,7 +189,7 @@ type hot struct {
 // key soon hits such an instant; other keys cost nothing.
 const hotEvery = 64
 
-// deny decides like Quick if Quick denies; otherwise ok is false.
+// deny decides like Words.Allow if that denies; otherwise ok is false.
 func (t *hot) deny(key hash, c *scope, limit *algo.Limit, now, cost int64, o *algo.Outcome) (ok bool) {
 	version := t.version.Load()
 	if t.scope.Load() != c || !t.of(key) {
@@ -199,7 +199,7 @@ func (t *hot) deny(key hash, c *scope, limit *algo.Limit, now, cost int64, o *al
 	if t.version.Load() != version || now < at {
 		return false
 	}
-	allowed, ok := state.Quick(limit, now, cost, o)
+	allowed, ok := state.Allow(limit, now, cost, o)
 	return ok && !allowed
 }
 
@@ -217,8 +217,8 @@ func (t *hot) set(key hash, c *scope, state algo.Words, now int64) {
 	t.scope.Store(c)
 }
 
-// cool removes a key's copy, and reports whether there was one.
-func (t *hot) cool(key hash) bool {
+// drop removes a key's copy, and reports whether there was one.
+func (t *hot) drop(key hash) bool {
 	if t.scope.Load() == nil || !t.of(key) {
 		return false
 	}

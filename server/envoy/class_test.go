@@ -14,7 +14,7 @@ descriptors:
 // for a rule on its own. Denied requests of a class use none of the units that the class must leave. A request without
 // a class belongs to the last class.
 func TestClasses(t *testing.T) {
-	for _, semantics := range []Semantics{Theirs, Improved} {
+	for _, semantics := range []Semantics{Original, Improved} {
 		for _, ruled := range []bool{true, false} {
 			f := serving(t, Options{Semantics: semantics}, classed)
 			if !ruled {
@@ -67,7 +67,7 @@ func TestClassesThatCannotBe(t *testing.T) {
 // TestGuarantees checks that the class of a request selects its guarantee: a flood of the last class leaves the other
 // classes their guarantees.
 func TestGuarantees(t *testing.T) {
-	for _, semantics := range []Semantics{Theirs, Improved} {
+	for _, semantics := range []Semantics{Original, Improved} {
 		for _, ruled := range []bool{true, false} {
 			f := serving(t, Options{Semantics: semantics}, `
 domain: d
