@@ -26,8 +26,8 @@ func control(t *testing.T, start int) *adaptive.Controller {
 	return c
 }
 
-// TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and
-// that a window at most doubles the limit or lowers it by a quarter. It moves only if it was reached or calls were
+// TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and that
+// a window at most doubles the limit or lowers it by a quarter. The limit moves only if it was reached or calls were
 // late.
 func TestLimitFollowsWhatCompletes(t *testing.T) {
 	for _, c := range []struct {
@@ -60,8 +60,8 @@ func TestLimitFollowsWhatCompletes(t *testing.T) {
 	}
 }
 
-// TestBurst: after a calm time, four times the limit may be in flight for six times the latency, and then only the
-// limit until no more than half of it is in flight.
+// TestBurst: after a calm time, four times the limit may be in flight for six times the latency. Afterwards only the
+// limit may be in flight, until no more than half the limit is.
 func TestBurst(t *testing.T) {
 	l := control(t, 20)
 	for _, c := range []struct {
@@ -86,7 +86,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestMinAndMaxAreThePromise checks that no call is refused with fewer than Min others in flight, and that none is
+// TestMinAndMaxAreThePromise checks that no call is refused with fewer than Min others in flight, and no call is
 // admitted with Max others in flight, whatever calls do.
 func TestMinAndMaxAreThePromise(t *testing.T) {
 	for seed := range uint64(20) {

@@ -14,7 +14,7 @@ const (
 )
 
 // A burst may have burst times the limit in flight, for burstFor times the accepted latency: a burst drains by itself
-// in that time, while an overload does not. A burst can begin only when at most half of the limit was in flight.
+// in that time, while an overload does not. A burst can begin only after at most half the limit was in flight.
 const (
 	burst    = 4
 	burstFor = 6
@@ -34,7 +34,7 @@ type Controller struct {
 	refused      bool
 	calm         int64 // the last instant with few calls in flight
 
-	bound, sum int64 // number of windows in which the limit was reached, and the sum of their limits
+	bound, sum int64 // number of windows that reached the limit, and the sum of their limits
 	why        string
 }
 
@@ -101,7 +101,7 @@ func (c *Controller) follow(span, calls int64, late bool) {
 	hi, lo := bits.Mul64(uint64(c.done), uint64(c.latency))
 	target, _ := bits.Div64(hi, lo, uint64(span)) // fits 64 bits, because done·latency/span is a number of calls
 	next := min(max(int64(target), c.limit-max(1, c.limit/4)), 2*c.limit)
-	if !late && next < c.limit { // calls are quick: they are not bounded by the limit
+	if !late && next < c.limit { // calls are quick: the limit does not bound them
 		next = c.limit
 	}
 	next = min(max(next, c.min), c.max)
@@ -114,8 +114,8 @@ func (c *Controller) follow(span, calls int64, late bool) {
 	c.limit = next
 }
 
-// Suggest returns the fixed limit that would have performed about as well: the mean limit of the windows in which it
-// was reached, or 0 if the limit was never reached.
+// Suggest returns the fixed limit that would have performed about as well: the mean limit of the windows that reached
+// their limit, or 0 if the limit was never reached.
 func (c *Controller) Suggest() int64 {
 	if c.bound == 0 {
 		return 0

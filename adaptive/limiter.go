@@ -18,8 +18,8 @@ type Config struct {
 	// calls to a server that has just started with cold caches.
 	Start int
 	// Latency is the accepted time of a call, including its wait in the server: 1 ms to 1 min. Choose a time that
-	// clients still accept, well below their timeouts, and several times that of a call without load. A third of the
-	// timeout is a good start.
+	// clients still accept, well below their timeouts, and several times the latency of a call without load. A third of
+	// the timeout is a good start.
 	Latency time.Duration
 	// DryRun decides and counts, but refuses nothing.
 	DryRun bool
@@ -55,7 +55,7 @@ func (c *Config) check() error {
 	}
 }
 
-// Limiter bounds calls in flight. It is safe for use by many goroutines, and starts none.
+// Limiter bounds calls in flight. It is safe for use by many goroutines, and starts no goroutines.
 type Limiter struct {
 	clock func() time.Time
 	began time.Time
@@ -117,7 +117,7 @@ func (l *Limiter) TryAcquire() (*Permit, bool) {
 	return &Permit{limiter: l, began: now}, true
 }
 
-// Freeze fixes the limit at a number; 0 lets the limit move again. Measuring continues while the limit is fixed.
+// Freeze fixes the limit; 0 lets it move again. Measuring continues while the limit is fixed.
 func (l *Limiter) Freeze(limit int) error {
 	if limit < 0 || limit > MaxLimit {
 		return &engine.InputError{Field: "limit", Value: fmt.Sprint(limit), Accepted: fmt.Sprintf("0 to %d", MaxLimit)}
@@ -187,8 +187,8 @@ func (p *Permit) Answered() {
 	p.answered = p.limiter.now()
 }
 
-// Exclude takes a time out of the call's latency that the server did not cause, such as the wait for the body of a client's
-// request.
+// Exclude excludes time from the call's latency that the server did not cause, such as the wait for the body of a
+// client's request.
 func (p *Permit) Exclude(d time.Duration) {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()

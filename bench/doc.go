@@ -1,5 +1,5 @@
-// Command bench compares Headgate with other limiters and with what the machine can do: on the same machine, in
-// turns, by medians. It prints tables and writes docs/benchmarks.md.
+// Command bench compares Headgate with other limiters and with the machine's own limits: on the same machine, in turns,
+// by medians. It prints tables and writes docs/benchmarks.md.
 //
 //	main.go     the measurements and their lengths
 //	measure.go  one round: callers, keys, duration

@@ -1,6 +1,6 @@
-// Package dashboard is the page for operators: it shows which keys are limited, why, and what to do about it. The
-// page is built from the sources in web/ and embedded, so that a Go program needs nothing else. It calls the admin
-// API (docs/reference/admin.yaml) below its own path.
+// Package dashboard is the page for operators. It shows which keys are limited and why, and how to fix it. The page is
+// built from the sources in web/ and embedded, so that a Go program needs nothing else. It calls the admin API
+// (docs/reference/admin.yaml) below its own path.
 package dashboard
 
 import (
@@ -18,13 +18,13 @@ import (
 //go:embed dist
 var built embed.FS
 
-// policy lets the page load only its own files and call only its own server. Scripts and styles are files: nothing
-// inline runs.
+// policy lets the page load only its own files and call only its own server. Scripts and styles are files; inline code
+// does not run.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves the files of the page: /, and those below /assets/. They contain no data. If it is mounted below
-// another path with [http.StripPrefix], that path must end in a slash, because the page uses relative URLs.
+// Handler serves the page's files: /, and the files below /assets/. They contain no data. If the handler is mounted
+// below another path with [http.StripPrefix], that path must end in a slash, because the page uses relative URLs.
 func Handler() http.Handler {
 	return http.HandlerFunc(serve)
 }

@@ -66,8 +66,8 @@ func TestAssetsAreSmall(t *testing.T) {
 	}
 }
 
-// TestPolicyOfContent checks the Content-Security-Policy: nothing inline runs, nothing is loaded from elsewhere, and
-// no site can frame the page.
+// TestPolicyOfContent checks the Content-Security-Policy: inline code does not run, nothing is loaded from other sites,
+// and no site can frame the page.
 func TestPolicyOfContent(t *testing.T) {
 	for name := range built(t) {
 		if name == "index.html" {
@@ -137,8 +137,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestLanguages checks that both dictionaries have the same texts with the same placeholders, and every text that the
-// page uses.
+// TestLanguages checks that both dictionaries have the same entries with the same placeholders, and every entry that
+// the page uses.
 func TestLanguages(t *testing.T) {
 	entry := regexp.MustCompile(`(?m)^  (\w+): "((?:[^"\\]|\\.)*)",$`)
 	read := func(file string) map[string]string {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// explainTimeout bounds the calls to the store for one explanation.
+// explainTimeout bounds the store calls for one explanation.
 const explainTimeout = 2 * time.Second
 
 func (p *Program) topKeys(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// frontEnd is the front end named in timelines of a program.
+// frontEnd is the front end named in a program's timelines.
 const frontEnd = "library"
 
 // Program is a read-only page for a program with its own limiter: the limiter's decisions, its top keys, and the
@@ -45,7 +45,7 @@ type Program struct {
 	// Used only by the feed's goroutine.
 	last    map[*row]rowCounts
 	since   time.Time
-	away    time.Time // since when no decision was known; zero if one was
+	away    time.Time // start of the outage; zero if the last decisions were known
 	outages int64
 }
 
@@ -58,7 +58,7 @@ type row struct {
 // rowCounts are a reading of a row.
 type rowCounts [outcomes.Count][outcomes.Modes]uint64
 
-// New returns the page of a program. The caller closes it.
+// New returns the page for a program. The caller closes it.
 func New() *Program {
 	p := &Program{mux: http.NewServeMux(), top: topkeys.New(), policies: map[string]*headgate.Policy{}, last: map[*row]rowCounts{}, since: time.Now()}
 	p.rows = outcomes.NewMap(p.add)
@@ -74,7 +74,7 @@ func (p *Program) Close() { p.feed.Close() }
 func (p *Program) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
 
 // Show adds policies, so that the page lists their limits and explains keys under them. A policy replaces an earlier
-// one of the same name.
+// one with the same name.
 func (p *Program) Show(policies ...*headgate.Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

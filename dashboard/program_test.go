@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// program starts a program with a page at /limits, sends requests for its keys, and returns the URL of the page. The key joe has used
-// up the policy "day".
+// program starts a program with a page at /limits, sends requests for its keys, and returns the page's URL. The key joe
+// has used up the policy "day".
 func program(t *testing.T) string {
 	t.Helper()
 	page := dashboard.New()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// alike is the distance of two colours, as the sum of the squares of their parts, below which they look the same.
+// alike is a distance between two colours: the sum of the squares of their parts' differences. Closer colours look the
+// same.
 const alike = 30 * 30
 
 // TestColoursOfPage checks that both schemes have the same colours, that a colour has one name, and that no rule
@@ -47,7 +48,7 @@ func TestColoursOfPage(t *testing.T) {
 	}
 }
 
-// meaning reports whether a colour is of a thing that the page shows, and not of the page itself.
+// meaning reports whether a colour belongs to a thing that the page shows, and not to the page itself.
 func meaning(name string) bool {
 	switch name {
 	case "ground", "panel", "text", "dim", "rule", "line", "on-link", "bad-ground", "p50", "p99":

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write web/src/types.ts")
 
 const typesFile = "web/src/types.ts"
 
-// TestTypesOfPage checks that the page's types are those of package adminapi. go test . -update writes them.
+// TestTypesOfPage checks that the page's types match package adminapi. go test . -update writes them.
 func TestTypesOfPage(t *testing.T) {
 	want := generate(t, "../internal/adminapi")
 	if *update {

@@ -45,7 +45,7 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	}
 }
 
-// TestDocumentedSharesWithoutRedis runs the program that decides by shares, without a Redis.
+// TestDocumentedSharesWithoutRedis runs the program that decides by shares without a Redis.
 func TestDocumentedSharesWithoutRedis(t *testing.T) {
 	page, err := os.ReadFile("../docs/reference/go.md")
 	if err != nil {
@@ -88,8 +88,8 @@ func documentedOutput(t *testing.T, program string) string {
 	return comments[len(comments)-1][1] + "\n"
 }
 
-// shell runs commands outside of the workspace, and returns their output. Missing modules are downloaded from the
-// module proxy, because an adapter's go.mod has other versions than the workspace.
+// shell runs commands outside the workspace, and returns their output. Missing modules are downloaded from the module
+// proxy, because an adapter's go.mod has other versions than the workspace.
 func shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	run := exec.Command("sh", "-e", "-c", commands)
@@ -104,8 +104,8 @@ func shell(t *testing.T, dir, commands string) string {
 	return printed.String()
 }
 
-// TestTaskPages runs the programs of the task pages, with the policies there. Each line must print what its comment
-// says.
+// TestTaskPages runs the programs on the task pages with the policies there. Each line must print the text in its
+// comment.
 func TestTaskPages(t *testing.T) {
 	for _, name := range []string{"sign-ins.md", "language-models.md", "vendor-quota.md"} {
 		t.Run(name, func(t *testing.T) {

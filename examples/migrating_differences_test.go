@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TestPeekAtTheLimit checks what docs/migrating-from-other-limiters.md says about ulule's Peek.
+// TestPeekAtTheLimit checks the statement in docs/migrating-from-other-limiters.md about ulule's Peek.
 func TestPeekAtTheLimit(t *testing.T) {
 	ctx := t.Context()
 	theirs := limiter.New(memory.NewStore(), limiter.Rate{Period: time.Hour, Limit: 2})
@@ -32,7 +32,7 @@ func TestPeekAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestRetryAfterAboveTheLimit checks what the page says about a cost that can never pass.
+// TestRetryAfterAboveTheLimit checks the page's statement about a cost that can never pass.
 func TestRetryAfterAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	const program = `package main

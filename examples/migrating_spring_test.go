@@ -45,7 +45,7 @@ type front struct {
 	take  func() *httptest.ResponseRecorder
 }
 
-// fronts are the ways to decide by the page's policies, each with its own store.
+// fronts returns the ways to decide by the page's policies, each with its own store.
 func fronts(t *testing.T, rate, burst, cost int64) []front {
 	t.Helper()
 	policies := fmt.Sprintf("policies:\n  users: {algorithm: token-bucket, rate: %d/s, burst: %d, cost: %d, headers: spring}\n", rate, burst, cost) + springRoutes(t)
@@ -119,7 +119,7 @@ func TestSpringTables(t *testing.T) {
 	}
 }
 
-// springRow sends the requests of a row, and returns the computed row.
+// springRow sends the requests in a row, and returns the computed row.
 func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *front) string {
 	t.Helper()
 	var n int

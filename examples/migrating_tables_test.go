@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// table returns the cells, row by row, of the page's table with these columns. If the page has several, number chooses one,
-// counting from 1.
+// table returns the cells, row by row, of the page's table with these columns. If the page has several such tables,
+// number chooses one, counting from 1.
 func table(t *testing.T, page string, number int, columns string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -97,7 +97,7 @@ func (a *api) post(path, body string, answer any) *httptest.ResponseRecorder {
 }
 
 // guava does the arithmetic that Guava documents for SmoothBursty: the part of a request's cost beyond the stored
-// permits delays the next request, and idle time stores permits, up to those of one second.
+// permits delays the next request, and idle time stores permits, up to one second's worth.
 type guava struct{ rate, stored, free float64 }
 
 func (g *guava) acquire(now, permits, longest float64) (wait float64, ok bool) {

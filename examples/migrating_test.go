@@ -44,7 +44,7 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 			}
 			for i, program := range programs {
 				program, _, _ = strings.Cut(program, "\n```\n")
-				// Each program has its own Redis, so that it does not see units spent by another one.
+				// Each program has its own Redis, so that it does not see units spent by another program.
 				if strings.Contains(program, `"127.0.0.1:6379"`) {
 					program = strings.Replace(program, "127.0.0.1:6379", redistest.Standalone(t, redistest.Redis).Addr(), 1)
 				}
@@ -66,7 +66,7 @@ func runProgram(t *testing.T, program string) string {
 	if err := os.WriteFile(name, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", name) // links in half the time
+	run := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", name) // halves the time for linking
 	run.Dir = "../bench"
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// warmingUp does the arithmetic that Guava documents for SmoothWarmingUp. Idle time stores permits, up to those of
-// the warm-up time. Stored permits cost more, those in the upper half up to three times as much. The price of a
+// warmingUp does the arithmetic that Guava documents for SmoothWarmingUp. Idle time stores permits, up to the number
+// that the warm-up time yields. Stored permits cost more, in the upper half up to three times as much. The price of a
 // request is the area under that line.
 type warmingUp struct{ rate, warmUp, stored, free float64 }
 

@@ -1,5 +1,5 @@
-// Package headgatetest helps to test programs that use Headgate: a clock that the test sets, assertions about decisions,
-// and a limiter that records its requests.
+// Package headgatetest helps test programs that use Headgate. It has a clock that the test sets, assertions about
+// decisions, and a limiter that records its requests.
 package headgatetest
 
 import (

@@ -54,7 +54,7 @@ func TestWaits(t *testing.T) {
 	require.Wait(require.Denied(mail.AllowN(t.Context(), "smtp", 9)), headgate.Never)
 }
 
-// failing is a test that must fail.
+// failing is a TB whose test must fail.
 type failing struct {
 	testing.TB
 

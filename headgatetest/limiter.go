@@ -10,21 +10,21 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limiter is a limiter in memory that decides by a clock of the test and records its requests. Give its Limiter to the
+// Limiter is a limiter in memory that decides by the test's clock and records its requests. Give its Limiter to the
 // program under test. It is safe for use by many goroutines.
 type Limiter struct {
 	*headgate.Limiter
 
-	// Clock is the time of the decisions. [headgate.Policy.Wait] and [headgate.Semaphore.Acquire] sleep by the system's
-	// time: to test them, use headgate.New() in a bubble of testing/synctest.
+	// Clock sets the time of the decisions. [headgate.Policy.Wait] and [headgate.Semaphore.Acquire] sleep by the
+	// system's clock: to test them, use headgate.New() in a testing/synctest bubble.
 	Clock *Clock
 
 	mu       sync.Mutex
 	recorded []headgate.Result
 }
 
-// NewLimiter returns a limiter for a test, which closes it. The options are added to its own; an observer among them
-// replaces the recording.
+// NewLimiter returns a limiter for a test and closes it at the end of the test. The options are added to its own. An
+// observer among them replaces the recording.
 func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	t.Helper()
 	l := &Limiter{Clock: NewClock()}
@@ -50,8 +50,8 @@ func (l *Limiter) record(_ context.Context, r *headgate.Result) {
 	l.recorded = append(l.recorded, kept)
 }
 
-// Recorded returns the requests since the limiter was made or since Forget, in the order of their decisions: those that
-// take units or are denied them, without peeks, gives and resets.
+// Recorded returns the requests since the limiter was made or since Forget, in the order of their decisions. It has
+// requests that take units or are denied, but no peeks, gives and resets.
 func (l *Limiter) Recorded() []headgate.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TB is the part of testing.TB that this package uses, so that a program which imports it does not import testing.
+// TB is the part of testing.TB that this package uses, so that programs that import it do not import testing.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Cleanup(f func())
 }
 
-// Requirement fails a test at once if a decision is not the expected one. [Require] returns it.
+// Requirement fails a test at once if a decision is not as expected. [Require] returns it.
 type Requirement struct{ t TB }
 
 // Require returns assertions for a test. They take the results of a verb directly:
@@ -35,7 +35,7 @@ func (r Requirement) Allowed(d headgate.Decision, err error) headgate.Decision {
 	return d
 }
 
-// Denied fails the test unless the request is denied. An error is no denial. It returns the decision.
+// Denied fails the test unless the request is denied. An error is not a denial. It returns the decision.
 func (r Requirement) Denied(d headgate.Decision, err error) headgate.Decision {
 	r.t.Helper()
 	switch {
@@ -47,8 +47,8 @@ func (r Requirement) Denied(d headgate.Decision, err error) headgate.Decision {
 	return d
 }
 
-// Wait fails the test unless the decision asks its caller to wait exactly this long: RetryAfter of a denied request,
-// [headgate.Never] if it can never pass, and Delay of an allowed one.
+// Wait fails the test unless the decision asks its caller to wait exactly this long: RetryAfter for a denied request
+// ([headgate.Never] if it can never pass), and Delay for an allowed one.
 func (r Requirement) Wait(d headgate.Decision, want time.Duration) {
 	r.t.Helper()
 	name, got := "retry after", d.RetryAfter

@@ -15,8 +15,8 @@ const (
 	MaxDeadline     = redisurl.MaxDeadline
 )
 
-// Deadline returns the deadline in the URL of a Redis, 0 if the URL has none, or a negative one if calls have no
-// deadline. The error is an [*engine.InputError] if the URL is invalid.
+// Deadline returns the deadline in a Redis URL, 0 if the URL sets none, or a negative one if calls have no deadline.
+// The error is an [*engine.InputError] if the URL is invalid.
 func Deadline(address string) (time.Duration, error) {
 	if address == "" || address == Memory {
 		return 0, nil
@@ -25,7 +25,8 @@ func Deadline(address string) (time.Duration, error) {
 	return a.Deadline, err
 }
 
-// deadline returns the deadline of calls to a Redis: from the options, from the URL, or the default. 0 means none.
+// deadline returns the deadline of calls to a Redis: from the options, from the URL, or the default. 0 means no
+// deadline.
 func (o *Options) deadline(address string) (time.Duration, error) {
 	if o.Deadline > MaxDeadline {
 		return 0, &engine.InputError{Field: "deadline", Value: o.Deadline.String(), Accepted: "up to 1m; negative for none"}

@@ -32,27 +32,26 @@ const Accepted = Memory + ", " + redisurl.Schemes
 type Options struct {
 	// PasswordFile is the file with the Redis password, or "".
 	PasswordFile string
-	// Own extends the prefix of all keys on Redis, so that they do not collide with those of other programs: with Own
-	// "a" the prefix p becomes p/a. "" leaves the prefix unchanged.
+	// Own extends the prefix of all keys on Redis, so that they do not collide with the keys of other programs: with
+	// Own "a" the prefix p becomes p/a. "" leaves the prefix unchanged.
 	Own string
 	// Memory bounds the memory store.
 	Memory memstore.Config
-	// Restore is a snapshot with which the memory store starts, or nil. See [memstore.Restore].
+	// Restore is a snapshot that the memory store starts with, or nil. See [memstore.Restore].
 	Restore io.Reader
-	// Deadline bounds each call to Redis, up to 1 min, so that a hanging one does not block its caller longer. The
-	// caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms), by default 50 ms.
-	// Negative means none. It also bounds the wait for replicas.
+	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller longer. The
+	// caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms), by default 50 ms. A
+	// negative value means no deadline. It also bounds the wait for replicas.
 	Deadline time.Duration
-	// MaxStale is how long a denial is repeated without a call to Redis; 0 calls Redis for every request. See package
+	// MaxStale is how long a denial is repeated without calling Redis; 0 calls Redis for every request. See package
 	// denycache.
 	MaxStale time.Duration
 	// Prefetch sets which limits have their units prefetched from Redis, and how many; by default none. See package
 	// prefetch.
 	Prefetch prefetch.Config
-	// Fallback configures the answers of this process while Redis is away, or is nil. See package fallback.
+	// Fallback configures this process's answers while Redis is away, or is nil. See package fallback.
 	Fallback *fallback.Config
-	// Membership configures how this process and the others count each other, for Prefetch and Fallback. See package
-	// membership.
+	// Membership configures how processes count each other, for Prefetch and Fallback. See package membership.
 	Membership membership.Config
 	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading;
 	// [Opened.Away] is then set. Reconnecting continues in the background. Until it succeeds calls fail, or Fallback
@@ -184,7 +183,7 @@ func (o *Options) memory() (*memstore.Store, error) {
 // probability of 99.5 %.
 const clusterMarkers = 16
 
-// A Cluster has this many slots, grouped into this many lanes, each of which can be away independently.
+// A Cluster has this many slots, grouped into this many lanes. Each lane can be away independently.
 const (
 	slots        = 1 << 14
 	clusterLanes = 64
@@ -197,7 +196,7 @@ func (o *Options) fallback(address string, within time.Duration, store *redissto
 	}
 	c := *o.Fallback
 	if isCluster(address) {
-		// A master has ranges of slots. A lane is a smaller range.
+		// A master has ranges of slots. A lane is a smaller range of slots.
 		c.Lanes, c.Lane = clusterLanes, func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
 	}
 	if c.Slow == 0 {
@@ -206,7 +205,7 @@ func (o *Options) fallback(address string, within time.Duration, store *redissto
 	return &c
 }
 
-// membership returns the settings of the membership on a store.
+// membership returns the membership settings for a store.
 func (o *Options) membership(address string) membership.Config {
 	c := o.Membership
 	if isCluster(address) {

@@ -34,7 +34,7 @@ func TestDeadlineIsBounded(t *testing.T) {
 	}
 }
 
-// Tools that unwrap the layers one by one find them below the deadline.
+// Tools that unwrap the layers one by one find them inside the deadline's.
 func TestLayersAreReachedThroughTheDeadline(t *testing.T) {
 	store, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, MaxStale: time.Second})
 	if err != nil {

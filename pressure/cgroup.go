@@ -56,8 +56,8 @@ func (g *groups) exists(name string) bool {
 	return err == nil
 }
 
-// read adds the control groups' numbers to a reading, and returns the number of processors in the CPU quota, or 0
-// without a quota.
+// read adds the control groups' numbers to a reading, and returns the CPU quota as a number of processors, or 0 without
+// a quota.
 func (g *groups) read(r *reading) (quota float64) {
 	r.periods, r.memory, r.limit = -1, -1, -1
 	switch g.version {
@@ -93,8 +93,8 @@ func (g *groups) eachUp(mount, own string, r *reading, read func(dir string, r *
 	}
 }
 
-// quotaOf returns the number of processors that a group may use, or 0 without a quota, and adds the periods in which
-// it was throttled.
+// quotaOf returns the number of processors that a group may use, or 0 without a quota, and adds the periods when it was
+// throttled.
 func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) float64 {
 	words := strings.Fields(g.text(dir, quotaFile))
 	if periodFile != "" {
@@ -109,7 +109,7 @@ func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) f
 	}
 	periods, throttled := field(g.text(dir, "cpu.stat"), "nr_periods"), field(g.text(dir, "cpu.stat"), "nr_throttled")
 	if periods >= 0 && throttled >= 0 && (r.periods < 0 || throttled > r.throttled) {
-		r.periods, r.throttled = periods, throttled // of the most throttled group
+		r.periods, r.throttled = periods, throttled // numbers of the most throttled group
 	}
 	return float64(quota) / float64(period)
 }
@@ -117,7 +117,7 @@ func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) f
 // unlimited is more than any memory limit: version 1 writes about 2^63 for no limit.
 const unlimited = 1 << 60
 
-// memoryOf reads a group's memory use, and keeps it if it is the nearest to its limit so far.
+// memoryOf reads a group's memory use, and keeps it if it is nearer to its limit than any so far.
 func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string) {
 	limit, used := number(g.text(dir, limitFile)), number(g.text(dir, usedFile))
 	if limit <= 0 || limit >= unlimited || used < 0 {

@@ -1,5 +1,5 @@
 // Package pressure detects that a process runs short of CPU time or memory, so that less important requests can be
-// denied before all of them are slow.
+// denied before all requests are slow.
 //
 // A [Gate] reads three signals four times a second, each from 0 to 1000:
 //
@@ -11,9 +11,9 @@
 //     100 ms. It counts only while the process itself uses four fifths of its processors, so a neighbor on the machine that
 //     takes CPU time causes no pressure.
 //
-// The largest signal determines the level: 0 is no pressure and [Full] is 4. The level rises immediately, and falls
-// by one after four lower readings in a row. A signal is absent if its files or functions are missing; [Gate.Missing]
-// lists these.
+// The largest signal determines the level: 0 is no pressure and [Full] is 4. The level rises immediately, and falls by
+// one after four lower readings in a row. A signal is absent if its files or functions are missing; [Gate.Missing]
+// lists the absent ones.
 //
 // Levels are for classes of requests: see [github.com/headgate/headgate/policy/decide.WithPressure] and docs/pressure.md.
 //

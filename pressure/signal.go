@@ -31,7 +31,7 @@ const (
 // reading contains the numbers at one instant. Counters only grow. A negative number means that the number is absent.
 type reading struct {
 	at                 time.Time
-	periods, throttled int64         // of the CPU quota
+	periods, throttled int64         // periods of the CPU quota
 	memory, limit      int64         // bytes
 	cpu                time.Duration // used by the process
 	processors         float64       // available to the process
@@ -81,7 +81,7 @@ func scaled(value, from, to int64) int {
 	return int(max(0, min(full, (value-from)*full/(to-from))))
 }
 
-// level holds the current level, and the number of consecutive readings that called for a lower one.
+// level holds the current level, and the number of consecutive readings that called for a lower level.
 type level struct{ now, calm int }
 
 // follow updates the level with the signals of one reading.

@@ -28,7 +28,7 @@ const (
 
 type empty = emptypb.Empty
 
-// service has a unary call and a stream, which fail as requested by the header Fail.
+// service has a unary call and a stream, which fail as the header Fail requests.
 type service struct {
 	url    string
 	client *http.Client
@@ -92,7 +92,7 @@ func policy(t *testing.T, limit engine.Limit) *headgate.Policy {
 	return operate.Policy(l, "per-ip", limit)
 }
 
-// With each of the three protocols, unary calls and streams have the headers, and a denied call has the details.
+// With each of the three protocols, unary calls and streams have the headers and a denied call has the details.
 func TestProtocols(t *testing.T) {
 	for name, option := range map[string]connect.ClientOption{"connect": connect.WithProtoJSON(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// A call that can never pass is denied without RetryInfo. Without a decision, a call is unavailable, or passes with
-// FailOpen.
+// A call that can never pass is denied without RetryInfo. If the decision is not known, a call fails as unavailable, or
+// passes with FailOpen.
 func TestBy(t *testing.T) {
 	s := serve(t, connectadapter.By(routes{}))
 	_, err := s.call(t, unary, connect.WithGRPC())

@@ -20,7 +20,7 @@ func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option
 	return middleware(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware in which a decider decides, such as the routes of a policies file, like [httplimit.By].
+// By returns middleware that lets a decider decide, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) echo.MiddlewareFunc {
 	return middleware(httplimit.MiddlewareBy(decider, options...))
 }
@@ -50,7 +50,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 
 func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *httplimit.Charge, returned bool, err error) {
 	response, status := echo.ResolveResponseStatus(c.Response(), err)
-	if response == nil { // the answer bypasses echo: only the handler's error is known
+	if response == nil { // the answer bypassed echo: only the handler's error is known
 		m.Settle(r, charge, httplimit.Response{Status: status})
 		return
 	}

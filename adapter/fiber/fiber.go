@@ -3,7 +3,7 @@
 //	app.Use(fiberadapter.New(perIP, httplimit.ByIP()))
 //
 // The keys, options and answers are the same as in package httplimit. Their functions get a net/http request with the
-// method, URL, host, headers and address of fiber's, without its body. A route parameter, such as :id, is
+// method, URL, host, headers and address of fiber's request, without its body. A route parameter, such as :id, is
 // [httplimit.ByPathValue]("id") if the middleware is on that route.
 package fiberadapter
 
@@ -23,7 +23,7 @@ func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option
 	return handler(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware in which a decider decides, such as the routes of a policies file, like [httplimit.By].
+// By returns middleware that lets a decider decide, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) fiber.Handler {
 	return handler(httplimit.MiddlewareBy(decider, options...))
 }
@@ -48,8 +48,8 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 	}
 }
 
-// end settles the charge of a request. fasthttp closes the values of a request after its answer is sent; until then
-// the error handler, or an outer handler, can replace the answer.
+// end settles the charge of a request. fasthttp closes a request's values after its answer is sent. Until then the
+// error handler, or an outer handler, can replace the answer.
 type end struct {
 	middleware *httplimit.Middleware
 	request    *http.Request
@@ -63,7 +63,7 @@ func (e *end) Close() error {
 	return nil
 }
 
-// request converts fiber's request. Its texts are copies, because fiber reuses the memory of a request.
+// request converts fiber's request. Its strings are copies, because fiber reuses a request's memory.
 func request(c fiber.Ctx) (*http.Request, error) {
 	uri := string(c.Request().RequestURI())
 	parsed, err := url.ParseRequestURI(uri)
@@ -105,7 +105,7 @@ type writer struct {
 	header http.Header
 }
 
-// newWriter returns a writer with the limits of outer middleware, to which httplimit adds.
+// newWriter returns a writer whose headers start with the limits of outer middleware. httplimit adds to them.
 func newWriter(c fiber.Ctx) *writer {
 	w := &writer{ctx: c, header: http.Header{}}
 	for _, name := range []string{"Ratelimit", "Ratelimit-Policy"} {

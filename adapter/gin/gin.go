@@ -20,7 +20,7 @@ func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option
 	return handler(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware in which a decider decides, such as the routes of a policies file, like [httplimit.By].
+// By returns middleware that lets a decider decide, such as the routes of a policies file, like [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) gin.HandlerFunc {
 	return handler(httplimit.MiddlewareBy(decider, options...))
 }
@@ -60,7 +60,7 @@ func responseOf(w gin.ResponseWriter) httplimit.Response {
 	return httplimit.Response{Status: w.Status(), Bytes: max(0, int64(w.Size())), Header: w.Header()}
 }
 
-// later records the answer of outer handlers, such as one that answers a request's errors.
+// later records the answer of outer handlers, such as a handler that turns a request's errors into an answer.
 type later struct {
 	gin.ResponseWriter
 	note func(httplimit.Response)

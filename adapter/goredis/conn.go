@@ -5,16 +5,16 @@
 //	conn, err := goredisadapter.New(client)
 //	store, err := redisstore.New(conn, redisstore.Config{})
 //
-// By default go-redis resends a command if its reply was lost. A script that had already run would then run, and
-// charge, twice. This adapter marks its commands so that go-redis resends none, regardless of MaxRetries and
+// By default go-redis resends a command if its reply is lost. A script that had already run would then run, and charge,
+// twice. This adapter marks its commands so that go-redis never resends them, regardless of MaxRetries and
 // MaxRedirects.
 //
 // New returns an error unless ContextTimeoutEnabled is set: without it, a hanging server blocks callers for
 // ReadTimeout, three seconds, regardless of their deadlines.
 //
-// On a Cluster, also set ClusterStateReloadInterval: time.Second, DialerRetries: 1
-// and DialTimeout: 100 * time.Millisecond. After a primary died, a client with the
-// defaults found no new primary for 12 s; with these settings it took 3 s.
+// On a Cluster, also set ClusterStateReloadInterval: time.Second, DialerRetries: 1 and DialTimeout: 100 *
+// time.Millisecond. After a primary died, a client with the defaults needed 12 s to find the new primary; with these
+// settings it took 3 s.
 package goredisadapter
 
 import (
@@ -36,8 +36,8 @@ type conn struct {
 }
 
 // New returns a connection for [redisstore.New] on a client of one server, of Sentinels or of a Cluster. The caller
-// closes the client, after the store. An error is an [*engine.InputError] that names the missing setting. A Ring is
-// rejected: when a server is down it moves keys to others, where their limits would start again.
+// closes the client after the store. An error is an [*engine.InputError] that names the missing setting. A Ring is
+// rejected: when a server is down it moves keys to other servers, where their limits would start again.
 func New(client redis.UniversalClient) (redisstore.Conn, error) {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -59,7 +59,7 @@ func newConn(client redis.UniversalClient, cluster, contextTimeouts bool) (redis
 // command is a command that is sent at most once.
 type command struct{ *redis.Cmd }
 
-// NoRetry tells go-redis not to resend it.
+// NoRetry tells go-redis not to resend the command.
 func (command) NoRetry() bool { return true }
 
 // Do sends the commands. See [redisstore.Conn].
@@ -134,9 +134,9 @@ func translateValue(value any) redisstore.Reply {
 	}
 }
 
-// translate converts errors to the ones that [redisstore.Conn] specifies: an error reply, after which the command has
-// not run, becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have
-// run.
+// translate converts errors to the errors that [redisstore.Conn] specifies. An error reply, which means that the
+// command has not run, becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the
+// command may have run.
 func translate(err error) error {
 	if server, ok := errors.AsType[redis.Error](err); ok {
 		return &redisstore.ServerError{Text: server.Error()}
@@ -152,7 +152,7 @@ func translate(err error) error {
 func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	subscription := c.client.Subscribe(ctx, channel)
 	defer func() { _ = subscription.Close() }()
-	// Receive ignores the end of the context, so the connection is closed.
+	// Receive ignores the end of the context, so close the connection.
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	for {

@@ -13,8 +13,8 @@ import (
 
 var _ redisstore.WaitConn = (*conn)(nil)
 
-// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. A pipeline has its own connection
-// until all its replies have arrived. On a Cluster each primary has its own. A command redirected by a node is sent
+// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. A pipeline has its own connection until
+// all its replies have arrived. On a Cluster each primary has its own pipeline. A command redirected by a node is sent
 // once more, as in Do, and then nothing is known about its replicas. A wait ends before the client's ReadTimeout.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
 	acks := make([]redisstore.Reply, len(commands))
@@ -71,8 +71,8 @@ func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
 	}
 }
 
-// byNode returns the indexes of the commands for each primary. A command whose primary is unknown gets that error as
-// its reply.
+// byNode returns the indexes of the commands for each primary. If a command's primary is unknown, its reply is the
+// error.
 func (w *waiting) byNode(ctx context.Context, nodes *redis.ClusterClient) map[*redis.Client][]int {
 	by := map[*redis.Client][]int{}
 	for i := range w.commands {

@@ -4,7 +4,7 @@
 //	server := grpc.NewServer(grpc.UnaryInterceptor(limit.Unary), grpc.StreamInterceptor(limit.Stream))
 //
 // The keys and options are from package httplimit. Their functions see a call as a POST to its full method, with the
-// metadata as headers and the address of the caller. A denied call fails with RESOURCE_EXHAUSTED, with RetryInfo and
+// metadata as headers and the caller's address. A denied call fails with RESOURCE_EXHAUSTED, with RetryInfo and
 // QuotaFailure as details; the rate-limit headers are in the header metadata.
 package grpcadapter
 
@@ -107,7 +107,7 @@ func request(ctx context.Context, method string, md metadata.MD) *http.Request {
 	return rpc.Request(ctx, method, host, address, header)
 }
 
-// refusal returns the error for a call that was not served.
+// refusal returns the error for a call that is not served.
 func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	s := status.New(codes.Code(answer.Code()), rpc.Message(answer, c))
 	if answer.Code() != rpc.ResourceExhausted {

@@ -115,7 +115,7 @@ func TestUnaryAndStream(t *testing.T) {
 	denied(t, err)
 }
 
-// A tap denies before a stream is created.
+// A tap denies a call before its stream is created.
 func TestTap(t *testing.T) {
 	limit := grpcadapter.New(policy(t, rule.FixedWindow(rule.PerHour(1))), httplimit.ByIP())
 	client := serve(t, grpc.InTapHandle(limit.Tap))
@@ -159,8 +159,8 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// A call that can never pass is denied without RetryInfo. Without a decision, a call is Unavailable, or passes with
-// FailOpen.
+// A call that can never pass is denied without RetryInfo. If the decision is not known, a call fails as Unavailable, or
+// passes with FailOpen.
 func TestBy(t *testing.T) {
 	client := serve(t, interceptors(grpcadapter.By(routes{}))...)
 	_, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{})

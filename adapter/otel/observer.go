@@ -6,7 +6,7 @@
 //
 // The counter is headgate.decisions, with the attributes headgate.policy, headgate.outcome and headgate.mode, which
 // have the values of the server's metrics. If the context of the call has a recording span, the span gets an event
-// headgate.decision with the same attributes. Keys are never attributes. Decisions of shadows of package policy are
+// headgate.decision with the same attributes. Keys are never attributes. Decisions of package policy's shadows are
 // counted in headgate.shadow.decisions, without events.
 package oteladapter
 

@@ -9,11 +9,11 @@
 //	headgate_decisions_total{policy, outcome, mode}
 //	headgate_shadow_decisions_total{policy, outcome}
 //
-// The second counts the decisions of shadows of package policy, which neither deny nor delay requests. A label is
-// never a key. The policy is the name of a [headgate.Policy], for at most 1000 policies; "(other)" is for further
-// ones and invalid names, and "(inline)" for ad-hoc limits. The outcome is allowed, denied, unknown (no decision was
-// reached) or invalid (an error of the request). A decision costs one more lookup and one atomic addition, and does
-// not wait for a scrape.
+// The second counts the decisions of package policy's shadows, which do not deny or delay requests. A label is never a
+// key. The policy is the name of a [headgate.Policy], for at most 1000 policies; "(other)" is for further policies and
+// invalid names, and "(inline)" for ad-hoc limits. The outcome is allowed, denied, unknown (no decision was reached) or
+// invalid (an error of the request). A decision costs one more lookup and one atomic addition, and does not wait for a
+// scrape.
 package prometheusadapter
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// conn is a [redisstore.Conn] on a rueidis client, which pipelines the commands of many goroutines. If a reply is
-// lost rueidis resends only commands marked as read-only, and none of ours is.
+// conn is a [redisstore.Conn] on a rueidis client, which pipelines the commands of many goroutines. If a reply is lost,
+// rueidis resends only commands marked as read-only, and it marks none of ours.
 type conn struct {
 	client  rueidis.Client
 	cluster bool
@@ -21,13 +21,13 @@ type conn struct {
 	made    bool         // created by Open, so Close closes the client
 }
 
-// dedicatedCalls is the number of calls in flight with their own connection, which the calling goroutine writes and
-// reads. Further calls share pipelined connections, where each reply passes through two more goroutines: a single
+// dedicatedCalls is the number of calls in flight that have their own connection, which the calling goroutine writes
+// and reads. Further calls share pipelined connections, where each reply passes through two more goroutines: a single
 // caller waits 60 µs instead of 40 µs. It equals the number of calls that group commit has in flight.
 const dedicatedCalls = 2
 
 // New returns a connection for [redisstore.New] on a client of the program. cluster tells whether it is a Cluster
-// client. The caller closes the client, after the store.
+// client. The caller closes the client after the store.
 func New(client rueidis.Client, cluster bool) redisstore.Conn {
 	return &conn{client: client, cluster: cluster}
 }
@@ -65,7 +65,7 @@ func (c *conn) build(command *redisstore.Command, pipelined bool) rueidis.Comple
 	return built
 }
 
-// complete adds the arguments. rueidis computes the slot from the one marked as a key.
+// complete adds the arguments. rueidis computes the slot from the argument marked as a key.
 func (c *conn) complete(command *redisstore.Command) rueidis.Completed {
 	b := c.client.B().Arbitrary(command.Args[0])
 	rest := command.Args[1:]
@@ -124,9 +124,9 @@ func mapOf(m *rueidis.RedisMessage) map[string]rueidis.RedisMessage {
 	return found
 }
 
-// translate converts errors to the ones that [redisstore.Conn] specifies: an error reply, after which the command has
-// not run, becomes a ServerError; a command that was not sent, ErrNotSent. After any other error the command may have
-// run.
+// translate converts errors to the errors that [redisstore.Conn] specifies. An error reply, which means that the
+// command has not run, becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the
+// command may have run.
 func translate(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// lateConn is a connection to a server that was away when its store was opened. It keeps reconnecting in the background;
-// calls fail until then.
+// lateConn is a connection to a server that was away when its store was opened. It reconnects in the background; calls fail
+// until it succeeds.
 type lateConn struct {
 	connect func(context.Context) (rueidis.Client, error)
 	cluster bool
@@ -28,8 +28,8 @@ type lateConn struct {
 	attempt sync.WaitGroup
 }
 
-// The time between attempts grows from the first of these to the second. Part of it is random, so that many processes
-// do not reconnect at the same moment.
+// The time between attempts grows from the first of these to the second. A part is random, so that many processes do
+// not reconnect at the same moment.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = time.Second
@@ -71,7 +71,7 @@ func (l *lateConn) try(ctx context.Context) (rueidis.Client, error) {
 	return l.connect(ctx)
 }
 
-// fail records why there is no connection. An answer of the server, such as for a wrong password, is kept as it is.
+// fail records why there is no connection. An answer from the server, such as for a wrong password, is kept unchanged.
 func (l *lateConn) fail(err error) {
 	err = translate(err)
 	if _, answered := errors.AsType[*redisstore.ServerError](err); !answered && !errors.Is(err, redisstore.ErrNotSent) {
@@ -83,7 +83,7 @@ func (l *lateConn) fail(err error) {
 // silence lists errors of a connection without an answer, in addition to network errors.
 var silence = []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded, rueidis.ErrNoSlot, rueidis.ErrNoAddr, rueidis.ErrClosing}
 
-// away reports whether an error of connect means that the server did not answer, or not yet.
+// away reports whether an error of connect means that the server did not answer or is still starting.
 func away(err error) bool {
 	if answer, ok := rueidis.IsRedisErr(err); ok {
 		return (&redisstore.ServerError{Text: answer.Error()}).Away()

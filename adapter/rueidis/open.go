@@ -6,12 +6,12 @@
 //	redis+cluster://h1:7000,h2:7001          a Cluster; any node names the others
 //	unix:///run/redis.sock?db=1              a socket
 //
-// Parameters after "?": prefix is the prefix of the keys ("headgate"); max_in_flight bounds the calls in flight;
-// shards is the number of hash tags shared by the keys on a Cluster; layout is keys or hash:N, and allow_eviction
-// accepts a server that evicts hashes ([redisstore.Config]); password_file and sentinel_password_file name files with
-// a password; sentinel_username is the user on the Sentinels; ca_file, cert_file, key_file and server_name are for
-// TLS. Connections to Sentinels use TLS if those to servers do. deadline is for package open and the server: this
-// package leaves deadlines to the callers.
+// Parameters after "?": prefix is the prefix of the keys ("headgate"); max_in_flight bounds the calls in flight; shards
+// is the number of hash tags shared by the keys on a Cluster; layout is keys or hash:N, and allow_eviction accepts a
+// server that evicts hashes ([redisstore.Config]); password_file and sentinel_password_file name files with a password;
+// sentinel_username is the user on the Sentinels; ca_file, cert_file, key_file and server_name are for TLS. Connections
+// to Sentinels use TLS if connections to servers do. deadline is for package open and the server: this package leaves
+// deadlines to the callers.
 package rueidisadapter
 
 import (
@@ -34,20 +34,20 @@ import (
 const (
 	// dialTimeout bounds a connection attempt.
 	dialTimeout = 2 * time.Second
-	// connTimeout is how long a connection waits for a reply before it is closed, and how often an idle connection is
-	// pinged.
+	// connTimeout is how long a connection waits for a reply before it is closed, and the interval for pinging an idle
+	// connection.
 	connTimeout = 5 * time.Second
-	// refreshPrimary is how often Sentinels are queried for the primary. They also announce a new one, but a client
-	// that misses that keeps the old one, which accepts writes for 8 s when it comes back.
+	// refreshPrimary is the interval for asking Sentinels for the primary. They also announce a new one, but a client
+	// that misses the announcement keeps the old primary, which accepts writes for 8 s when it comes back.
 	refreshPrimary = time.Second
-	// bufferBytes is the size of each of a connection's two buffers. The default of 512 KiB is for large values; ours
-	// are small.
+	// bufferBytes is the size of each of a connection's two buffers. The default of 512 KiB is meant for large values;
+	// ours are small.
 	bufferBytes = 64 << 10
 )
 
-// Open opens a store at a URL and checks its format: [redisstore.Store.EnsureFormat]. Settings that are not in the
-// URL come from c; only c can set a clock. An error is an [*engine.InputError] for a bad URL, and otherwise the
-// server's, if it cannot be reached or cannot be used by this store.
+// Open opens a store at a URL and checks its format: [redisstore.Store.EnsureFormat]. Settings that are not in the URL
+// come from c; only c can set a clock. An error is an [*engine.InputError] for a bad URL. Otherwise it is about the
+// server: it cannot be reached, or this store cannot use it.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	store, err := open(ctx, url, c, connectOptions{})
 	if err != nil {
@@ -61,9 +61,9 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 }
 
 // OpenLate is [Open] for programs that must start while the server is away. It does not check the format:
-// [redisstore.Store.Check] does. If the server does not answer until ctx ends, cannot be reached or is still loading,
-// the store is returned without a connection, and reconnects in the background; until then calls fail as in an
-// outage. Any other answer of the server, such as for a wrong password, is an error as in Open.
+// [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached or is still loading,
+// the store is returned without a connection and reconnects in the background. Until it has a connection, calls fail as
+// in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
 func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	return open(ctx, url, c, connectOptions{late: true})
 }
@@ -82,8 +82,8 @@ func Relayout(ctx context.Context, url, layout string, progress func(redisstore.
 	return moved, errors.Join(err, store.Close())
 }
 
-// connectOptions configures how a store is opened: in another layout than the URL's, if not empty, and whether the server may be
-// away.
+// connectOptions configures the opening of a store: a layout to use instead of the URL's, if not empty, and whether the server may
+// be away.
 type connectOptions struct {
 	layout string
 	late   bool
@@ -141,7 +141,7 @@ func open(ctx context.Context, url string, c redisstore.Config, o connectOptions
 	return store, nil
 }
 
-// dial connects now or, if the server may be away, later.
+// dial connects now, or later if the server is away and may be.
 func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway bool) (redisstore.Conn, error) {
 	client, err := connect(ctx, option)
 	if err == nil {
@@ -190,7 +190,7 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes,
 		// Each call selects whether it is pipelined: see dedicatedCalls.
 		DisableCache: true, DisableAutoPipelining: true,
-		// CLIENT SETINFO would need another permission, which servers before 7.2 do not know. The name is enough to
+		// CLIENT SETINFO would need another permission, which servers before 7.2 do not have. The name is enough to
 		// identify the client.
 		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
 		ForceSingleClient: a.Kind == redisurl.Server || a.Kind == redisurl.Unix,

@@ -13,12 +13,12 @@ import (
 
 var _ redisstore.WaitConn = (*conn)(nil)
 
-// maxWaits bounds the connections on which one call waits concurrently, on a Cluster.
+// maxWaits is the maximum number of connections that one call waits on concurrently, on a Cluster.
 const maxWaits = 16
 
-// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. On a Cluster the commands of each slot
-// have their own connection, to the primary of the slot. A command redirected by a node is sent once more, as in Do,
-// and then nothing is known about its replicas.
+// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. On a Cluster the commands for each slot
+// have their own connection to the slot's primary. A command redirected by a node is sent once more, as in Do, and then
+// nothing is known about its replicas.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
 	// Without a deadline a hanging server would block a connection, and the caller, forever.
 	ctx, cancel := context.WithTimeout(ctx, connTimeout+within)
@@ -66,7 +66,7 @@ func (w *waiting) on(ctx context.Context, send func(context.Context, ...rueidis.
 	for _, i := range at {
 		built = append(built, w.conn.complete(&w.commands[i]))
 	}
-	// A blocking command gets its own connection, together with the others of its call.
+	// A blocking command gets its own connection, together with the other commands of its call.
 	millis := strconv.FormatInt(w.within.Milliseconds(), 10)
 	built = append(built, w.conn.client.B().Arbitrary("WAIT").Args(w.replicas, millis).Blocking())
 	var results []rueidis.RedisResult

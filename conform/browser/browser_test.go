@@ -62,16 +62,16 @@ var hostile = []string{
 	`<img src=x onerror="window.hacked=1;alert(1)">`, `"><script>window.hacked=1</script>`, "\u202etxet\u0000\u001b[31m", "{{constructor.constructor('window.hacked=1')()}}",
 }
 
-// world is the servers that a browser connects to.
+// world has the servers that a browser connects to.
 type world struct {
 	t     *testing.T
 	redis *redistest.Server
-	take  string // the address of decisions
+	take  string // the address for decisions
 	token string // the file
 	noise atomic.Pointer[string]
-	// running are the goroutines that send requests.
+	// running counts the goroutines that send requests.
 	running sync.WaitGroup
-	// passed is how many requests of the noisy key were allowed.
+	// passed is the number of the noisy key's requests that were allowed.
 	passed atomic.Int64
 }
 
@@ -204,7 +204,7 @@ func (w *world) do(asked string) string {
 	case "send":
 		policy, key, _ := strings.Cut(key, " ")
 		w.send(policy, key, 1)
-	case "allowed": // for a second of clock time, even if the machine is busy
+	case "allowed": // runs for a second of clock time, even if the machine is busy
 		before, began := w.passed.Load(), time.Now()
 		time.Sleep(time.Second)
 		return strconv.FormatInt((w.passed.Load()-before)*int64(time.Second)/int64(time.Since(began)), 10)
@@ -235,7 +235,7 @@ func (w *world) do(asked string) string {
 	return "done"
 }
 
-// traffic sends requests until the test ends: about 300 per second, plus those of the noisy key.
+// traffic sends requests until the test ends: about 300 per second, plus the noisy key's.
 func (w *world) traffic() {
 	for n := 0; w.t.Context().Err() == nil; n++ {
 		w.send("api", "steady", 4)

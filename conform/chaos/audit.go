@@ -12,28 +12,28 @@ type span struct{ from, to time.Duration }
 
 func (s span) touches(from, to time.Duration) bool { return s.from <= to && from <= s.to }
 
-// happened contains the facts that the audit needs about a run of a seed.
+// happened has the facts that the audit needs about a run of a seed.
 type happened struct {
-	wall   time.Time // wall-clock time at which the run began
+	wall   time.Time // wall-clock time when the run began
 	faults []struck
-	// losses are the times at which the store may have lost data.
+	// losses are the times when the store may have lost data.
 	losses []span
-	// twice are the times at which two primaries may answer, because the old primary does not know yet that there is
-	// a new one.
+	// twice are the times when two primaries may answer, because the old primary does not know yet that there is a new
+	// one.
 	twice []span
-	// emptied are the losses after which the store started without any data.
+	// emptied are the losses that left the store without any data.
 	emptied []span
-	// restarts are the times at which a process restarted, with full shares.
+	// restarts are the times when a process restarted, with full shares.
 	restarts []restart
-	// stalls are the spans in which the machine did not run the control goroutine, in order.
+	// stalls are the spans when the machine did not run the control goroutine, in order.
 	stalls []span
 	// steps are the clock steps of Redis, in order.
 	steps []step
 	stale time.Duration // maximum age of a cached denial
 }
 
-// struck is a fault with the times at which it really began and ended. primary is when the servers had a primary
-// again, or 0 if unknown.
+// struck is a fault with the times when it really began and ended. primary is when the servers had a primary again, or
+// 0 if unknown.
 type struck struct {
 	event
 	span
@@ -52,11 +52,10 @@ type violation struct {
 
 func (v violation) String() string { return v.Rule + ": " + v.Text }
 
-// found contains the results of a seed's audit.
+// found has the results of a seed's audit.
 type found struct {
 	violations []violation
-	// excess is the largest number of units by which a limit was exceeded, and bound the number allowed, by fault and
-	// mode.
+	// excess has the largest number of units beyond a limit, and the allowed number, by fault and mode.
 	excess map[cell]excess
 }
 
@@ -79,7 +78,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	by, away := map[subject][]answer{}, awayOf(answers)
 	for _, a := range answers {
 		if a.beyond > 0 && a.allowed && away.at(a.process, a.sent-late, a.received+late) {
-			a.allowed, a.class = false, "kept" // perhaps kept by its process, which sends it to the store later
+			a.allowed, a.class = false, "kept" // the process may have kept the settlement, to send it to the store later
 		}
 		s := subject{a.limit, a.key}
 		by[s] = append(by[s], a)
@@ -99,7 +98,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	return f
 }
 
-// most is the largest number of violations kept for a seed.
+// most is the maximum number of violations kept for a seed.
 const most = 50
 
 func (f *found) violatef(rule, format string, args ...any) {
@@ -110,7 +109,7 @@ func (f *found) violatef(rule, format string, args ...any) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 
-// lossesIn returns how often the store may have lost data in a span.
+// lossesIn returns how many times the store may have lost data in a span.
 func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	for _, l := range h.losses {
 		if l.touches(from, to) {
@@ -120,7 +119,7 @@ func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	return n
 }
 
-// faultsIn returns the faults of a span. A fault also covers the time that the processes need to recover from it.
+// faultsIn returns the faults in a span. A fault also covers the time that the processes need to recover.
 func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 	for _, s := range h.faults {
 		if s.touches(from-time.Second, to) && !slices.Contains(names, s.Fault) {
@@ -159,11 +158,11 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 	}
 }
 
-// unanswered are the error classes of a store that is down, or was down when the process started.
+// unanswered are the error classes for a store that is down, or was down when the process started.
 var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
 
-// spared is the largest number of a key's requests that may go without a decision: on a busy machine, a request's
-// deadline can pass before it is sent to the store.
+// spared is the maximum number of a key's requests that may go without a decision: on a busy machine, a request's
+// deadline can pass before the request is sent to the store.
 const spared = 10
 
 // errors checks that policies with failure mode local always get a decision, whatever happens to the store. Errors
@@ -185,8 +184,8 @@ func (f *found) errors(h *happened, l *limit, log []answer) {
 	}
 }
 
-// disturbed reports whether a process may be unaware of a loss, because it started later or because another fault
-// kept it from noticing the loss.
+// disturbed reports whether a process may be unaware of a loss, because it started later or because another fault kept
+// it from noticing.
 func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
 	if h.began(process, loss.from-heard, until) {
 		return true

@@ -21,7 +21,7 @@ func policyOf(t *testing.T, policy string) *limit {
 
 const ms = time.Millisecond
 
-// burst returns n requests. One is sent in each millisecond, and answered in the next millisecond.
+// burst returns n requests. One is sent in each millisecond and answered in the next.
 func burst(l *limit, n int, from time.Duration, as answer) (log []answer) {
 	for i := range n {
 		a := as
@@ -40,7 +40,7 @@ func allowed(mode string, overshoot int64) answer {
 // beyond returns the answer for units that a settlement charges beyond its reservation.
 func beyond(units int64) answer { return answer{allowed: true, mode: "settled", beyond: units} }
 
-// Each case has a log with a violation that the audit must find, and a similar log in which it must find none.
+// Each case has a log with a violation that the audit must find, and a similar log without one.
 func TestAudit(t *testing.T) {
 	exact, shares, denied := allowed("exact", 0), allowed("fallback", 30), answer{mode: "exact"}
 	loss := span{500 * ms, 600 * ms}
@@ -155,7 +155,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// parts returns the log of n requests to the limit of a case.
+// parts returns the log of n requests to a case's limit.
 func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 	return []func(*limit) []answer{func(l *limit) []answer { return burst(l, n, from, as) }}
 }
@@ -232,7 +232,7 @@ func TestAuditDeniedPermits(t *testing.T) {
 	}
 }
 
-// A few seeds in a row cause every fault on every deployment, and a seed always gives the same schedule.
+// A few consecutive seeds cause every fault on every deployment, and a seed always gives the same schedule.
 func TestPlan(t *testing.T) {
 	struckBy := map[string]map[string]bool{}
 	for seed := range uint64(30) {

@@ -33,24 +33,25 @@ type answer struct {
 	key            string
 	process        int
 	sent, received time.Duration
-	// class is empty if the request was decided; otherwise it is the class of the error.
+	// class is empty if the request was decided, and otherwise the class of the error.
 	class   string
 	allowed bool
 	mode    string
-	// assumed means that the protocol reports no mode, and that the recorded mode is the one expected if no data was
+	// assumed means that the protocol reports no mode, and that the recorded mode is the expected mode if no data was
 	// lost.
 	assumed bool
-	// overshoot is how many units beyond the limit may be admitted, according to the answer; -1 means unlimited.
+	// overshoot is the number of units beyond the limit that may be admitted, according to the answer. -1 means
+	// unlimited.
 	overshoot int64
-	// reserved is how many units were reserved or, for a route, taken; it is 0 for a take, which takes one unit. used
-	// is how many of the reserved units were used.
+	// reserved is the number of units reserved or, for a route, taken. It is 0 for a take, which takes one unit. used
+	// is the number of the reserved units that were used.
 	reserved, used int64
-	// beyond is how many units a settlement charged beyond its reservation, regardless of the limit.
+	// beyond is the number of units that a settlement charged beyond its reservation, regardless of the limit.
 	beyond int64
 	listed bool // part of a list of charges
 }
 
-// spent returns how many units the caller has used, and cost how many may have been charged.
+// spent returns the number of units that the caller has used, and cost the number that may have been charged.
 func (a *answer) spent() int64 {
 	if a.beyond > 0 {
 		return a.beyond
@@ -70,9 +71,9 @@ type callers struct {
 	began  time.Time
 	client *http.Client
 	limits []limit
-	// turns contains each limit as often as its weight says, and denying the limits with failure mode deny.
+	// turns has each limit as many times as its weight, and denying the limits with failure mode deny.
 	turns, denying, reserving []*limit
-	// listed contains the limits used in lists, by failure mode.
+	// listed has the limits used in lists, by failure mode.
 	listed [2][]*limit
 
 	mu      sync.Mutex
@@ -83,7 +84,7 @@ type callers struct {
 	works   sync.WaitGroup
 }
 
-// newCallers returns callers. Only long seeds use the bucket that gets most of its units back.
+// newCallers returns callers. Only long seeds use the bucket that most units are given back to.
 func newCallers(span time.Duration) *callers {
 	c := &callers{
 		began: time.Now(), limits: limits(), classes: map[string]int{},
@@ -169,8 +170,8 @@ func (c *callers) end() {
 	c.client.CloseIdleConnections()
 }
 
-// rests reports whether a caller pauses now. For a while all callers pause, so that buckets fill. Then only some
-// pause, so that prefetched units are left over at the end of a window. The cycle is not a multiple of the windows.
+// rests reports whether a caller pauses now. For a while all callers pause, so that buckets fill. Then only some pause,
+// so that prefetched units are left over at the end of a window. The cycle is not a multiple of any window.
 func (c *callers) rests(random *rand.Rand) bool {
 	switch at := c.now() % (3700 * time.Millisecond); {
 	case at < 900*time.Millisecond:
@@ -223,8 +224,8 @@ func (c *callers) take(process int, address string, l *limit, key string) answer
 	return a
 }
 
-// reserve reserves units of policies until end, and settles most reservations a while later: with the units used, or
-// with none.
+// reserve reserves units of policies until end, and settles most reservations a while later, with the units used or
+// with 0.
 func (c *callers) reserve(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
@@ -283,7 +284,7 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	return response.StatusCode, ""
 }
 
-// serverClass returns the class of a store error from a server's response, which ends with the class.
+// serverClass returns the class of a store error in a server's response, which ends with the class.
 func serverClass(text string) string {
 	_, class, _ := strings.Cut(text, "could not decide: ")
 	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])
@@ -310,7 +311,7 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 	return a
 }
 
-// classOf classifies the errors of a caller.
+// classOf classifies a caller's errors.
 func classOf(err error) string {
 	var timeout net.Error
 	switch {

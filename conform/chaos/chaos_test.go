@@ -35,7 +35,7 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// TestChaos runs seeds one after another. If a promise was broken, it fails with the seed's schedule and the command
+// TestChaos runs seeds one after another. If a promise is broken, it fails with the seed's schedule and the command
 // that repeats the run.
 func TestChaos(t *testing.T) {
 	var all []*result

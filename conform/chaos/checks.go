@@ -18,7 +18,7 @@ import (
 // ghost is a shadow policy on every route, which would deny nearly all requests.
 const ghost = "ghost"
 
-// routesFile returns the routes with which gRPC requests name a policy, a key and a cost.
+// routesFile returns the routes that let gRPC requests name a policy, a key and a cost.
 func routesFile() string {
 	var b strings.Builder
 	b.WriteString("routes:\n")
@@ -58,7 +58,7 @@ func (c *callers) authorize(client auth.AuthorizationClient, process int, l *lim
 	switch state := codes.Code(response.GetStatus().GetCode()); {
 	case status.Code(err) == codes.DeadlineExceeded && ctx.Err() != nil:
 		a.class = "stuck"
-	case status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "connection"): // an error of gRPC itself
+	case status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "connection"): // an error from gRPC itself
 		a.class = "no process"
 	case status.Code(err) == codes.Unavailable:
 		a.class = serverClass(err.Error())

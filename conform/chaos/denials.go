@@ -10,7 +10,7 @@ import (
 // server that hangs.
 const late = 2 * time.Second
 
-// charge is a span in which a request was charged, or may have been.
+// charge is a span when a request was charged, or may have been.
 type charge struct {
 	span
 	units int64
@@ -20,7 +20,7 @@ type charge struct {
 // resolved in favour of the denial.
 func (f *found) denials(h *happened, l *limit, log []answer) {
 	if l.leased || l.algorithm == pacer || l.algorithm == warmUp || len(l.also) > 0 {
-		return // for others, units held by a process count as spent; queues move; with several windows, another one may have denied
+		return // for the others, units held by a process count as spent; queues move; with several windows, another window may have denied
 	}
 	charges := make([]charge, 0, len(log))
 	for i := range log {
@@ -38,7 +38,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 			continue // shares also deny while the limit is in doubt
 		}
 		if a.mode == "cached" && h.lossesIn(a.sent-h.stale-late, a.received) > 0 {
-			continue // processes learn of the loss later
+			continue // processes notice the loss later
 		}
 		if spent, room := h.spent(l, charges, a); spent+a.cost() <= room {
 			f.violatef("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
@@ -48,7 +48,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 	}
 }
 
-// chargeOf returns the span in which a request was charged.
+// chargeOf returns the span when a request was charged.
 func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	switch {
 	case a.class != "" || a.fallback():
@@ -66,8 +66,8 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	}
 }
 
-// spent returns how many units can have been spent when a request was denied, and how many units were available to
-// the request.
+// spent returns the number of units that can have been spent when a request was denied, and the number available to the
+// request.
 func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
 	room = l.least
 	from := a.sent - l.period - 2*grace

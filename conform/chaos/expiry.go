@@ -37,8 +37,8 @@ func (w *world) watchExpiry() {
 	}
 }
 
-// stateOf returns the state of the first key's window and its expiry, including the field's hash in the layout with
-// hashes.
+// stateOf returns the state of the first key's window and its expiry; in the layout with hashes, the expiry of the
+// field's hash.
 func (w *world) stateOf(pipe redis.Pipeliner, policy string) (*redis.StringCmd, *redis.DurationCmd) {
 	ctx, key := context.Background(), w.schedule.windowKey(policy)
 	if w.schedule.Layout != "" {

@@ -15,8 +15,7 @@ type action struct {
 	act func()
 }
 
-// failing contains the functions that begin and end a fault. The end function returns when the processes can work
-// again.
+// failing has the functions that begin and end a fault. The end function returns when the processes can work again.
 type failing struct{ begin, end func() }
 
 // actions returns the actions on the world, in order. It omits a fault whose target is already under another fault.
@@ -55,7 +54,7 @@ func (w *world) actions() (all []action) {
 
 // remember records what the audit needs to know about a fault.
 func (w *world) remember(s struck) {
-	// A primary that comes back still considers itself the primary until other nodes tell it otherwise.
+	// A primary that comes back considers itself the primary until other nodes tell it otherwise.
 	const told = 2 * time.Second
 	switch s.Fault {
 	case emptied, older:
@@ -64,7 +63,7 @@ func (w *world) remember(s struck) {
 	case failover, hungPrimary, parted:
 		w.happened.losses = append(w.happened.losses, span{s.from, s.to + told})
 		both := span{s.to, s.to + told}
-		if s.Fault == parted { // each answers on its side
+		if s.Fault == parted { // each primary answers on its side
 			both.from = s.from
 		}
 		w.happened.twice = append(w.happened.twice, both)
@@ -110,7 +109,7 @@ func (w *world) proxyFault(e event, p *proxy) failing {
 	switch e.Fault {
 	case cut:
 		return failing{p.server.Stop, p.start}
-	case halfOpen: // bytes are dropped, and neither end notices
+	case halfOpen: // bytes are dropped without either end noticing
 		return failing{both("timeout", `"timeout":0`), p.heal}
 	case slowed:
 		return failing{both("latency", `"latency":30,"jitter":25`), p.heal}
@@ -150,7 +149,7 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 	}
 }
 
-// flaps stops and continues a server repeatedly, before anything has settled.
+// flaps stops and continues a server repeatedly, before things have settled.
 func flaps(s *redistest.Server) failing {
 	end, ended := make(chan struct{}), make(chan struct{})
 	return failing{func() {

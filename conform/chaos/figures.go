@@ -9,19 +9,20 @@ import (
 )
 
 const (
-	// deadline is the --deadline of the processes, and spare how much longer a caller may wait.
+	// deadline is the processes' --deadline, and spare the additional time that a caller may wait.
 	deadline = 50 * time.Millisecond
 	spare    = 10 * time.Millisecond
 	// exactAgain is how soon answers must be exact again once the servers have a primary.
 	exactAgain = 2 * time.Second
 )
 
-// waits describes how long callers of policies with failure mode local waited for an answer from running processes.
+// waits describes the time that callers of policies with failure mode local waited for an answer from running
+// processes.
 type waits struct {
 	// ByMillis counts requests by their wait in ms, rounded up.
 	ByMillis map[int]int
-	// Beyond counts the requests that took longer than the deadline, the spare time and the largest stall during the
-	// request. Most is the largest excess.
+	// Beyond counts the requests that took longer than the sum of the deadline, the spare time and the largest stall
+	// during the request. Most is the largest excess.
 	Beyond int
 	Most   time.Duration
 	Stall  time.Duration // the largest stall
@@ -68,8 +69,8 @@ func (w *waits) merge(o waits) {
 	w.Beyond, w.Most, w.Stall = w.Beyond+o.Beyond, max(w.Most, o.Most), max(w.Stall, o.Stall)
 }
 
-// quantile returns the wait in ms that the given number of thousandths of the requests did not exceed, the longest
-// wait, and the number of requests.
+// quantile returns the wait in ms that the given thousandths of the requests did not exceed, the longest wait, and the
+// number of requests.
 func (w *waits) quantile(thousandths int) (at, longest, requests int) {
 	all := make([]int, 0, len(w.ByMillis))
 	for ms, n := range w.ByMillis {
@@ -99,15 +100,15 @@ func figures(out io.Writer, w *waits, faults map[string]*facts, histories int) {
 	fmt.Fprintf(out, "histories of single keys with an order\t%d\n", histories)
 }
 
-// stallStep is how long the control goroutine sleeps at a time, and leastStall the minimum oversleep that counts as a
-// stall.
+// stallStep is the time that the control goroutine sleeps at once, and leastStall the minimum oversleep that counts as
+// a stall.
 const (
 	stallStep  = 2 * time.Millisecond
 	leastStall = 5 * time.Millisecond
 )
 
-// stallWatch is a goroutine that only sleeps. If it oversleeps, the machine was too busy to run it, and so probably
-// did not run other goroutines either.
+// stallWatch is a goroutine that only sleeps. If it oversleeps, the machine was too busy to run it, and probably did
+// not run other goroutines either.
 type stallWatch struct {
 	stalls []span
 	works  sync.WaitGroup

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// hold is a span in which a caller certainly held a permit.
+// hold is a span when a caller certainly held a permit.
 type hold struct {
 	from, to time.Duration
 	policy   string
 	process  int
-	shared   bool // given by a share
-	// may is the span when the store may have granted the permit. The permit ended no later than ended, if that is
-	// not 0 and the release reached the store. A request for a permit that got no answer has only may and ended.
+	shared   bool // granted by a share
+	// may is the span when the store may have granted the permit. The permit ended no later than ended, if that is not
+	// 0 and the release reached the store. A request for a permit without an answer has only may and ended.
 	may   span
 	ended time.Duration
 	// denied is set if no permit was available at that time.

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// The keys of the two charges of a list, which are on different slots of a Cluster. Its permit uses the key of the
-// other holders.
+// The keys of the two charges of a list, which are on different slots of a Cluster. The list's permit uses the same key
+// as the other holders.
 var listKeys = []string{"k1", "k2"}
 
 const (
-	// refused is the class of a charge in a list that another charge caused to be denied. With several slots it was
+	// refused is the class of a charge in a list that was denied because of another charge. With several slots it was
 	// charged until its units were returned.
 	refused = "refused"
-	// undone is how long after such an answer the list's permit may still be held.
+	// undone is the time after such an answer that the list's permit may still be held.
 	undone = 100 * time.Millisecond
-	// inFull is the class of a settlement that the store did not apply, or not in full.
+	// inFull is the class of a settlement that the store did not apply in full.
 	inFull = "not settled in full"
 )
 
@@ -84,7 +84,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 		Allowed     bool   `json:"allowed"`
 		Mode        string `json:"mode"`
 		Overshoot   int64  `json:"overshoot_max"`
-		Charges     []int  `json:"charges"` // those of the binding limit
+		Charges     []int  `json:"charges"` // the charges of the binding limit
 		Reservation string `json:"reservation"`
 	}
 	sent := c.now()

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// permits checks that no more permits were held at any time than the limit allows. Permits granted by shares are
-// additional, up to the limit. But a process that answers exactly has reported its shares' permits to the store, if
-// it granted them before the request was sent.
+// permits checks that at no time more permits were held than the limit allows. Permits granted by shares are
+// additional, up to the limit. But a process that answers exactly has reported its shares' permits to the store, if it
+// granted them before the request was sent.
 func (f *found) permits(h *happened, holds []hold) {
 	for i := range holds {
 		at := &holds[i]
@@ -80,7 +80,7 @@ func (h *happened) calm(from, to time.Duration) bool {
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
 }
 
-// away contains, by process and in order, the spans without an answer from the store.
+// away has the spans without an answer from the store, by process and in order.
 type away map[int][]time.Duration
 
 func awayOf(answers []answer) away {

@@ -22,12 +22,12 @@ const (
 // limit is a policy of a seed: its text in the file, and the numbers that the audit needs.
 type limit struct {
 	policy, algorithm string
-	// fields is the policy's text in the file, and changed is its text in the file's second version.
+	// fields is the policy's text in the file, and changed its text in the file's second version.
 	fields, changed string
-	// count is how many units pass per period or, for a bucket, at once after it was idle.
+	// count is the number of units that pass per period or, for a bucket, at once after it was idle.
 	count  int64
 	period time.Duration
-	// refill is how many units a bucket gains per period.
+	// refill is the number of units that a bucket gains per period.
 	refill int64
 	// least is the count in the version with the lower numbers.
 	least int64
@@ -36,7 +36,7 @@ type limit struct {
 	leased  bool
 	// weight is the policy's share of the requests.
 	weight int
-	// also are further windows of the policy; every request counts in each.
+	// also has further windows of the policy. Every request counts in each.
 	also []limit
 	// reserved means that callers also reserve units of the policy.
 	reserved bool
@@ -61,7 +61,7 @@ func limits() []limit {
 	warm := limit{policy: "warm", algorithm: warmUp, fields: "rate: 20/s, burst: 10, warm_up: 1s", count: 10, refill: 20, period: time.Second, weight: 4}
 	all := []limit{deny(log), local(log), deny(window), local(window), local(strict), deny(tokens), local(tokens), local(paced), local(warm)}
 
-	// So slow that it has not recovered when a seed checks whether processes trusted a store that came back without
+	// So slow that it has not recovered yet when a seed checks whether processes trust a store that came back without
 	// its data.
 	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
 	// The long window binds in an outage of a few seconds. A candidate that would deny nearly everything must not
@@ -69,8 +69,8 @@ func limits() []limit {
 	long := limit{policy: "two-local", algorithm: slideLog, count: 15, period: 3 * time.Second, least: 15, failure: "local"}
 	two := local(limit{policy: "two", algorithm: slideLog, fields: "windows: [{limit: 10, window: 500ms}, {limit: 15, window: 3s}]", count: 10, period: 500 * time.Millisecond, weight: 6, also: []limit{long}})
 	tried := local(limit{policy: "tried", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock, shadow: {limit: 1}", count: 30, period: time.Second, weight: 4})
-	// A request passes while any unit is left, and later requests pay for it. So the burst and one more cost can pass
-	// at once.
+	// A request passes while any unit is left, and later requests pay for it. So the burst and one further cost can
+	// pass at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
 	// Callers reserve most units of this policy, and return them.
 	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 40", count: 40, refill: 20, period: time.Second, weight: 6})
@@ -125,7 +125,7 @@ func policiesFile(second bool) string {
 	return b.String() + routesFile()
 }
 
-// admits returns how many units the limit allows in any half-open span of this length.
+// admits returns the number of units that the limit allows in any half-open span of this length.
 func (l *limit) admits(span time.Duration) int64 {
 	if l.refill == 0 {
 		return l.count
@@ -133,13 +133,13 @@ func (l *limit) admits(span time.Duration) int64 {
 	return l.count + l.gains(l.refill, span)
 }
 
-// gains returns how many units a bucket gains in a span at a rate per period, rounded up.
+// gains returns the number of units that a bucket gains in a span at a rate per period, rounded up.
 func (l *limit) gains(rate int64, span time.Duration) int64 {
 	return (int64(span)*rate + int64(l.period) - 1) / int64(l.period)
 }
 
-// share returns how many units the shares of all processes admit in a span: as many as a bucket with the limit's
-// capacity and rate, plus the bursts of 1 that a pacer adds.
+// share returns the number of units that the shares of all processes admit in a span: as many as a bucket with the
+// limit's capacity and rate, plus the bursts of 1 that a pacer adds.
 func (l *limit) share(span time.Duration) int64 {
 	rate := l.refill
 	if rate == 0 {

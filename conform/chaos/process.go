@@ -153,7 +153,7 @@ func (p *process) use() (use, error) {
 	return use{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}, err
 }
 
-// growth is how many bytes a process's memory use may grow over its use before the faults: slack for the garbage
+// growth is the number of bytes that a process's memory use may exceed its use before the faults: slack for the garbage
 // collector's pace, requests queued in an outage, and counters for them.
 const growth = 96 << 20
 

@@ -34,7 +34,7 @@ func (p *proxy) start() {
 	}
 }
 
-// addr returns the proxy's address, even after the proxy was cut.
+// addr returns the proxy's address, even after a cut.
 func (p *proxy) addr() string { return p.server.Listen }
 
 // spoil adds the named toxic to one direction: "upstream" is towards Redis.

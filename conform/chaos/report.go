@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// result is the result of a seed. A file of results has one per line, as JSON.
+// result is the result of a seed. A file of results has one result per line, as JSON.
 type result struct {
 	Seed       uint64
 	Deployment string
@@ -46,10 +46,10 @@ type row struct {
 
 // facts describes what callers saw of one kind of fault.
 type facts struct {
-	Times    int            // how often it occurred
+	Times    int            // number of occurrences
 	Gap      time.Duration  // the longest time without an answer from running processes
 	Recovery time.Duration  // the longest time from the fault's end to an exact answer
-	Back     time.Duration  // the longest time from when the servers had a primary to an exact answer
+	Back     time.Duration  // the longest time from the new primary to an exact answer
 	Errors   map[string]int // by class
 	Modes    map[string]int // answers by mode
 }
@@ -143,7 +143,7 @@ func (h *happened) others(fault struck, process int, from, until time.Duration) 
 	})
 }
 
-// stands reports whether the process of a request was killed or stopped during the request.
+// stands reports whether a request's process was killed or stopped during the request.
 func (h *happened) stands(a *answer) bool {
 	return slices.ContainsFunc(h.faults, func(s struck) bool {
 		return s.Process == a.process && (s.Fault == processDies || s.Fault == processHung) && s.touches(a.sent, a.received)
@@ -246,8 +246,8 @@ func tables(w io.Writer, all []*result) {
 	coverage(table, faults, algorithms)
 }
 
-// coverage writes in how many seeds each algorithm answered in each mode, and how often each fault hit answers of
-// each mode.
+// coverage writes the number of seeds where each algorithm answered in each mode, and how many answers of each mode
+// each fault hit.
 func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) {
 	modes := []string{"exact", "split", "cached", "leased", "fallback"}
 	fmt.Fprintf(w, "\nseeds with\t%s\n", strings.Join(modes, "\t"))

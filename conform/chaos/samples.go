@@ -14,32 +14,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A sample is the history of one new key: concurrent takes and peeks by all processes, over HTTP and RESP. There must
-// be a sequential order in which a counter gives the same answers. The limits refill so slowly that no unit comes
-// back during a sample.
+// A sample is the history of one new key: concurrent takes and peeks by all processes, over HTTP and RESP. A counter
+// must give the same answers in some sequential order. The limits refill so slowly that no unit comes back during a
+// sample.
 const (
 	sampleLimit = 20
 	samplePause = time.Second
 	sampleOps   = 6 // per caller
-	// sampleTakes is the maximum duration of a sample, and settled how long after a fault the next sample can begin.
+	// sampleTakes is the maximum duration of a sample, and settled the time between a fault and the next sample.
 	sampleTakes = time.Second
 	settled     = 6 * time.Second
 	// searches limits the time to search for an order. With so few operations it takes milliseconds.
 	searches = 10 * time.Second
 )
 
-// samplePolicies are the policies to sample: each of their decisions is exact, or a repeated denial, which stays
-// right because no unit comes back.
+// samplePolicies are the policies to sample. Each of their decisions is exact or a repeated denial, which stays right
+// because no unit comes back.
 var samplePolicies = map[string]string{
 	"sample-fixed":  "algorithm: fixed-window, limit: 20, window: 1h",
 	"sample-bucket": "algorithm: token-bucket, rate: 20/1h",
 	"sample-log":    "algorithm: sliding-log, limit: 20, window: 1h",
 }
 
-// errInSight is the error of a sample during which a fault may have been active.
+// errInSight is the error of a sample that may overlap a fault.
 var errInSight = errors.New("a request of the sample had no exact answer")
 
-// take is an operation of a sample, and stood its answer.
+// take is an operation in a sample, and stood its answer.
 type take struct{ Peek bool }
 
 type stood struct {
@@ -61,7 +61,7 @@ var counter = porcupine.Model{
 	},
 }
 
-// sampler takes samples while no fault is near, one at a time.
+// sampler takes samples one at a time, while no fault is near.
 type sampler struct {
 	w       *world
 	resp    []*redis.Client

@@ -50,7 +50,7 @@ var storeFaults = map[string][]string{
 	cluster:    {failover, hungPrimary, resharded, flushed, parted},
 }
 
-// processFaults are faults of one process; the first ones are those of its proxy.
+// processFaults are faults of one process. Its proxy's faults come first.
 var processFaults = map[string][]string{
 	standalone: {cut, halfOpen, slowed, cutReply, narrow, processDies, processHung, versions},
 	sentinel:   {processDies, processHung, versions},
@@ -63,7 +63,7 @@ type event struct {
 	Process int
 	At      time.Duration
 	Lasts   time.Duration
-	// By is how far the clock is stepped; negative is backwards.
+	// By is the clock step. Negative means backwards.
 	By time.Duration `json:",omitzero"`
 }
 
@@ -79,7 +79,7 @@ func (e event) String() string {
 	return text
 }
 
-// schedule is the setup and the faults of a seed.
+// schedule has the setup and the faults of a seed.
 type schedule struct {
 	Seed       uint64
 	Deployment string
@@ -101,13 +101,13 @@ func (s schedule) String() string {
 const (
 	settling = 3 * time.Second // before the first fault
 	calm     = 4 * time.Second // after the last one
-	// believes is how long no other fault begins after a loss of data, so that the seed can check whether the
+	// believes is the time after a loss of data when no other fault begins, so that the seed can check whether the
 	// processes trust the store.
 	believes = 12 * time.Second
 )
 
-// options returns the layout options for the store's URL. On a Cluster, hashes need shards; there is one, so that a
-// fault of its primary affects all of them.
+// options returns the layout options for the store's URL. On a Cluster, hashes need shards. There is one shard, so that
+// a fault of its primary affects all hashes.
 func (s schedule) options() string {
 	switch {
 	case s.Layout == "":
@@ -133,7 +133,7 @@ func (s schedule) windowKey(policy string) string {
 }
 
 // plan returns the schedule of a seed. Seeds cycle through the deployments, the layouts and the order of faults, so
-// that a few seeds in a row cover them all.
+// that a few consecutive seeds cover them all.
 func plan(seed uint64, deployment string, span time.Duration) schedule {
 	if deployment == "" {
 		deployment = deployments[seed%uint64(len(deployments))]
@@ -181,8 +181,8 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	return s
 }
 
-// short is the schedules of a test run without flags: the faults that have broken limiters' promises most often, for
-// half a minute, and for a quarter of a minute on a Cluster, where limits span several slots.
+// short returns the schedules of a test run without flags: the faults that have broken limiters' promises most often,
+// for half a minute, and for a quarter of a minute on a Cluster, where limits span several slots.
 func short() []schedule {
 	at := func(fault string, process int, at, lasts float64) event {
 		return event{Fault: fault, Process: process, At: time.Duration(at * float64(time.Second)), Lasts: time.Duration(lasts * float64(time.Second))}
@@ -199,7 +199,7 @@ func between(random *rand.Rand, low, high int64) time.Duration {
 	return time.Duration(low+random.Int64N(max(1, high-low))) * time.Millisecond
 }
 
-// lasts returns how long a fault lasts. Some are over at once.
+// lasts returns the duration of a fault. Some are over at once.
 func lasts(random *rand.Rand, fault string) time.Duration {
 	switch fault {
 	case flushed, resharded:
@@ -217,10 +217,10 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 	}
 }
 
-// steps are how far clocks are stepped: by less and by more than the span of the limits.
+// steps are the clock steps: less and more than the span of the limits.
 var steps = []time.Duration{300 * time.Millisecond, 5 * time.Second, -300 * time.Millisecond, -1200 * time.Millisecond, -5 * time.Second, -20 * time.Second}
 
-// by draws how far a fault steps the clock.
+// by draws a fault's clock step.
 func by(random *rand.Rand, fault string) time.Duration {
 	if fault != stepped {
 		return 0

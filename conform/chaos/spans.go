@@ -15,17 +15,17 @@ type tally struct {
 	store, shares     int64
 	leased, overshoot int64 // the largest bounds stated in answers
 	modes             map[string]bool
-	// settled is the number of units that settlements charged beyond their reservations. It counts against the limit
-	// in the store's next answer.
+	// settled has the settlements that charged units beyond their reservations. These units count against the limit in
+	// the store's next answer.
 	settled []*answer
 }
 
-// spans checks how many units were admitted in the spans that begin with each request.
+// spans checks the number of units admitted in the spans that begin with each request.
 //
 // The units that the store admitted, including leased ones, must stay within the limit, plus one more limit for each
-// time that the store lost its data and for some steps of its clock. While two primaries answer, both refill. The units that processes admitted from their
-// shares must stay within a bucket with the limit's capacity and rate, even across restarts. Together they may exceed
-// the limit only by the overshoot stated in the answers of the shares.
+// time that the store lost its data and for some steps of its clock. While two primaries answer, both refill. The units
+// that processes admitted from their shares must stay within a bucket with the limit's capacity and rate, even across
+// restarts. Together they may exceed the limit only by the overshoot stated in the shares' answers.
 func (f *found) spans(h *happened, l *limit, log []answer) {
 	passed := slices.DeleteFunc(slices.Clone(log), func(a answer) bool { return !a.allowed })
 	byAnswer := slices.Clone(passed)
@@ -39,8 +39,8 @@ func (f *found) spans(h *happened, l *limit, log []answer) {
 	}
 }
 
-// from checks the spans that begin at an instant: for a window a single one, for a bucket those that end with an
-// answer, up to twice the time in which it fills.
+// from checks the spans that begin at an instant: for a window a single span; for a bucket each span that ends with an
+// answer, up to twice the time to fill the bucket.
 func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answer) {
 	end := from + l.period - grace
 	if l.algorithm == fixed {
@@ -79,7 +79,7 @@ func (t *tally) add(a *answer) {
 	case a.beyond > 0:
 		t.settled = append(t.settled, a)
 	case a.fallback() && a.overshoot < 0:
-		// It is unlimited, and the answers say so.
+		// The excess is unlimited, and the answers say so.
 	case a.fallback():
 		t.shares += a.spent()
 		t.overshoot = max(t.overshoot, a.overshoot)
@@ -96,7 +96,7 @@ func (t *tally) add(a *answer) {
 	}
 }
 
-// bounds returns how much the store and the shares may admit in a span.
+// bounds returns the numbers of units that the store and the shares may admit in a span.
 func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 	admits := l.admits(s.to - s.from)
 	store = admits + t.leased + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
@@ -126,7 +126,7 @@ func (f *found) check(h *happened, l *limit, s span, t *tally) (kept bool) {
 	return t.store <= store && t.shares <= shares
 }
 
-// note records a span in the table, under its faults and the weakest of its modes.
+// note records a span in the table, under its faults and its weakest mode.
 func (f *found) note(h *happened, l *limit, s span, t *tally) {
 	mode := "exact"
 	for _, weaker := range []string{"split", "leased", "fallback"} {

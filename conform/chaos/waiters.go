@@ -21,10 +21,10 @@ const (
 	waiterProcess = processCount
 	shareCount    = processCount + 1 // processes that share the limits
 	waitersEach   = 4
-	waitsAtMost   = 700 * time.Millisecond // for units; half of the callers cancel earlier
+	waitsAtMost   = 700 * time.Millisecond // the longest wait for units; half of the callers cancel earlier
 )
 
-// waited are the policies whose units callers wait for.
+// waited has the policies whose units callers wait for.
 var waited = []string{"bucket-local", "log-local", "pacer-local"}
 
 // program is a Go program with the same policies as the servers.
@@ -80,8 +80,8 @@ func (c *callers) wait(p *program, seed uint64) {
 	}
 }
 
-// waitFor waits for one unit. ok is false if the caller had to give up without one: a denial because the wait exceeds
-// its deadline says nothing about the limit.
+// waitFor waits for one unit. ok is false if the caller had to give up without a unit: a denial because the wait
+// exceeds its deadline says nothing about the limit.
 func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a answer, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitsAtMost)
 	defer cancel()
@@ -104,10 +104,10 @@ func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a a
 	case errors.Is(err, headgate.ErrDenied):
 		return a, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		a.class = "left" // its unit is returned, or was charged
+		a.class = "left" // its unit may have been returned or charged
 	default:
 		a.class = serverClass(err.Error())
-		if e, ok := errors.AsType[*redisstore.Error](err); ok { // what a server reports to its clients
+		if e, ok := errors.AsType[*redisstore.Error](err); ok { // the error that a server reports to its clients
 			a.class = e.Class.String()
 		}
 	}

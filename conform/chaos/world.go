@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// stale is the --max-stale of all processes except the first, which has none.
+// stale is the --max-stale of all processes except the first, which sets none.
 const stale = 300 * time.Millisecond
 
 // world is the store and the processes of a seed.
@@ -29,7 +29,7 @@ type world struct {
 	down      *redistest.Server // stopped or killed by a fault
 	enough    use               // the busiest process's usage before the faults
 	works     sync.WaitGroup
-	early     []violation // from watchExpiry; read after it has ended
+	early     []violation // from watchExpiry; read once it has ended
 	swollen   []violation // from watchMemory; likewise
 	minority  []violation // primaries that continued without the others
 	sampler   *sampler
@@ -75,8 +75,8 @@ func newWorld(t testing.TB, s schedule) *world {
 	return w
 }
 
-// newNodes starts the Cluster. If it is to be partitioned, its nodes are connected through listeners of this process,
-// which is slower, so other Clusters do without.
+// newNodes starts the Cluster. If it is to be partitioned, its nodes are connected through this process's listeners.
+// Other Clusters do without these, because they are slower.
 func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 	t.Helper()
 	if s.has(parted) {
@@ -123,11 +123,11 @@ func (w *world) run() {
 	w.happened.stalls = stalls.end()
 }
 
-// until waits for a time in the schedule.
+// until waits for the given time in the schedule.
 func (w *world) until(at time.Duration) { time.Sleep(at - w.callers.now()) }
 
-// watchMemory polls the memory usage of the running processes, and records the first one that uses more than it may.
-// A process that is stopped or killed gives no answer.
+// watchMemory polls the memory usage of the running processes, and records the first that uses more than it may. A
+// process that is stopped or killed does not answer.
 func (w *world) watchMemory() {
 	for !w.callers.stop.Load() {
 		time.Sleep(time.Second)

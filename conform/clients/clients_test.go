@@ -30,7 +30,7 @@ func serve(t *testing.T) (host, port string) {
 	return host, port
 }
 
-// article is CL.THROTTLE's worked example on a fresh key.
+// article is the reply of CL.THROTTLE's worked example on a fresh key.
 var article = []int64{0, 16, 15, -1, 2}
 
 func TestGoRedis(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRueidis(t *testing.T) {
 	}
 }
 
-// If a program is missing, the tests that need it are skipped, or fail where tests must not be skipped.
+// If a program is missing, the tests that need it are skipped, or fail if tests must not be skipped.
 func TestMissingTool(t *testing.T) {
 	const tests = "^(TestRedisCLI|TestRedisBenchmark|TestIORedis)$"
 	for need, want := range map[string]string{"": "--- SKIP: ", "1": "--- FAIL: "} {

@@ -47,8 +47,8 @@ var allLanguages = []language{
 	}},
 }
 
-// TestLanguages runs the programs of docs/reference/languages.md. Each must print the output shown there: it is
-// denied once, waits as long as the answer says, and then passes.
+// TestLanguages runs the programs in docs/reference/languages.md. Each must print the output shown there: it is denied
+// once, waits as long as the answer says, and then passes.
 func TestLanguages(t *testing.T) {
 	page := readFile(t, "../../docs/reference/languages.md")
 	_, want, _ := strings.Cut(page, "\n```text\n")
@@ -114,7 +114,7 @@ func npmInstall(t *testing.T, dir string, packages ...string) {
 	run(t, dir, programs.Tool(t, "npm"), append(words, packages...)...)
 }
 
-// listeningOn returns a program with the default addresses replaced by those of a server.
+// listeningOn returns a program with the default addresses replaced by a server's addresses.
 func listeningOn(t *testing.T, program, resp, http string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(resp, ":")

@@ -13,8 +13,8 @@ import (
 // printedByPython matches the comments after the print calls of a program.
 var printedByPython = regexp.MustCompile(`(?m)^print\(.*\)  # (.*)$`)
 
-// TestLanguageModels runs the Python program of docs/language-models.md with a server that has the page's policies.
-// Each print call must print what its comment says.
+// TestLanguageModels runs the Python program in docs/language-models.md with a server that has the page's policies.
+// Each print call must print the text in its comment.
 func TestLanguageModels(t *testing.T) {
 	page := readFile(t, "../../docs/language-models.md")
 	block := func(language string) string {

@@ -29,7 +29,7 @@ type manifests struct {
 	budget     disruption.PodDisruptionBudget
 }
 
-// read decodes the file with the types of the API. Unknown fields are an error.
+// read decodes the file with the API's types. Unknown fields are an error.
 func read(t *testing.T) (m manifests) {
 	t.Helper()
 	data, err := os.ReadFile("../../deploy/kubernetes.yaml")

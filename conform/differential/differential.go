@@ -28,7 +28,7 @@ var Seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
 // ones.
 const CaseSteps = 50
 
-// Kinds are the kinds of changes in the scripts, apart from the time.
+// Kinds are the kinds of changes in the scripts, other than changes of the time.
 var Kinds = map[string]script.Options{
 	"forward":  {},
 	"clock":    {ClockSteps: true},
@@ -65,7 +65,7 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm,
 	}
 }
 
-// translate converts a case to the format of files, which both sides read. The keys of lists are put on the slot of the
+// translate converts a case to the format of files, which both sides read. It puts the keys of lists on the slot of the
 // counter that all keys of a fair-share limit share in the name space.
 func translate(t *testing.T, c model.Case, space string) vectors.File {
 	t.Helper()

@@ -19,9 +19,9 @@ var shareKinds = map[engine.Kind]string{
 	engine.OpAllow: model.Take, engine.OpPeek: model.Peek, engine.OpAtMost: model.AtMost, engine.OpGive: model.Give,
 }
 
-// RunShares sends calls of many operations on fair-share limits to a store, by more keys than a limit tells apart and
-// of two counters in turn, and compares each answer with the model's. So long a run makes parts smaller many times. With an odd seed, one of
-// the counters is of a nested limit.
+// RunShares sends calls of many operations on fair-share limits to a store, with more keys than a limit distinguishes
+// and on two counters in turn, and compares each answer with the model's. In such a long run, parts shrink many times.
+// With an odd seed, one of the counters belongs to a nested limit.
 func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64, calls int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 5))

@@ -63,8 +63,8 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// install writes the configurations and returns them for drawing: those of envoyproxy/ratelimit's examples and tests,
-// each under its own domain, and ours.
+// install writes the configurations and returns them for drawing: envoyproxy/ratelimit's examples and tests, each under
+// its own domain, and ours.
 func install(t *testing.T, directory string, merge bool) (all []configuration) {
 	t.Helper()
 	if err := os.Mkdir(directory, 0o700); err != nil {
@@ -118,7 +118,7 @@ type comparison struct {
 }
 
 // run sends the requests. If the answers to a request came in different seconds, its hits may be in different windows
-// and nothing can be compared; then all servers forget everything.
+// and nothing can be compared. All servers then forget everything.
 func (c *comparison) run(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	late := 0

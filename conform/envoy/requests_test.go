@@ -51,7 +51,7 @@ func request(domain string, descriptors ...*ratelimit.RateLimitDescriptor) *pb.R
 	return &pb.RateLimitRequest{Domain: domain, Descriptors: descriptors}
 }
 
-// drawn returns a random request, mostly one that matches rules of the configuration.
+// drawn returns a random request that usually matches rules of the configuration.
 func (c *configuration) drawn(r *rand.Rand) *pb.RateLimitRequest {
 	q := &pb.RateLimitRequest{Domain: c.Domain, HitsAddend: []uint32{0, 0, 0, 1, 2, 5}[r.IntN(6)]}
 	for range 1 + r.IntN(3) {
@@ -104,8 +104,8 @@ func draw(d *ratelimit.RateLimitDescriptor, level []configured, r *rand.Rand) {
 	}
 }
 
-// override makes a descriptor that carries its own limit. Each key always has the same unit, because
-// envoyproxy/ratelimit counts different units of a key together while their windows start at the same time.
+// override makes a descriptor with its own limit. Each key always has the same unit, because envoyproxy/ratelimit
+// counts different units of a key together while their windows start at the same time.
 func override(d *ratelimit.RateLimitDescriptor, r *rand.Rand) {
 	units := []typev3.RateLimitUnit{
 		typev3.RateLimitUnit_SECOND, typev3.RateLimitUnit_MINUTE, typev3.RateLimitUnit_HOUR, typev3.RateLimitUnit_DAY,

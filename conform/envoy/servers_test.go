@@ -54,7 +54,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// module returns the directory of its source, which has the examples.
+// module returns the directory of envoyproxy/ratelimit's source, which has the examples.
 func module(t *testing.T) string {
 	t.Helper()
 	command := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit")

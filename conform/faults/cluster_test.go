@@ -88,8 +88,8 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	take("and again")
 }
 
-// tryAgain checks that while the keys of one request are on both nodes, the call waits briefly, then returns that
-// error and charges nothing.
+// tryAgain checks that while the keys of one request are on both nodes, the call waits briefly, then returns TRYAGAIN
+// and charges nothing.
 func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject := testbed.Prefix()

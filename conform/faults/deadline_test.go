@@ -16,7 +16,7 @@ import (
 )
 
 // Known bug 35, for a Go program with a store from package open: a server that hangs blocks no call longer than the
-// deadline of the options or of the URL, by default 50 ms, and no longer than the caller's own deadline.
+// deadline in the options or the URL, by default 50 ms, or than the caller's own deadline.
 func TestHangsForGoPrograms(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestHangsForGoPrograms(t *testing.T) {
 	}
 }
 
-// A negative deadline means none: the call waits for the server.
+// A negative deadline means no deadline: the call waits for the server.
 func TestNoDeadlineForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -89,7 +89,7 @@ func TestNoDeadlineForGoPrograms(t *testing.T) {
 	}
 }
 
-// A Go program with Fallback decides with its share when the deadline passes, and soon decides without waiting.
+// A Go program with Fallback decides from its share when the deadline passes, and soon decides without waiting.
 func TestSharesForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 34: each error class is caused on a real server. It must be classified and counted, and charge nothing;
-// afterwards the store must work again.
+// Known bug 34: each error class is provoked on a real server. The error must be classified and counted, and charge
+// nothing. Afterwards the store must work again.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for name, provoke := range map[string]func(t *testing.T, open testbed.Opener){
@@ -94,8 +94,8 @@ func provokeOOM(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 }
 
-// unwritten sends many operations on one key in one call to a server that refuses writes. Operations that need to
-// write fail; operations decided before them have their answers.
+// unwritten sends many operations on one key in one call to a server that refuses writes. Operations that need to write
+// fail; operations decided before them get their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []engine.Limit{testbed.Hourly, rule.SlidingLog(rule.PerHour(5))} {

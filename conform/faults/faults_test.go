@@ -77,8 +77,8 @@ func TestHangsWithoutDeadline(t *testing.T) {
 	})
 }
 
-// A caller that cancels while a server hangs returns with an error, even if it set no deadline and other callers are
-// in flight.
+// A caller that cancels while a server hangs gets an error at once, even if it set no deadline and other calls are in
+// flight.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -101,7 +101,7 @@ func TestCancelled(t *testing.T) {
 	for store.Stats().InFlight < callers {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(50 * time.Millisecond) // until they are sent
+	time.Sleep(50 * time.Millisecond) // until the calls are sent
 	cancel()
 	silence := time.NewTimer(4 * time.Second) // one second before the connection is closed
 	defer silence.Stop()
@@ -220,7 +220,7 @@ func TestLostAnswer(t *testing.T) {
 			p.armed.Store(true)
 			r := testbed.Take(store, "k", testbed.Hourly)
 			if p.armed.Swap(false) || r.Err == nil {
-				continue // it was the answer to another command
+				continue // the lost answer belonged to another command
 			}
 			if !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 				t.Fatalf("after a lost answer: %v", r.Err)
@@ -252,8 +252,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A primary dies while many callers send requests. No caller hangs, decisions continue, and a key gets back at most
-// its limit, and only once (section 9).
+// A primary dies while many callers send requests. No caller hangs, decisions continue, and a key gets back at most its
+// limit, only once (section 9).
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -293,7 +293,7 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 				default:
 					decided.Add(1)
 				}
-				time.Sleep(5 * time.Millisecond) // the caller's pace; it does not wait for an event
+				time.Sleep(5 * time.Millisecond) // the caller's pace, not a wait for an event
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// wantRefusal checks that opening a store fails with a class.
+// wantRefusal checks that opening a store fails with the given class.
 func wantRefusal(t *testing.T, url string, class redisstore.Class, names string) {
 	t.Helper()
 	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
@@ -53,7 +53,7 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 	testbed.Recovers(t, testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), 99)
 }
 
-// A process of an earlier build that had written nothing when the note was created is detected once it writes.
+// A process of an earlier build that had written nothing before the note was created is detected once it writes.
 func TestEarlierBuildThatRanAlready(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -104,8 +104,8 @@ func doOp(t *testing.T, store engine.Store, op engine.Op) engine.Outcome {
 	return results[0].Outcome
 }
 
-// A note of a newer format stops all decisions within two beats, whether the store is busy or idle, and a store
-// opened later decides nothing. When the note is this build's again, decisions continue.
+// A note in a newer format stops all decisions within two beats, whether the store is busy or idle, and a store opened
+// later decides nothing. When the note is this build's again, decisions continue.
 func TestNewerBuildIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

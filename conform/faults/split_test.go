@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The limits of the tests below are one for a user and one for all users, on different slots.
+// The tests below use one limit for a user and one for all users, on different slots.
 var (
 	splitA = rule.Concurrency(3, rule.Named("a"), rule.LeaseTime(10*time.Second))
 	splitB = rule.Concurrency(3, rule.Named("b"), rule.LeaseTime(10*time.Second))
@@ -25,7 +25,7 @@ var (
 
 const splitUser, splitAll = "user", "everybody"
 
-// charge is one limit of an operation on permits.
+// charge returns one charge of an operation on permits.
 func charge(limit engine.Limit, key string, cost int64) engine.Charge {
 	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }
@@ -43,8 +43,7 @@ func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charg
 	return results[0]
 }
 
-// Known bug 45: an acquire that one slot denies must leave the holder's units and expiry on the other slots
-// unchanged.
+// Known bug 45: an acquire denied by one slot must leave the holder's units and expiry on the other slots unchanged.
 func TestSplitKeeps(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -52,10 +51,10 @@ func TestSplitKeeps(t *testing.T) {
 		for _, s := range []struct {
 			name         string
 			user, all    int64 // held before
-			others       int64 // held by another caller, of the limit for all users
+			others       int64 // held by another caller, under the limit for all users
 			asks, askAll int64
 			allowed      bool
-			left, ends   string // afterwards, for the user's limit and the one for all users
+			left, ends   string // afterwards, for the user's limit and the limit for all users
 		}{
 			{"more of both", 1, 1, 2, 2, 2, false, "2 0", "6s 10s"},
 			{"more of both, equal on the first", 2, 1, 2, 2, 2, false, "1 0", "6s 10s"},
@@ -138,7 +137,7 @@ func TestSplitRestores(t *testing.T) {
 
 	for i, s := range []struct {
 		taken int64
-		left  string // of the user's a and b
+		left  string // units left of the user's a and b
 	}{
 		{0, "0 2"}, {1, "1 2"}, {2, "0 2"},
 	} {
@@ -146,12 +145,12 @@ func TestSplitRestores(t *testing.T) {
 		wants := func(a, b int64) []engine.Charge {
 			return []engine.Charge{charge(splitA, user, a), charge(splitB, user, b), charge(splitA, all, a), charge(splitB, all, b)}
 		}
-		// Warm up so that the servers know every script and only calls are counted.
+		// Warm up so that so that the servers know every script and only calls are counted.
 		leases(t, store, engine.OpAcquire, "holder", wants(3, 1)...)
 		leases(t, plain, engine.OpAcquire, "other", charge(splitB, all, 2))
 		clock.Advance(4 * time.Second)
 		asked.n, asked.before = 0, func(n int) {
-			if n == 3 && s.taken > 0 { // the holder was looked up, and the first slot allowed
+			if n == 3 && s.taken > 0 { // the holder was looked up, and the first slot has allowed
 				leases(t, plain, engine.OpAcquire, "other", charge(splitA, user, s.taken))
 			}
 		}
@@ -168,8 +167,8 @@ func TestSplitRestores(t *testing.T) {
 	}
 }
 
-// TestSplitRestoresTheUnitsOfAKey is like TestSplitRestores, with a limit that divides its units among keys. Afterwards each
-// key has as many units as its permits.
+// TestSplitRestoresTheUnitsOfAKey is like TestSplitRestores, with a limit that divides its units among keys. Afterwards
+// each key holds exactly its permits' units.
 func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	t.Parallel()
 	clock, _, store, _ := interrupted(t)
@@ -184,13 +183,13 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 			t.Fatalf("four units of three: %+v", d)
 		}
 	}
-	ask("ann", 5, 4) // of nothing held
+	ask("ann", 5, 4) // nothing is held
 	leases(t, store, engine.OpAcquire, "holder", of("ann", 8))
 	leases(t, store, engine.OpAcquire, "other", of("ann", 1))
-	leases(t, store, engine.OpAcquire, "holder", of("bob", 2)) // with the same id
+	leases(t, store, engine.OpAcquire, "holder", of("bob", 2)) // under the same id
 	ask("ann", 9, 4)
 	ask("ann", 6, 4)
-	for key, left := range map[string]int64{"ann": 5, "bob": 6, "carol": 7} { // they have 9, 2 and none of 11
+	for key, left := range map[string]int64{"ann": 5, "bob": 6, "carol": 7} { // of 11, they hold 9, 2 and 0
 		if d := leases(t, store, engine.OpPeek, "", of(key, 1)).Outcome; d.Remaining != left {
 			t.Errorf("%s: %d remaining, want %d", key, d.Remaining, left)
 		}
@@ -204,8 +203,8 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	}
 }
 
-// A denied request on several slots returns no units that the refill has already replaced, and no pacer slot that
-// others are queued after (known bug 58).
+// A denied request on several slots gives back no units that the refill has already replaced, and no pacer slot with
+// others queued after it (known bug 58).
 func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)
@@ -233,7 +232,7 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	}
 	bucket := rule.TokenBucket(rule.PerSecond(1000), rule.Burst(100))
 	pacer := rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10))
-	for _, limit := range []engine.Limit{bucket, pacer} { // the servers know every script
+	for _, limit := range []engine.Limit{bucket, pacer} { // so that the servers know every script
 		refused(limit, 1, func() {})
 	}
 	clock.Advance(time.Minute)

@@ -64,7 +64,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// Client certificates are sent to servers that require them.
+// The client sends its certificate to servers that require one.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s, files := redistest.TLS(t, redistest.Redis)
@@ -178,8 +178,8 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// skewed rewrites the client's first two calls as if its clock were one hour behind: they contain the calendar window
-// of that time.
+// skewed rewrites the client's first two calls as if its clock were one hour slow: they contain the calendar window of
+// that time.
 type skewed struct {
 	redisstore.Conn
 
@@ -205,7 +205,8 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 	s.Conn.Do(ctx, commands, replies)
 }
 
-// A process with another number of shards than the stored states gets an error that says so when it opens the store.
+// If a process has a different number of shards than the stored states, opening the store returns an error that says
+// so.
 func TestShardsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -272,7 +273,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestSkewIsLearnt checks that the clock difference is known after the first answer.
+// TestSkewIsLearnt checks that the client knows the clock difference after the first answer.
 func TestSkewIsLearnt(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -285,7 +286,7 @@ func TestSkewIsLearnt(t *testing.T) {
 	hour := rule.FixedWindow(rule.PerHour(5), rule.Align("Asia/Shanghai"))
 	testbed.Take(store, "k", hour)
 	testbed.Take(store, "k", hour)
-	// The script and the server time each needed one extra call; from then on the clock difference is known.
+	// The script and the server time each needed one extra call. From then on the clock difference is known.
 	if wrong.calls != 4 {
 		t.Errorf("%d calls for 2 decisions, want 4", wrong.calls)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Concurrent decisions before the note was read wait for a single read. No decision is made if the note is another
-// build's. If reading takes longer than 100 ms, for example on a busy machine, the decisions do not wait any longer:
-// a store with one key per state then decides.
+// Concurrent decisions made before the note is read wait for a single read. Nothing is decided if the note is another
+// build's. If reading takes longer than 100 ms, for example on a busy machine, the decisions stop waiting: a store with
+// one key per state then decides.
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -48,7 +48,7 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	}
 }
 
-// If the node with the note hangs, keys of the other nodes are decided within their deadlines, even after idle time.
+// If the node with the note hangs, keys on the other nodes are decided within their deadlines, even after idle time.
 func TestNoteAway(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)

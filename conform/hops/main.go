@@ -30,7 +30,7 @@ func main() {
 	log.Fatal(run(os.Args[1:], os.Getenv("GOCOVERDIR")))
 }
 
-// run exits on success, so that the coverage at exit does not overwrite that of the decision.
+// run exits on success, so that the coverage at exit does not overwrite the decision's coverage.
 func run(args []string, to string) (failed error) {
 	decide, err := way(args)
 	if err != nil {
@@ -55,7 +55,7 @@ func run(args []string, to string) (failed error) {
 	return nil
 }
 
-// way returns the decision selected by args.
+// way returns the decision that args select.
 func way(args []string) (decide func() error, err error) {
 	ctx, limit := context.Background(), rule.TokenBucket(rule.PerSecond(10), rule.Burst(100))
 	switch args[0] {

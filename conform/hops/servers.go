@@ -35,7 +35,7 @@ func started(ctx context.Context, c daemon.Config) (*daemon.Daemon, error) {
 	return d, err
 }
 
-// shouldRateLimit is a request of one descriptor.
+// shouldRateLimit is a request with one descriptor.
 func shouldRateLimit(ctx context.Context) (decide func() error, err error) {
 	directory, err := os.MkdirTemp("", "hops")
 	if err != nil {

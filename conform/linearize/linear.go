@@ -24,8 +24,8 @@ type Asked struct {
 	Cost [2]int64
 	// Ahead is the longest delay that a reserve accepts, in µs.
 	Ahead int64
-	// Reservation identifies the reservation that a settle ends, Held is what was reserved, and Ends is the time
-	// after which it cannot be settled.
+	// Reservation identifies the reservation that a settle ends, Held has its reserved units, and Ends is the last time
+	// when it can be settled.
 	Reservation string
 	Held        [2]algo.Held
 	Ends        int64
@@ -50,8 +50,8 @@ type state struct {
 	settled string
 }
 
-// sequential returns the model of two keys under a limit, where a list is one operation. Each answer is that of the
-// steps at the store's time, which never decreases along the order.
+// sequential returns the model of two keys under a limit, where a list is one operation. Each answer is the answer of
+// the steps at the store's time, which never decreases along the order.
 func sequential(limit engine.Limit) porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -89,7 +89,7 @@ func sequential(limit engine.Limit) porcupine.Model {
 	}
 }
 
-// places returns which keys of the pair the operation is on.
+// places returns the indexes of the pair's keys that the operation is on.
 func (in *Asked) places() (places []int) {
 	for at, on := range in.On {
 		if on {
@@ -99,7 +99,7 @@ func (in *Asked) places() (places []int) {
 	return places
 }
 
-// decide returns the answer of the steps to an operation at a time.
+// decide returns the answer of the steps to an operation at the given time.
 func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, Answered) {
 	var steps []algo.Step
 	for _, place := range in.places() {
@@ -166,10 +166,10 @@ func Check(t *testing.T, limit engine.Limit, recorded []porcupine.Operation) {
 	}
 }
 
-// byStoreTime replaces each operation's interval by one derived from the store's time, because the order must follow
-// that time. Then operations with different store times are strictly ordered, and only those within the same
+// byStoreTime replaces each operation's interval with one derived from the store's time, because the order must follow
+// that time. Operations with different store times are then strictly ordered, and only operations within the same
 // microsecond need a search. This is valid only if no operation has a later store time than an operation on its pair
-// that began after it had ended; byStoreTime checks that first.
+// that began after it had ended. byStoreTime checks this first.
 func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operation {
 	t.Helper()
 	const place = 1 << 22 // ns within a group; far more than needed
@@ -204,7 +204,7 @@ func wentBack(history []porcupine.Operation) (from, to int64, ok bool) {
 	ended := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
 	latest := map[int]int64{} // by pair, over the operations that had ended
 	for _, o := range slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
-		for ; ended[0].Return < o.Call; ended = ended[1:] { // stops at o at the latest, which ends later
+		for ; ended[0].Return < o.Call; ended = ended[1:] { // stops at the latest at o, which ends later
 			pair := ended[0].Input.(Asked).Pair
 			latest[pair] = max(latest[pair], storeTime(ended[0]))
 		}

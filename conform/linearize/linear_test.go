@@ -39,7 +39,8 @@ func TestListsAreAtomic(t *testing.T) {
 	}
 }
 
-// It is an error if an operation has an earlier store time than one that ended before it began, on the same pair.
+// It is an error if an operation has an earlier store time than an operation on the same pair that ended before it
+// began.
 func TestStoreTimeThatWentBack(t *testing.T) {
 	done := func(pair int, from, to, at int64) porcupine.Operation {
 		return porcupine.Operation{Call: from, Return: to, Input: Asked{Pair: pair}, Output: Answered{At: at}}

@@ -13,14 +13,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// reservations are those made by the goroutines of a process, by pair. Any goroutine can settle any of them, so that
-// some are settled several times.
+// reservations has the reservations made by a process's goroutines, by pair. Any goroutine can settle any of them, so
+// that some are settled several times.
 type reservations struct {
 	mu  sync.Mutex
 	all [linearPairs][]reservation
 }
 
-// reservation is a reservation and the keys of its pair that it covers.
+// reservation is a reservation with the keys of its pair that it covers.
 type reservation struct {
 	*engine.Reservation
 
@@ -33,7 +33,7 @@ func (r *reservations) add(pair int, made reservation) {
 	r.all[pair] = append(r.all[pair], made)
 }
 
-// last returns one of the last few of a pair, or ok = false.
+// last returns one of a pair's last few reservations, or ok = false.
 func (r *reservations) last(pair, back int) (last reservation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *reservations) draw(random *rand.Rand, limit engine.Limit) (in Asked, op
 	op = engine.Op{Kind: in.Kind, Space: "linear"}
 	for _, place := range in.places() {
 		in.Cost[place] = 1 + random.Int64N(4)
-		key := fmt.Sprintf("%d{%c}", place, 'a'+in.Pair) // both on the same slot
+		key := fmt.Sprintf("%d{%c}", place, 'a'+in.Pair) // both keys are on the same slot
 		op.Charges = append(op.Charges, engine.Charge{Key: key, Limit: limit, Cost: in.Cost[place]})
 	}
 	op.Key = op.Charges[0].Key

@@ -21,9 +21,9 @@ const (
 	awayBudget  = 1_000_000_000
 )
 
-// The Redis hangs in the middle of 1000 streams of two processes. Commits made meanwhile are kept and applied when it
-// answers again, or are counted as lost: the counter and the sum of the used units match exactly. Units that shares
-// allowed meanwhile are never charged to the store, and stay within the stated overshoot.
+// Redis hangs in the middle of 1000 streams of two processes. Commits made during the outage are kept and applied when
+// it answers again, or are counted as lost: the counter and the sum of the units used match exactly. Units that shares
+// allowed during the outage are never charged to the store, and stay within the stated overshoot.
 func TestRedisAwayInTheMiddle(t *testing.T) {
 	server := redistest.Standalone(t, redistest.Redis)
 	var limiters [2]*headgate.Limiter
@@ -89,7 +89,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	if lost := stores[0].Fallback.Stats().Unsettled + stores[1].Fallback.Stats().Unsettled; lost != 0 {
 		t.Errorf("%d settlements are lost", lost)
 	}
-	for i := 0; i < awayStreams; i += 9 { // by the other process: nothing is settled twice
+	for i := 0; i < awayStreams; i += 9 { // settled by the other process: nothing is settled twice
 		again, err := limiters[(i+1)%2].Reservation(held[i].String())
 		if err == nil {
 			err = again.Cancel(t.Context())

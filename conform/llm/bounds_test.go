@@ -48,7 +48,7 @@ func parallelCalls(w *world) {
 	}
 }
 
-// Fault 1, "check, then count": of parallel calls under a limit of one, only one passes, and one more each minute.
+// Fault 1, "check, then count": of parallel calls under a limit of one, only one passes, and another each minute.
 func limitOfOne(w *world) {
 	one := append(counted(rule.PerMinute(1)), named{"calls", rule.Concurrency(1)})
 	for minute := range 3 {
@@ -60,7 +60,7 @@ func limitOfOne(w *world) {
 				if r != nil {
 					passed.Add(1)
 				}
-				if r == nil { // what the first charge took is returned
+				if r == nil { // the units of the first charge are returned
 					p.left(requests, user, 20)
 				}
 			})

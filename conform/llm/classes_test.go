@@ -14,10 +14,10 @@ import (
 )
 
 // When batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the limit lose hardly
-// anything, and batch calls use the rest: docs/classes.md has the figures. A bucket with only the remaining units
-// denies interactive calls as often even without a flood. Without classes nearly all of them are denied.
+// anything, and batch calls use the rest: docs/classes.md has the figures. A bucket of the remaining size denies
+// interactive calls as often even without a flood. Without classes nearly all interactive calls are denied.
 func floodedByAClass(w *world) {
-	if w.holders != nil { // takes a second, and is decided as in memory
+	if w.holders != nil { // takes a second, and Redis decides as in memory
 		for _, leaves := range []int{10, 0} {
 			if got, want := floodOf(w, leaves, time.Second), floodOf(inMemory(w.T), leaves, time.Second); got != want {
 				w.Errorf("%d %% left: %v passed, and in memory %v", leaves, got, want)

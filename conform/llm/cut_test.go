@@ -19,7 +19,7 @@ func cutStreams(w *world) {
 		by       string
 		then     engine.Unsettled
 		reported []int64 // after each chunk
-		commit   int64   // what the process reports in the end; negative if the process ends with the stream
+		commit   int64   // the final report of the process; negative if the process ends with the stream
 		want     int64
 	}{
 		{"the client, before the first chunk", engine.KeepCharge, nil, 20, 20},
@@ -72,7 +72,7 @@ func (w *world) stream(tokens named, key string, estimate int64, term time.Durat
 	return r
 }
 
-// endOverdue ends the reservations whose terms have passed, as every limiter does once per second.
+// endOverdue ends the reservations whose terms are over, as every limiter does once per second.
 func (w *world) endOverdue() {
 	w.Helper()
 	ctx, keeper := context.Background(), engine.KeeperOf(w.a.store)

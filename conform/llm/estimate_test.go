@@ -10,7 +10,7 @@ import (
 )
 
 // With 100 tokens a minute and an estimate of 1024, the first call passes and the second waits until the limit is at
-// full capacity again. BerriAI/litellm#29193 denies the first one.
+// full capacity again. BerriAI/litellm#29193 denies the first call.
 func estimateAboveTheLimit(w *world) {
 	config, err := policy.Parse("policies.yaml", []byte(`
 policies:

@@ -1,5 +1,5 @@
-// Package llm tests language model calls on every kind of store: lists of charges that are reserved, by two processes
-// that share a store. The numbers come from bug reports about other limiters.
+// Package llm tests language model calls on every kind of store: lists of charges, reserved by two processes that share
+// a store. The numbers come from bug reports about other limiters.
 package llm
 
 import (
@@ -28,7 +28,7 @@ type world struct {
 	mode    engine.Mode         // expected mode of decisions about several keys
 }
 
-// scenarios are run on each store. Each has its own keys.
+// scenarios run on each store. Each has its own keys.
 var scenarios = []struct {
 	name string
 	run  func(w *world)

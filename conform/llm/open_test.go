@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// calls is how many reservations are open at the same time.
+// calls is the number of reservations that are open at the same time.
 const calls = 10_000
 
-// The maximum size of a call in the store, in bytes: the bucket of its user and, while it is open, its permit, or
-// afterwards the marks that it is settled. A Cluster has a mark on each slot.
+// The maximum size of a call in the store, in bytes: its user's bucket, and its permit while it is open or the marks
+// that it is settled afterwards. A Cluster has a mark on each slot.
 const (
 	mostOpen    = 500
 	mostSettled = 600
@@ -25,8 +25,8 @@ var (
 	minute  = named{"minute", rule.TokenBucket(rule.PerMinute(10_000))}
 )
 
-// Ten thousand calls are open at the same time, with a common key and a key each. Every sum must be exact to the
-// unit.
+// Ten thousand calls are open at the same time. They share one key and have one key each. Every sum must be exact to
+// the unit.
 func tenThousandOpen(w *world) {
 	held := make([][512]byte, calls) // the reservations as text; not strings, which would count as the store's memory
 	length := make([]int, calls)

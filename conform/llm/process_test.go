@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// named is a policy of one limit.
+// named is a policy with one limit.
 type named struct {
 	policy string
 	limit  engine.Limit
@@ -41,7 +41,7 @@ func newProcess(t *testing.T, store engine.Store) process {
 	return process{t, l, store}
 }
 
-// call reserves the charges of a call. The reservation is nil if the call is denied.
+// call reserves a call's charges. The reservation is nil if the call is denied.
 func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decision) {
 	p.Helper()
 	list := make([]headgate.Charge, len(charges))
@@ -92,7 +92,7 @@ func (p process) peek(c charge) headgate.Decision {
 	return d
 }
 
-// left checks how many units of a key are left.
+// left checks the number of units that a key has left.
 func (p process) left(r named, key string, want int64) {
 	p.Helper()
 	if d := p.peek(r.of(key, 1)); d.Remaining != want {

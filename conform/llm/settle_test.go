@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A reservation is charged once, however often and wherever it is committed.
+// A reservation is charged once, however often and by whichever process it is committed.
 func commitsFromTwoProcesses(w *world) {
 	for _, tokens := range counted(rule.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 4000))
@@ -76,7 +76,7 @@ func moreThanTheLimit(w *world) {
 	}
 }
 
-// Unused units are returned at once to the callers of every process, and never to a later window.
+// Unused units are returned at once, for callers in every process, and never to a later window.
 func lessThanEstimated(w *world) {
 	for _, tokens := range counted(rule.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 9000))

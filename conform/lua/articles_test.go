@@ -58,7 +58,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 return 1`
 )
 
-// beside holds a server, a store on the server, and a clock for both.
+// beside has a server, a store on the server, and a clock for both.
 type beside struct {
 	t     *testing.T
 	s     *redistest.Server
@@ -80,7 +80,7 @@ func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) engine.O
 	return opOn(b.t, b.store, kind, limit, cost)
 }
 
-// compare checks how many units the script and Headgate allow.
+// compare checks the numbers of units that the script and Headgate allow.
 func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 	b.t.Helper()
 	if theirs != wrong || ours != right {
@@ -216,7 +216,7 @@ func articleChanged(b *beside) {
 	b.compare("a capacity lowered from 100 to 10 when 90 are spent", theirs, 10, ours, 0)
 }
 
-// The stored bytes are as shown in docs/design/keys.md.
+// The stored bytes are the bytes shown in docs/design/keys.md.
 func TestDocumentedState(t *testing.T) {
 	b := newBeside(t)
 	limit := rule.TokenBucket(rule.PerSecond(10))

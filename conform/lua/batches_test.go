@@ -20,8 +20,8 @@ import (
 )
 
 // batches sends both stores the same calls of many operations: all kinds and algorithms; few keys, so that a call
-// repeats keys; requests against several limits, of one subject and of several; operations that already have an
-// error. All answers must be equal, which also shows that the order of operations is kept.
+// repeats keys; requests on several limits, for one subject and for several; operations that already have an error. All
+// answers must be equal, which also shows that the order of operations is kept.
 func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
 	t.Run("of all kinds", func(t *testing.T) {
@@ -121,8 +121,8 @@ func randomOp(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomRun returns an operation of a kind that the Redis store groups by key, sometimes with other numbers than the
-// last.
+// randomRun returns an operation of a kind that the Redis store groups by key, sometimes with different numbers than
+// the last.
 func randomRun(r *rand.Rand) engine.Op {
 	other := r.Int64N(12) / 11
 	limits := []engine.Limit{
@@ -155,8 +155,8 @@ func randomRun(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomHistory returns an operation on a limit that stores the time of its units, sometimes with other numbers than
-// the last. Every call uses each key, so that its state is still there when the clock is set back.
+// randomHistory returns an operation on a limit that stores the time of its units, sometimes with different numbers
+// than the last. Every call uses each key, so that its state still exists when the clock is set back.
 func randomHistory(r *rand.Rand) engine.Op {
 	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
 	limits := []engine.Limit{

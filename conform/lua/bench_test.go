@@ -38,7 +38,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return v`
 // benchKeys is the number of keys, each of 20 bytes.
 const benchKeys = 10_000
 
-// BenchmarkRedis measures how many operations per second one core of the server decides, by the CPU time that the
+// BenchmarkRedis measures the operations per second that one core of the server decides, by the CPU time that the
 // server reports, so that other load on the machine does not matter. `make bench-redis` runs it.
 func BenchmarkRedis(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
@@ -83,7 +83,7 @@ func BenchmarkRedis(b *testing.B) {
 	}
 }
 
-// benchLayouts are the layouts: single keys, and states in a number of hashes.
+// benchLayouts are the layouts: single keys (0), and states in a number of hashes.
 var benchLayouts = []int{0, 4}
 
 // inHashes reports whether the states of a limit can be fields of hashes.

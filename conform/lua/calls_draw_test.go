@@ -160,7 +160,7 @@ func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engin
 		op.Share, op.Ahead = 0, 0
 	}
 	if op.Check() != nil {
-		op.Kind = engine.OpAllow // a reserve of nothing, or of permits
+		op.Kind = engine.OpAllow // was a reserve of nothing, or of permits
 	}
 	return op
 }

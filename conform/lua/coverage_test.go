@@ -29,12 +29,12 @@ type counting struct {
 
 	mu   sync.Mutex
 	ways map[string][2]bool // condition → was false, was true
-	// names maps the text of each script to the server's name for its version with counters. Sending the text with
-	// each call would take longer than the call.
+	// names maps each script's text to the server's name for its version with counters. Sending the text with each call
+	// would take longer than the call.
 	names map[string]string
 }
 
-// returned matches the results that scripts return: the answers of several operations, and that of alone.lua.
+// returned matches the results that scripts return: the answers of several operations, and the answer of alone.lua.
 var returned = []string{"table.concat(out)", "reservations", `pack('>i8', now) .. (prior or '\0')`}
 
 var condition = regexp.MustCompile(`\b(if|elseif|while) (.+?) (then|do)\b`)
@@ -112,8 +112,8 @@ func (c *counting) read(r *redisstore.Reply) {
 	*r = r.List[0]
 }
 
-// TestLuaCoverage reports how many branches of the scripts' conditions the suites take; each condition has two
-// branches.
+// TestLuaCoverage reports the number of branches that the suites take in the scripts' conditions. Each condition has
+// two branches.
 func TestLuaCoverage(t *testing.T) {
 	if raced.On {
 		t.Skip("the race detector does not see the scripts; make test runs this without it")

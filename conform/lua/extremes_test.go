@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// For the largest numbers that a limit can have, and for costs above any limit, both stores give the same answers.
+// Both stores give the same answers for the largest numbers that a limit can have, and for costs above any limit.
 func TestExtremes(t *testing.T) {
 	const most, years = int64(algo.MaxUnits), 36525 * 24 * time.Hour
 	limits := []engine.Limit{

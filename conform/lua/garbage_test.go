@@ -62,8 +62,8 @@ func TestEvictedUnitsExpire(t *testing.T) {
 	}
 }
 
-// Merged allows detect a key of another type, which MGET does not distinguish from an absent key, whether or not
-// their units would pass.
+// Merged allows detect a key of another type, whether or not their units would pass. MGET does not distinguish such a
+// key from an absent one.
 func TestMergedAllowFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

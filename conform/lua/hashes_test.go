@@ -27,7 +27,7 @@ func hashSizes(s *redistest.Server) (sizes []int64) {
 	return sizes
 }
 
-// takeEach charges one unit of each key in a range, in calls of 500.
+// takeEach charges each key in a range one unit, in calls of 500.
 func takeEach(t *testing.T, store engine.Store, limit engine.Limit, from, to int) {
 	t.Helper()
 	for ; from < to; from += 500 {
@@ -45,7 +45,7 @@ func takeEach(t *testing.T, store engine.Store, limit engine.Limit, from, to int
 	}
 }
 
-// Expired fields are swept, so a hash does not grow with the number of keys ever used. States that still count are
+// Expired fields are swept, so that a hash does not grow with the number of keys ever used. States that still count are
 // kept.
 func TestExpiredFieldsAreSwept(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestFullMemoryFailsAllFields(t *testing.T) {
 	}
 }
 
-// An expired field that is not swept yet counts as absent: it is not found, has no TTL, and a reset deletes nothing.
+// An expired field that is not swept yet counts as absent: it is not found and has no TTL, and a reset deletes nothing.
 func TestExpiredFieldIsNoState(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

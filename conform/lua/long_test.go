@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Histories that are too long to read and write in one piece get the same decisions as in the Go steps.
+// Histories that are too long to read and write in one piece get the same decisions as with the Go steps.
 func TestLong(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
@@ -50,8 +50,8 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	manyStale(t, store, memory, clock)
 }
 
-// manyStale checks that a give gets the same answer if it finds more than a thousand expired entries. A give by
-// handle behind as many live entries returns the oldest units, which admits no more than before.
+// manyStale checks that a give gets the same answer if it finds more than a thousand expired entries. A give by handle
+// that comes after as many live entries returns the oldest units, which admits no more than before.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := rule.SlidingLog(rule.Per(5_000, time.Second), rule.Named("stale"))
@@ -193,8 +193,7 @@ func TestEvictedLeases(t *testing.T) {
 	}
 }
 
-// Known bug 25: an admitted call deletes all expired segments at once, and the remaining totals are those of the
-// other segments.
+// Known bug 25: an admitted call deletes all expired segments at once, and the totals of the other segments remain.
 func TestStaleSegments(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestScriptsWriteManyKeys checks that states which exist are written together on a server with MSETEX, that each key outlives its state
-// and not by much, and that a lost right or a full server fails only the keys that it must.
+// TestScriptsWriteManyKeys checks that existing states are written together on a server with MSETEX, that each key
+// outlives its state, but not by much, and that a lost right or a full server fails only the keys that it must.
 func TestScriptsWriteManyKeys(t *testing.T) {
 	t.Parallel()
 	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
@@ -81,8 +81,8 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 	take(56, "")
 }
 
-// liveAsLongAsAlone checks that keys written together, whose windows end soon, do not shorten the life of a new key that the same call
-// writes after them.
+// liveAsLongAsAlone checks that keys written together whose windows end soon do not shorten the life of a new key that
+// the same call writes after them.
 func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
 	t.Helper()
 	clock := headgatetest.NewClock()

@@ -31,7 +31,7 @@ func TestRates(t *testing.T) {
 		for _, r := range []struct {
 			rate  engine.Rate
 			burst int64
-			polls int // polls per period, each of which takes all units that pass
+			polls int // polls per period; each takes all units that pass
 		}{
 			{rule.PerSecond(6_000), 12, 1_000},
 			{rule.PerSecond(30_000), 40, 1_000},

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// relaid are limits whose states are moved, and one whose states are not.
+// relaid are limits whose states are moved, and a limit whose states are not.
 var relaid = []engine.Limit{
 	rule.TokenBucket(rule.PerDay(100)),
 	rule.Pacer(rule.PerDay(100), rule.MaxQueue(100)),
@@ -115,7 +115,7 @@ func TestRelayoutOnACluster(t *testing.T) {
 	}
 }
 
-// sameLeft compares the remaining units after a move with those before it. Large buckets refill in the meantime.
+// sameLeft compares the remaining units before and after a move. Large buckets refill in the meantime.
 func sameLeft(t *testing.T, to string, got, want []int64) {
 	t.Helper()
 	for i := range got {
@@ -149,7 +149,7 @@ func killedInside(t *testing.T, s *redistest.Server, url, to string) {
 	}
 }
 
-// Stores with another layout fail, both when they are opened and while they run.
+// Stores with a different layout fail, both when they are opened and while they run.
 func TestLayoutsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

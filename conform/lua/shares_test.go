@@ -29,8 +29,7 @@ func TestSharesDifferential(t *testing.T) {
 	}
 }
 
-// TestShareInItsPlace checks that a key or its group is not found at a wrong offset, where its bytes span two
-// entries.
+// TestShareInItsPlace checks that a key or its group is not found at a wrong offset where its bytes span two entries.
 func TestShareInItsPlace(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -17,11 +17,11 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// pad is how much longer than its state a key lives: lua/prelude.lua.
+// pad is the time that a key outlives its state: see lua/prelude.lua.
 const pad = 100 * time.Millisecond
 
-// A key's TTL lasts until its state is equivalent to no state, rounded up to milliseconds, and the pad, whether it is requested
-// alone or with others. MONITOR shows the TTLs that are set.
+// A key's TTL is the time until its state is equivalent to no state, rounded up to milliseconds, plus the pad, whether
+// the key is requested alone or with others. MONITOR shows the TTLs that are set.
 func TestKeysLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -50,7 +50,7 @@ func TestKeysLiveLongEnough(t *testing.T) {
 	}
 }
 
-// monitor returns a function that returns the server's next command that contains a text.
+// monitor returns a function that returns the server's next command that contains a string.
 func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr())

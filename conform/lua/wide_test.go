@@ -18,13 +18,13 @@ import (
 
 const day = 24 * time.Hour
 
-// wide is a limit, a charge on a new key under it, and the bytes of the resulting state.
+// wide has limits, each with a charge on a new key and the bytes of the resulting state.
 var wide = []struct {
 	limit engine.Limit
 	cost  int64
 	state string
 }{
-	// Numbers that fit into 4 bytes are stored in the form that builds with a maximum of 2^32−1 units read and write.
+	// Numbers that fit into 4 bytes are stored in the form of builds with a maximum of 2^32−1 units.
 	{rule.TokenBucket(rule.PerSecond(10)), 1, "02 0006474846204000 00000000000001 00000000000000 00000001 000000000186a0"},
 	{rule.TokenBucket(rule.Per(1<<32-1, day), rule.Burst(1<<47)), 1 << 46, "02 0006474846204000 00400000000000 00000000000000 11111111 0000015752a000"},
 	{rule.FixedWindow(rule.PerDay(algo.MaxUnits)), 1<<32 - 1, "02 ffffffff 0006475c63f7a000"},
@@ -64,7 +64,7 @@ func TestWideStates(t *testing.T) {
 	}
 }
 
-// refusesCut checks that a state in one form with the first byte of the other is an error.
+// refusesCut checks that a state in one form with the other form's first byte is an error.
 func refusesCut(t *testing.T, s *redistest.Server, store *redisstore.Store, op *engine.Op) {
 	t.Helper()
 	key := store.Keys(op)[0]

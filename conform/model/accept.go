@@ -17,7 +17,7 @@ const (
 )
 
 // Check returns an error for a limit that must be rejected. The model's answers are meaningful only for limits that
-// pass it.
+// pass Check.
 func (l Limit) Check() error {
 	if a := algorithms[l.Algorithm]; a != nil {
 		return a.check(l)

@@ -30,7 +30,7 @@ type governor struct {
 
 	opened, good, bad, used int64
 	version, raised         int64
-	paused                  int64 // nothing passes before
+	paused                  int64 // nothing passes before this time
 	over                    int64 // when the written state ends
 	stepped                 bool  // this decision changes the rate
 }
@@ -64,7 +64,7 @@ func (g *governor) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected is a copy whose instants are not far ahead of the clock (rule 8).
+// corrected returns a copy whose instants are not far ahead of the clock (rule 8).
 func (g *governor) corrected(l Limit, now int64) *governor {
 	v := *g
 	if g.far(l, now) {
@@ -88,7 +88,7 @@ func (g *governor) moved(l Limit, now int64) (view, bool) {
 	return v, g.far(l, now)
 }
 
-// next is the rate after a step.
+// next returns the rate after a step.
 func (g *governor) next() *big.Int {
 	limit := g.limit
 	if g.bad*100 > limit.Failures*(g.good+g.bad) {
@@ -168,7 +168,8 @@ func (g *governor) give(n int64) {
 	g.used = max(0, g.used-n)
 }
 
-// giveBack gives nothing back of a charge before the last raise: more units may have refilled than the reservation knows.
+// giveBack gives nothing back for a charge before the last raise: more units may have refilled than the reservation
+// knows of.
 func (g *governor) giveBack(n int64, h held, r returns) returns {
 	if g.used = max(0, g.used-n); h.taken < g.raised {
 		return r

@@ -8,9 +8,9 @@ type algorithm struct {
 	check func(l Limit) error
 	// absent is the state of a limit that is not stored. It is nil for a limit with its own verbs.
 	absent func(l Limit, now int64) view
-	// grid returns the numbers that are part of a counter's identity. It is nil if there are none.
+	// grid returns the numbers that are part of a counter's identity. It is nil if no numbers are.
 	grid func(l Limit) string
-	// shared: all keys of a case count in one counter.
+	// shared means that all keys of a case count in one counter.
 	shared bool
 }
 

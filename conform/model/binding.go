@@ -1,6 +1,6 @@
 package model
 
-// Decision is an answer and the details behind it.
+// Decision is an answer with its details.
 type Decision struct {
 	Answer
 	Binding int      // index of the binding limit in the request
@@ -12,8 +12,8 @@ type Decision struct {
 type row struct {
 	limit, remaining, reset, wait int64
 	item, window                  int
-	rate, version                 int64 // of a rate that adapts
-	unbound                       bool  // of a limit without units, which binds an allowed request only if no other does
+	rate, version                 int64 // for a rate that adapts
+	unbound                       bool  // for a limit without units, which binds an allowed request only if no other limit does
 }
 
 // report lists every window of every limit, with its wait if requested.
@@ -47,7 +47,7 @@ func conclude(rows []row, items []item, allowed bool, delays []int64) Decision {
 	return d
 }
 
-// alone is the state of the i-th limit: denied only if that limit denies.
+// alone returns the state of the i-th limit: denied only if that limit denies.
 func alone(rows []row, i int, delay int64) Answer {
 	var own []row
 	allowed := true
@@ -83,7 +83,7 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
-// later adds the time by which the clock is behind, after it was set back.
+// later adds the time that the clock is behind after it was set back.
 func (r row) later(us int64) row {
 	if r.reset > 0 {
 		r.reset += us

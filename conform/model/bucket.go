@@ -34,14 +34,14 @@ var _ = register(algorithm{
 
 // bucket is a token bucket (section 2) or a pacer (section 3).
 //
-// Amounts are in units of 1/P token, so that one µs refills exactly L. The state stores d = full − a, the amount that
-// was spent and has not been refilled (rule 10).
+// Amounts are in units of 1/P token, so that one µs refills exactly L. The state stores d = full − a, the spent amount
+// that has not been refilled (rule 10).
 type bucket struct {
-	limit  Limit    // of the call: capacity, debt, queue
-	l, p   *big.Int // of the active rate, divided by their greatest common divisor
+	limit  Limit    // limit of the call: capacity, debt, queue
+	l, p   *big.Int // the active rate, divided by the greatest common divisor
 	d      *big.Int
 	ts     int64
-	behind int64 // how much ts is later than the call's time
+	behind int64 // by how much ts is later than the call's time
 }
 
 func newBucket(l Limit, now int64) *bucket {
@@ -50,8 +50,8 @@ func newBucket(l Limit, now int64) *bucket {
 	return b
 }
 
-// at brings the state to a call. The active rate is the faster of the rate under which it was written and the call's
-// rate (rule 10).
+// at brings the state to the time of a call. The active rate is the faster of the rate that it was written under and
+// the call's rate (rule 10).
 func (b *bucket) at(l Limit, now int64) view {
 	v := newBucket(l, now)
 	if b.d.Sign() == 0 { // rule 7: full means absent, whatever ts is
@@ -71,7 +71,7 @@ func (b *bucket) at(l Limit, now int64) view {
 	return v
 }
 
-// moved is the state after the clock was set back far (rule 8).
+// moved returns the state after the clock was set back far (rule 8).
 func (b *bucket) moved(l Limit, now int64) (view, bool) {
 	found, _ := b.at(l, now).(*bucket)
 	if b.ts <= now || found.behind > 0 || b.d.Sign() == 0 {
@@ -134,7 +134,7 @@ func (b *bucket) need(c int64) *big.Int {
 func (b *bucket) admits(c int64) bool { return c <= b.largest() && !less(b.amount(), b.need(c)) }
 
 // largest is the largest cost if the next request pays: it must refill within 100 years, and a script must be able to
-// count it. For other limits, the amount they need is bounded.
+// count it. Other limits bound the amount that they need.
 func (b *bucket) largest() int64 {
 	if !b.limit.NextPays {
 		return never
@@ -160,7 +160,7 @@ func (b *bucket) wait(c int64) int64 {
 	return b.until(need)
 }
 
-// until is the time until the amount is available. If the clock was set back, it includes the time by which it is
+// until is the time until the amount is available. If the clock was set back, it includes the time that the clock is
 // behind (rule 8).
 func (b *bucket) until(amount *big.Int) int64 {
 	missing := sub(amount, b.amount())
@@ -174,8 +174,8 @@ func (b *bucket) remaining() int64 {
 	return larger(num(0), floorDiv(b.amount(), b.p)).Int64()
 }
 
-// most is found by trial: if c passes, everything less passes too. Nothing above what can be spent of a full bucket
-// passes.
+// most is found by trial: if c passes, everything less passes too. Nothing passes above the largest cost that a full
+// bucket allows.
 func (b *bucket) most() int64 {
 	if b.limit.NextPays {
 		if !b.admits(1) {
@@ -187,9 +187,9 @@ func (b *bucket) most() int64 {
 	return int64(sort.Search(int(limit), func(i int) bool { return !b.admits(int64(i) + 1) }))
 }
 
-// delay is the time until the units are available. Unlike retry-after and reset-after it does not include the time by
-// which a clock that was set back is behind, because the slot is that far away in real time. Section 3 says "delay =
-// wait", and the vectors agree.
+// delay is the time until the units are available. Unlike retry-after and reset-after it does not include the time that
+// a clock that was set back is behind, because the slot is that far away in real time. Section 3 says "delay = wait",
+// and the vectors agree.
 func (b *bucket) delay(c int64) int64 {
 	if b.limit.Algorithm != Pacer {
 		return 0

@@ -22,7 +22,7 @@ func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	return dateWindow(t, unit, anchorOf(anchor))
 }
 
-// anchorOf is the local time, read as if it were UTC, at which one window starts. The default is a Monday that is the
+// anchorOf returns the local time, read as if it were UTC, when one window starts. The default is a Monday that is the
 // first day of a year.
 func anchorOf(text string) time.Time {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04"} {
@@ -33,11 +33,11 @@ func anchorOf(text string) time.Time {
 	return time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// spanOfTime is a window of elapsed time: from an instant at which the zone's clock shows a whole length (in Kolkata,
-// hours begin at half past in UTC) to the first such instant at least one length later. If the clock changes by a
-// part of the length, that window is longer.
+// spanOfTime returns a window of elapsed time: from an instant when the zone's clock shows a whole length (in Kolkata,
+// hours begin at half past in UTC) to the first such instant at least one length later. If the clock changes by a part
+// of the length, that window is longer.
 func spanOfTime(t time.Time, length time.Duration) (start, end int64) {
-	// Well before t is an instant without a clock change for three lengths.
+	// quiet is an instant well before t without a clock change for three lengths.
 	quiet := t
 	for offsetOf(quiet) != offsetOf(quiet.Add(-3*length)) {
 		quiet = quiet.Add(-length)
@@ -57,14 +57,14 @@ func offsetOf(t time.Time) int {
 	return offset
 }
 
-// sinceWhole is the remainder of the zone's clock after its last whole length.
+// sinceWhole returns the remainder of the zone's clock after its last whole length.
 func sinceWhole(t time.Time, length time.Duration) time.Duration {
 	shown := t.UnixMicro() + int64(offsetOf(t))*1e6
 	return time.Duration(shown-floorTo(shown, length.Microseconds())) * time.Microsecond
 }
 
-// wholeFrom is the first instant, not before t, at which the zone's clock shows a whole length. A clock change may
-// skip one, or land on one at once.
+// wholeFrom returns the first instant, not before t, when the zone's clock shows a whole length. A clock change may
+// skip a whole length, or land on one directly.
 func wholeFrom(t time.Time, length time.Duration) time.Time {
 	for sinceWhole(t, length) != 0 {
 		at := t.Add(length - sinceWhole(t, length))
@@ -105,7 +105,7 @@ func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	return time.Date(y, m, d, anchor.Hour(), anchor.Minute(), 0, 0, time.UTC)
 }
 
-// lastUpTo is a day of a month, or the last day of the month if that is earlier.
+// lastUpTo returns a day of a month, or the last day of the month if that is earlier.
 func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) {
 	first := time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
 	for d = day; first.AddDate(0, 0, d-1).Month() != first.Month(); d-- {
@@ -113,7 +113,7 @@ func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) 
 	return first.Year(), first.Month(), d
 }
 
-// firstInstant is the first instant at which the zone's local time is wall or later: a midnight may be skipped, or
+// firstInstant returns the first instant when the zone's local time is wall or later: a midnight may be skipped or
 // occur twice.
 func firstInstant(wall time.Time, loc *time.Location) time.Time {
 	t := wall.Add(-48 * time.Hour).In(loc) // no zone is two days away from UTC

@@ -32,10 +32,10 @@ type Step struct {
 	N    int64  `json:"n"`
 	// Costs are the costs of the limits, if they differ. N is then ignored.
 	Costs []int64 `json:"costs,omitempty"`
-	// AheadUS is the longest delay of a reserve. Of is the step, from 1, whose reservation is settled.
+	// AheadUS is the longest delay that a reserve accepts. Of is the step, from 1, whose reservation is settled.
 	AheadUS int64 `json:"ahead_us,omitempty"`
 	Of      int   `json:"of,omitempty"`
-	// TermUS is how long a reservation is open, or 0 without a term. Stage is the kind of its settlement: final,
+	// TermUS is how long a reservation stays open, or 0 without a term. Stage is the kind of its settlement: final,
 	// report or overdue.
 	TermUS int64  `json:"term_us,omitempty"`
 	Stage  string `json:"stage,omitempty"`
@@ -60,9 +60,9 @@ type Answer struct {
 	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
 	ResetAfterUS int64  `json:"reset_after_us"`
 	DelayUS      int64  `json:"delay_us"`
-	Rate         int64  `json:"rate,omitempty"` // in force, in 1/1024 units per period, and its version: of an adaptive rate
+	Rate         int64  `json:"rate,omitempty"` // for an adaptive rate: the rate in force, in 1/1024 units per period, and its version
 	Version      int64  `json:"version,omitempty"`
-	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count; of Settle, 1 if it settled; of choices, the one that paid
+	Granted      *int64 `json:"granted,omitempty"` // for AtMost and Count; for Settle, 1 if it settled; for choices, the one that paid
 }
 
 // Equal reports whether both answers are the same.

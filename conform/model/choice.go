@@ -46,7 +46,7 @@ func (it *item) waits() (wait int64) {
 	return wait
 }
 
-// beside returns the rows of the items that are not set aside.
+// beside returns the rows of the items not set aside.
 func beside(rows []row, items []item) (kept []row) {
 	for _, r := range rows {
 		if !items[r.item].aside {

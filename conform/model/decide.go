@@ -17,7 +17,7 @@ func (s *Subject) take(items []item, write bool) Decision {
 		}
 		return conclude(before, items, allowed, delays).paid(made)
 	}
-	// A denied request only stores that the clock was set back far (rule 8): it neither refills, converts nor deletes
+	// A denied request stores only that the clock was set back far (rule 8): it does not refill, convert or delete
 	// (rule 4).
 	for i, it := range items {
 		switch {
@@ -64,8 +64,8 @@ func delaysOf(items []item, allowed bool) []int64 {
 	return us
 }
 
-// charge charges an admitted request to all of its limits, and a denied one to those that count denials, unless any
-// limit answers Never or is a penalty that denies (rule 4).
+// charge charges an admitted request on all of its limits, and a denied one on the limits that count denials, unless
+// any limit answers Never or is a penalty that denies (rule 4).
 func charge(items []item, allowed bool) (charged []bool) {
 	charged = make([]bool, len(items))
 	wait, counts := deniedFor(items)
@@ -86,7 +86,8 @@ func charge(items []item, allowed bool) (charged []bool) {
 	return charged
 }
 
-// deniedFor returns the longest wait of a denied request. It counts unless it can never pass or a penalty denies it.
+// deniedFor returns the longest wait of a denied request. The request counts unless it can never pass or a penalty
+// denies it.
 func deniedFor(items []item) (wait int64, counts bool) {
 	counts = true
 	for _, r := range report(items, true) {
@@ -137,8 +138,8 @@ func (s *Subject) count(items []item) Decision {
 	return d
 }
 
-// give returns units and answers with the state after it, which the clock may no longer be behind (rule 8). If the
-// key is absent, there is nothing to return units to.
+// give returns units and answers with the resulting state, which the clock may no longer be behind (rule 8). If the key
+// is absent, there is nothing to return units to.
 func (s *Subject) give(items []item, now int64) Decision {
 	for i, it := range items {
 		if _, ok := s.stored[it.key]; ok && it.cost > 0 {

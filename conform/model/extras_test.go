@@ -28,7 +28,7 @@ func TestCountDenied(t *testing.T) {
 		{10 * sec, Peek, 2, false, 1, 4 * sec, 4 * sec}, // the take would keep 3 at 4 s, 2 at 10 s
 		{10 * sec, Peek, 4, false, 1, 10 * sec, 4 * sec},
 	})
-	// The window denies, and the log, which would allow, counts the denied request: its wait is then the longest.
+	// The window denies. The log would allow, but counts the denied request, so that its wait is then the longest.
 	runTable(t, "two limits", []Limit{
 		{Algorithm: FixedWindow, Name: "w", Limit: 1, WindowUS: sec},
 		{Algorithm: SlidingLog, Name: "g", Limit: 2, WindowUS: 10 * sec, CountDenied: true},

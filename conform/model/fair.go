@@ -26,7 +26,7 @@ var _ = register(algorithm{
 type pool struct {
 	*bucket
 
-	of    []owned // the key that was charged last is the first
+	of    []owned // the most recently charged key comes first
 	total *big.Int
 }
 
@@ -35,7 +35,7 @@ type owned struct {
 	parts *big.Int
 }
 
-// owner is a key with its group. Without groups it is a group of its own.
+// owner is a key with its group. Without groups each key is its own group.
 type owner struct{ group, key string }
 
 func (l Limit) owner() owner {
@@ -74,7 +74,7 @@ func (p *pool) find() int {
 	return slices.IndexFunc(p.of, func(o owned) bool { return o.owner == p.limit.owner() })
 }
 
-// passes reports whether a cost passes where so much is missing.
+// passes reports whether a cost passes if d is missing.
 func (p *pool) passes(c int64, d *big.Int) bool {
 	if less(sub(p.full(), d), p.tokens(c)) {
 		return false
@@ -87,7 +87,7 @@ func (p *pool) passes(c int64, d *big.Int) bool {
 	return p.within(c, d, group, num(p.limit.weight())) && p.withinGroup(c, d, p.parts(key), p.parts(group))
 }
 
-// parts is the sum of the parts of some keys.
+// parts returns the sum of the parts of the selected keys.
 func (p *pool) parts(of func(owned) bool) *big.Int {
 	sum := num(0)
 	for _, o := range p.of {
@@ -98,7 +98,7 @@ func (p *pool) parts(of func(owned) bool) *big.Int {
 	return sum
 }
 
-// within reports whether the keys together owe at most w times what is left, or get their first unit.
+// within reports whether the selected keys together owe at most w times the amount left, or get their first unit.
 func (p *pool) within(c int64, d *big.Int, of func(owned) bool, w *big.Int) bool {
 	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
 	switch parts := p.parts(of); {
@@ -125,7 +125,7 @@ func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
 	return add(owed, mul(mul(num(9), add(w, num(1))), cost)).Cmp(room) <= 0
 }
 
-// groupOf is a key up to its first colon that no backslash escapes.
+// groupOf returns a key up to its first colon that is not escaped with a backslash.
 func groupOf(key string) string {
 	for i := 0; i < len(key); i++ {
 		switch key[i] {
@@ -162,7 +162,7 @@ func (p *pool) rows(c int64) []row {
 	case c == 0 || p.admits(c):
 	case c > p.largest():
 		r.wait = never
-	default: // found by trying
+	default: // found by trial
 		r.wait = p.behind + int64(sort.Search(int(ceilDiv(p.d, p.l).Int64()), func(us int) bool {
 			return p.passes(c, larger(num(0), sub(p.d, mul(num(int64(us)), p.l))))
 		}))

@@ -60,8 +60,8 @@ func (f *fixed) at(l Limit, now int64) view {
 }
 
 // far reports whether the clock was set back by more than the window's length (rule 8). A calendar window stores only
-// its end, so it is far unless that is the end of the window of now or of the next one. (Comparing lengths is not
-// enough: March would be far from February, which is shorter.)
+// its end, so it is far unless that is the end of the current window or the next one. (Comparing lengths is not enough:
+// March would be far from February, which is shorter.)
 func (f *fixed) far(l Limit, now int64) bool {
 	if l.Calendar == "" {
 		return f.end-l.WindowUS-now > l.WindowUS

@@ -26,8 +26,8 @@ type Guarantee struct {
 	Ceiling int64 `json:"ceiling,omitempty"`
 }
 
-// loan is the state of a guaranteed rate (section 3d): the amounts that are missing from the shared bucket, from each class's
-// own, and from each ceiling's, in 1/PeriodUS unit.
+// loan is the state of a guaranteed rate (section 3d): the amounts missing from the shared bucket, from each class's
+// own bucket, and from each ceiling's, in 1/PeriodUS unit.
 type loan struct {
 	limit       Limit
 	ts, behind  int64
@@ -42,7 +42,7 @@ func newLoan(l Limit, now int64) *loan {
 
 func (o *loan) amount(units int64) *big.Int { return mul(num(units), num(o.limit.PeriodUS)) }
 
-// sharedUnits is the capacity of the shared bucket: the burst without the classes' own.
+// sharedUnits is the capacity of the shared bucket: the burst without the classes' own bursts.
 func (l Limit) sharedUnits() int64 {
 	units := l.Burst
 	for _, g := range l.Guarantees {
@@ -51,7 +51,8 @@ func (l Limit) sharedUnits() int64 {
 	return units
 }
 
-// ceilingUnits is the capacity of a ceiling's bucket: the class's own, and the part of the burst for the rate that it may borrow.
+// ceilingUnits is the capacity of a ceiling's bucket: the class's own capacity, and the part of the burst for the rate
+// that it may borrow.
 func (l Limit) ceilingUnits(g Guarantee) int64 {
 	return g.Burst + ceilDiv(mul(num(l.Burst), num(g.Ceiling-g.Rate)), num(l.Count)).Int64()
 }
@@ -65,7 +66,7 @@ type flow struct {
 
 	shared *big.Rat
 	own    []*big.Rat
-	us     *big.Rat // since the beginning
+	us     *big.Rat // time since the beginning
 }
 
 func (o *loan) flow() *flow {
@@ -76,7 +77,8 @@ func (o *loan) flow() *flow {
 	return f
 }
 
-// rates are the refill of the shared bucket and of each own one, in 1/PeriodUS unit per µs. A full bucket passes its rate on.
+// rates returns the refill of the shared bucket and of each class's own bucket, in 1/PeriodUS unit per µs. A full
+// bucket passes its rate on.
 func (f *flow) rates() (shared int64, own []int64) {
 	shared, carried := f.limit.Count, int64(0)
 	for i, g := range f.limit.Guarantees {
@@ -93,7 +95,7 @@ func (f *flow) rates() (shared int64, own []int64) {
 	return shared + carried, own
 }
 
-// next is how long the rates stay as they are, or nil if nothing is missing.
+// next returns how long the rates stay as they are, or nil if nothing is missing.
 func (f *flow) next() *big.Rat {
 	shared, own := f.rates()
 	var soonest *big.Rat
@@ -237,7 +239,7 @@ func (o *loan) most() int64 {
 	return max(0, units)
 }
 
-// wait is when the class has enough for c units, if nothing is charged, and its ceiling allows them.
+// wait is the time until the class has enough for c units and its ceiling allows them, if nothing is charged.
 func (o *loan) wait(c int64) int64 {
 	own, us, price := o.class(), int64(0), new(big.Rat).SetInt(o.amount(c))
 	if own.Ceiling > 0 {
@@ -299,7 +301,7 @@ func (o *loan) back(amount, capped *big.Int) {
 	o.capped[i] = larger(num(0), sub(o.capped[i], capped))
 }
 
-// giveBack gives back no more of the charge than would be missing if it had refilled before all else.
+// giveBack gives back no more of the charge than would be missing if the charge had refilled before everything else.
 func (o *loan) giveBack(n int64, h held, r returns) returns {
 	left := func(rate int64) *big.Int {
 		missing := sub(o.amount(h.units), mul(num(max(0, o.ts-h.taken)), num(rate)))
@@ -309,7 +311,7 @@ func (o *loan) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// spare is how many units a settlement can add: at most as many as the class can have, and as its ceiling allows.
+// spare is the number of units that a settlement can add: at most as many as the class can have and its ceiling allows.
 func (o *loan) spare() int64 {
 	i, own := o.limit.Rank-1, o.class()
 	left := sub(sub(o.amount(o.largest()+own.Burst+o.limit.sharedUnits()), o.own[i]), o.shared)

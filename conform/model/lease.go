@@ -29,7 +29,7 @@ var _ = register(algorithm{
 	shared: true,
 })
 
-// leases are the holders of a concurrency limit (section 7), by id, and under a fair one by key and id.
+// leases are the holders of a concurrency limit (section 7) by id, or of a fair one by key and id.
 type leases map[holder]lease
 
 type holder struct{ key, id string }
@@ -45,7 +45,7 @@ func (l Limit) holder(id string) holder {
 type lease struct{ cost, length, expires int64 }
 
 // Acquire takes a lease. If the id is already live, its own units don't count against it, and a repeated call changes
-// nothing but the expiry, even if the limit was lowered since (rule 10).
+// only the expiry, even if the limit was lowered since (rule 10).
 func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	others, who := maps.Clone(held), l.holder(id)
@@ -65,7 +65,7 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 	return others.answer(l, true, 0, atUS)
 }
 
-// Renew extends a live lease. If there is none, the lease is lost: not allowed, Never.
+// Renew extends a live lease. If there is no live lease, it is lost: not allowed, Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	mine, live := held[l.holder(id)]
@@ -78,7 +78,7 @@ func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Release releases a lease. It is no error if the lease is gone already.
+// Release releases a lease. Releasing a lease that is already gone is not an error.
 func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	_, live := held[l.holder(id)]
@@ -93,7 +93,7 @@ func (s *Subject) Held(l Limit, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// held lists, as a copy, the leases that expire after now. Each expires at most its own length after now (rule 8).
+// held returns a copy of the leases that expire after now. Each expires at most its own length after now (rule 8).
 // corrected reports that a lease was shortened for this reason.
 func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	live = leases{}
@@ -123,8 +123,8 @@ func (h leases) units() (n int64) {
 	return n
 }
 
-// admits reports whether c fits in addition to all leases. Under a fair limit (section 7b) a key can have one unit if it has
-// none, a holder fewer than it had, and otherwise as many as leave enough free.
+// admits reports whether c fits in addition to all leases. Under a fair limit (section 7b) a key without units can have
+// one, a holder can have fewer units than it had, and otherwise enough units must stay free.
 func (h leases) admits(l Limit, c, had int64) bool {
 	free := l.Limit - h.units() - c
 	if free < 0 || l.Algorithm != FairConcurrency {
@@ -152,7 +152,7 @@ func (h leases) most(l Limit) int64 {
 	return int64(sort.Search(int(l.Limit), func(i int) bool { return !h.admits(l, int64(i)+1, 0) }))
 }
 
-// wait is the earliest expiry after which c fits.
+// wait is the earliest expiry that lets c fit.
 func (h leases) wait(l Limit, c, had, now int64) int64 {
 	if !(leases{}).admits(l, c, had) {
 		return never

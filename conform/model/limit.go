@@ -8,7 +8,7 @@ type Limit struct {
 	Name      string `json:"name,omitempty"`
 	// Key, if set, is a different subject from the case's.
 	Key string `json:"key,omitempty"`
-	// Choice, from 1, numbers alternatives: of the limits with a choice, the first one with room pays.
+	// Choice numbers alternatives, from 1: of the limits with a choice, the first one with room pays.
 	Choice int `json:"choice,omitempty"`
 
 	// Token bucket and pacer. Debt is AllowDebt's maximum. A pacer sets at least one of MaxQueue and MaxWaitUS, where
@@ -78,7 +78,7 @@ func (l Limit) longest() int64 {
 	return us
 }
 
-// largest is the largest limit among the windows.
+// largest is the highest limit among the windows.
 func (l Limit) largest() int64 {
 	var n int64
 	for _, w := range l.windows() {

@@ -17,9 +17,9 @@ var _ = register(algorithm{
 type log struct {
 	limit   Limit
 	now     int64
-	behind  int64 // how much now is later than the call's time (rule 8)
+	behind  int64 // by how much now is later than the call's time (rule 8)
 	entries []entry
-	// span is the longest window under which the log was charged since it was last empty. No entry counts for longer
+	// span is the longest window that the log was charged under since it was last empty. No entry counts for longer
 	// (rule 10).
 	span int64
 }
@@ -63,7 +63,7 @@ func (g *log) moved(l Limit, now int64) (view, bool) {
 
 func (g *log) gone() bool { return len(g.live(g.span)) == 0 }
 
-// live lists the entries that a window counts: those later than now − P.
+// live returns the entries that a window counts: entries later than now − P.
 func (g *log) live(us int64) []entry {
 	us = min(us, g.span)
 	for i, e := range g.entries {
@@ -93,7 +93,7 @@ func (g *log) rows(c int64) (rows []row) {
 	return rows
 }
 
-// reset is the same for all windows: the time at which the newest entry leaves the longest one. The vectors require
+// reset is the same for all windows: the time until the newest entry leaves the longest window. The vectors require
 // this; in a sliding window each window has its own reset.
 func (g *log) reset() int64 {
 	longest := min(g.limit.longest(), g.span)
@@ -104,7 +104,7 @@ func (g *log) reset() int64 {
 	return live[len(live)-1].at + longest - g.now
 }
 
-// wait expires entries, the oldest first, until c fits.
+// wait expires entries, oldest first, until c fits.
 func (g *log) wait(w Window, c int64) int64 {
 	if c > w.Limit {
 		return never
@@ -138,8 +138,8 @@ func (g *log) spend(c int64) {
 	g.entries = dropOldest(g.entries, units(g.entries)-MaxLogUnits)
 }
 
-// deny adds c units now and keeps the newest L units (rule 4), with several windows the largest L; or as many as
-// there were, if that is more.
+// deny adds c units now and keeps the newest L units (rule 4), with several windows the largest L, or as many as there
+// were if that is more.
 func (g *log) deny(c, _ int64) {
 	most := max(g.limit.largest(), units(g.live(g.span)))
 	g.spend(c)

@@ -11,15 +11,16 @@ var _ = register(algorithm{
 	absent: func(l Limit, now int64) view { return &offender{limit: l, now: now} },
 })
 
-// offender is the state of a penalty (section 7a). A block lasts from a strike for the length of the number of strikes.
+// offender is the state of a penalty (section 7a). A block starts at a strike, and its length depends on the number of
+// strikes.
 type offender struct {
 	limit   Limit
 	now     int64
-	strikes int64 // not forgotten when the last one began
-	last    int64 // when the last one began
+	strikes int64 // strikes not forgotten when the last one began
+	last    int64 // when the last strike began
 	ignored []int64
-	told    int64 // when the caller may come back
-	over    int64 // the end of the state under the limit that wrote it
+	told    int64 // when the caller may retry
+	over    int64 // the end of the state under the limit that wrote the state
 }
 
 func (o *offender) at(l Limit, now int64) view {
@@ -41,7 +42,7 @@ func (o *offender) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected is a copy without instants in the future, if one of them is too far away.
+// corrected returns a copy without instants in the future, if one of them is too far away.
 func (o *offender) corrected(l Limit, now int64) *offender {
 	v := *o
 	if o.far(l, now) {
@@ -78,7 +79,7 @@ func (o *offender) tries() int64 {
 	return max(1, tries)
 }
 
-// length is the length of the n-th block that begins at an instant.
+// length is the length of the n-th block if it begins at the given instant.
 func (l Limit) length(n, at int64) int64 {
 	us := l.BlockUS
 	for range n - 1 {

@@ -2,8 +2,8 @@ package model
 
 import "maps"
 
-// holding contains the permits of a concurrency limit within a request with other limits: a reservation holds its
-// units until it is settled. The lease time is the limit's window.
+// holding has the permits of a concurrency limit within a request with other limits: a reservation holds its units
+// until it is settled. The lease time is the limit's window.
 type holding struct {
 	leases
 	limit  Limit
@@ -25,7 +25,7 @@ func (h *holding) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected is a copy in which, after the clock was set back, each permit lasts at most its own length.
+// corrected returns a copy for a clock that was set back: each permit lasts at most its own length.
 func (h *holding) corrected(now int64) *holding {
 	v := *h
 	v.leases = maps.Clone(h.leases)

@@ -19,10 +19,10 @@ const (
 	Overdue = "overdue"
 )
 
-// SettleWithinUS is the minimum time that a reservation can be settled, from its slot.
+// SettleWithinUS is the minimum time after its slot that a reservation can be settled.
 const SettleWithinUS = 300_000_000
 
-// Reservation contains the charges of a reserve.
+// Reservation has the charges of a reserve.
 type Reservation struct {
 	limits  []Limit
 	held    []held
@@ -31,20 +31,20 @@ type Reservation struct {
 	settled bool
 }
 
-// Open reports whether a reservation with a term is not settled.
+// Open reports whether a reservation has a term and is not settled.
 func (r *Reservation) Open() bool { return r.termUS > 0 && !r.settled }
 
-// EndsUS is the time from which a settlement has no effect.
+// EndsUS returns the time when settlements stop having an effect.
 func (r *Reservation) EndsUS() int64 { return r.endsUS }
 
 // held is the reserved part of one limit.
 type held struct {
-	id    string // of a permit
+	id    string // id of a permit
 	units int64
 	taken int64 // when the units count
-	slot  int64 // until when the caller waits
+	slot  int64 // when the caller's wait ends
 	told  int64 // units reported as used
-	ends  int64 // when a bucket is at full capacity if there are no other requests
+	ends  int64 // when a bucket is at full capacity without other requests
 }
 
 // Reserve charges each limit its cost. It also charges units that a bucket will have only later, up to longestUS from
@@ -87,7 +87,7 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	return d.Answer, r
 }
 
-// charged charges the items, or only those that count denials, and reports.
+// charged charges the items, or only the items that count denials, and reports.
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)
@@ -143,8 +143,7 @@ func delaying(limits []Limit) bool {
 	return true
 }
 
-// reserve returns how long a reservation would have to wait before it passes, and the delay that its caller then
-// gets.
+// reserve returns the wait until a reservation passes, and the delay that its caller then gets.
 func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	for _, r := range it.view.rows(it.cost) {
 		wait = max(wait, r.wait)
@@ -159,7 +158,7 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	case ok && delays && wait != never && it.limit.Algorithm != Pacer:
 		l, p := it.limit.rate()
 		if l.Cmp(b.l) != 0 || p.Cmp(b.p) != 0 {
-			return wait, 0 // under a faster rate, which the charge would end
+			return wait, 0 // under a faster rate that the charge would end
 		}
 		delay = wait - b.behind
 		if it.limit.NextPays {
@@ -181,8 +180,8 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	return wait, delay
 }
 
-// Settle ends a reservation. used has the units used of each limit, which is ignored for a permit. A report leaves
-// the reservation open for another term, and the units it reports stay used.
+// Settle ends a reservation. used has the units used on each limit, and is ignored for a permit. A report leaves the
+// reservation open for another term, and the units it reports stay used.
 func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64) (a Answer, settled bool) {
 	settled = !r.settled && (atUS < r.endsUS) == (stage != Overdue)
 	r.settled = r.settled || settled && stage != Report
@@ -222,8 +221,8 @@ func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64)
 	return conclude(report(items, false), items, true, make([]int64, len(items))).Answer, settled
 }
 
-// spare is how many units can still be charged: as many as would pass if the capacity, including a bucket's debt or
-// queue, were twice as large.
+// spare is the number of units that can still be charged: as many as would pass if the capacity, including a bucket's
+// debt or queue, were twice as large.
 func (it *item) spare(atUS int64) int64 {
 	if p, ok := it.view.(*pool); ok {
 		return p.spare()
@@ -258,7 +257,7 @@ func (it *item) spare(atUS int64) int64 {
 	return it.view.at(twice, atUS).most()
 }
 
-// place is the instant at which units charged now count.
+// place is the instant when units charged now count.
 func (b *bucket) place() int64 { return b.ts }
 
 func (f *fixed) place() int64 {

@@ -2,16 +2,16 @@ package model
 
 import "math/big"
 
-// maxReturns is the number of returns that are remembered one by one (section 9).
+// maxReturns is the number of returns that are remembered individually (section 9).
 const maxReturns = 16
 
 // returned describes units that settlements gave back to a bucket, for one charge or as the sum for several charges.
 type returned struct {
 	from  held // the charge; the first of several
-	any   bool // the order of the charges of from's instant is not known
+	any   bool // the order of the charges at from's instant is not known
 	until int64
 	ends  int64
-	waits *int64 // until when a caller may wait that had its slot before
+	waits *int64 // when the wait of a caller with an earlier slot may end
 	sum   *big.Int
 }
 
@@ -46,7 +46,7 @@ func (r returns) before(h held) *big.Int {
 	return sum
 }
 
-// waited returns the amount that has come back since h was charged, while callers waited that may still wait.
+// waited returns the amount that has come back since h was charged, while callers were waiting that may still wait.
 func (r returns) waited(h held, now int64) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {
@@ -57,7 +57,7 @@ func (r returns) waited(h held, now int64) *big.Int {
 	return sum
 }
 
-// with returns the list with one more return. ordered is false if charges of one instant may have the same end.
+// with returns the list with one more return. ordered is false if charges at one instant may have the same end.
 func (r returns) with(one returned, ordered bool) returns {
 	one.any = !ordered
 	for _, other := range r.all {

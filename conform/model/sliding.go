@@ -25,12 +25,12 @@ var _ = register(algorithm{
 	grid:   func(l Limit) string { return fmt.Sprint(l.segment()) },
 })
 
-// sliding is a sliding window (section 5): counts by segment, aligned to the clock. The length of a segment is part
-// of a counter's name, so all versions of a limit count in the same segments.
+// sliding is a sliding window (section 5): counts by segment, aligned to the clock. The segment length is part of a
+// counter's name, so all versions of a limit count in the same segments.
 type sliding struct {
 	limit  Limit
 	now    int64
-	behind int64 // how much now is later than the call's time (rule 8)
+	behind int64 // by how much now is later than the call's time (rule 8)
 	counts map[int64]int64
 	// k is the number of segments of the longest window that the state was charged under since it was last empty. No
 	// unit counts for longer (rule 10).
@@ -112,7 +112,7 @@ func (s *sliding) passes(w Window, c, t int64) bool {
 	var sum, old int64
 	for i, n := range s.counts {
 		switch {
-		case i < cur-s.k: // no version counts it any more
+		case i < cur-s.k: // no version still counts it
 		case i > cur-k:
 			sum += n
 		case i == cur-k:
@@ -152,8 +152,8 @@ func (s *sliding) remaining(w Window) int64 {
 	return int64(refused)
 }
 
-// wait finds the first instant at which c passes. The count never grows with time: a segment's weight falls from 1 to
-// 0 and stays there. So c passes at every instant from the first one on.
+// wait finds the first instant when c passes. The count never grows with time: a segment's weight falls from 1 to 0 and
+// stays there. So c passes at every later instant too.
 func (s *sliding) wait(w Window, c int64) int64 {
 	if c > w.Limit {
 		return never
@@ -178,7 +178,7 @@ func (s *sliding) reset(w Window) int64 {
 	return us
 }
 
-// reach is how many segments before the current one a window counts, fully or partly.
+// reach is the number of segments before the current one that a window counts, fully or partly.
 func (s *sliding) reach(w Window) int64 {
 	k := w.WindowUS / s.limit.segment()
 	if variant(s.limit) == Lenient {
@@ -197,8 +197,8 @@ func (s *sliding) most() int64 {
 
 func (s *sliding) delay(int64) int64 { return 0 }
 
-// spend also deletes every segment that no longer counts, which is visible only if the clock is set back. A give
-// deletes none: only an admitted call does.
+// spend also deletes every segment that no longer counts, which is visible only if the clock is set back. A give does
+// not: only an admitted call deletes segments.
 func (s *sliding) spend(c int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := range s.counts {
@@ -230,7 +230,7 @@ func (s *sliding) deny(c, _ int64) {
 	}
 }
 
-// give removes the oldest units first that the call's own windows count (section 5).
+// give removes units that the call's own windows count, oldest first (section 5).
 func (s *sliding) give(n int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := cur - s.reach(Window{WindowUS: s.limit.longest()}); i <= cur; i++ {

@@ -30,8 +30,8 @@ func (s *Subject) Clone() *Subject {
 // key is the name of a limit's counter (rule 13). The grid is the only part of the limit's numbers in it.
 type key struct{ subject, algorithm, name, grid string }
 
-// A view is one limit's state at one instant, under one set of numbers. The stored state is simply the view that was
-// last written.
+// A view is one limit's state at one instant, under one set of numbers. The stored state is simply the last view
+// written.
 type view interface {
 	// at returns a copy of this state as seen by a call with these numbers at this time.
 	at(l Limit, now int64) view
@@ -43,12 +43,12 @@ type view interface {
 	rows(c int64) []row
 	admits(c int64) bool
 	most() int64         // the largest cost that would pass now
-	delay(c int64) int64 // of an admitted cost
+	delay(c int64) int64 // for an admitted cost
 	spend(c int64)
 	deny(c, wait int64) // counts a denied cost (CountDenied) of a request with this wait
 	give(n int64)
-	place() int64 // the instant at which units charged now count
-	// giveBack returns units of a reservation. r contains the earlier returns.
+	place() int64 // the instant when units charged now count
+	// giveBack returns units of a reservation. r has the earlier returns.
 	giveBack(n int64, h held, r returns) returns
 }
 
@@ -60,9 +60,9 @@ type item struct {
 	view  view
 	moved view // what a denied request stores, or nil
 	aside bool // another choice is taken
-	// reported: the view has counted outcomes or changed its rate, so a denial stores it too.
+	// reported means that the view has counted outcomes or changed its rate, so a denial stores it too.
 	reported bool
-	observed bool // it has counted outcomes
+	observed bool // the view has counted outcomes
 }
 
 // Apply applies one operation at a store time. Several limits are one all-or-nothing request. n must not be negative
@@ -72,7 +72,7 @@ func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
 	return s.ApplyCosts(limits, each(limits, n), op, atUS)
 }
 
-// each is the same cost for every limit.
+// each returns the same cost for every limit.
 func each(limits []Limit, n int64) []int64 { return slices.Repeat([]int64{n}, len(limits)) }
 
 // ApplyCosts is [Subject.Apply] with a cost for each limit. A limit with cost 0 takes part without being charged

@@ -85,7 +85,7 @@ func TestKnownBugsArithmetic(t *testing.T) {
 	})
 }
 
-// 2: ten pass at one instant and the eleventh does not, at any instant.
+// 2: at any instant, ten pass and the eleventh does not.
 func TestTenAtOneInstant(t *testing.T) {
 	limits := bucketOf(10, sec, 10)
 	for start := range int64(10_000) {
@@ -121,7 +121,7 @@ func TestThreeASecond(t *testing.T) {
 	}
 }
 
-// 7: two buckets, the previous one full, one second in.
+// 7: two buckets, one second after the previous one was full.
 func TestTwoBucketsOfADay(t *testing.T) {
 	limits := []Limit{{Algorithm: SlidingWindow, Limit: 150_000, WindowUS: day, Segments: 1, Variant: Weighted}}
 	runTable(t, "7", limits, []try{
@@ -162,8 +162,8 @@ func TestThousandAtOnce(t *testing.T) {
 	}
 }
 
-// 30: spent units stay spent under other numbers. The version with the lower limit waits as long as its own rate
-// takes for all spent units, and no longer.
+// 30: spent units stay spent under other numbers. The version with the lower limit waits exactly as long as its own
+// rate takes to refill all spent units.
 func TestLoweredWhileFull(t *testing.T) {
 	s, wide, narrow := New(), bucketOf(1, sec, 10), bucketOf(1, sec, 2)
 	s.Apply(wide, Take, 10, t0)

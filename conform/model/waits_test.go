@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// Every number is checked by trying it: the wait (rule 3), the remaining units (section 5) and the reset.
+// Every number is checked by trial: the wait (rule 3), the remaining units (section 5) and the reset.
 
 func TestVectorsByTrying(t *testing.T) {
 	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
@@ -77,7 +77,7 @@ func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.
 	return ""
 }
 
-// tryRemaining: that many units pass now, and one more does not. Units that are queued, owed or paid by the next
+// tryRemaining: that many units pass now, and one more does not. Units that are queued, owed or paid for by the next
 // caller can pass in addition.
 func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	if l := limits[0]; len(limits) > 1 || l.Algorithm == model.Pacer || l.Debt > 0 || l.NextPays {

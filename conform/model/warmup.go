@@ -21,13 +21,14 @@ var _ = register(algorithm{
 })
 
 // warmup is a warm-up limit (section 8): a bucket whose tokens refill along the trapezoid of Guava's SmoothWarmingUp.
-// It stores how many units have passed since it was cold, and the price of the missing tokens, in units of 1/P token.
+// It stores the number of units that have passed since it was cold, and the price of the missing tokens in units of 1/P
+// token.
 type warmup struct {
 	limit  Limit
 	l, p   *big.Int
 	owed   *big.Int
 	units  int64
-	ts     int64 // of the last change, or when the debt reached 0
+	ts     int64 // time of the last change, or when the debt reached 0
 	now    int64
 	behind int64
 }
@@ -38,8 +39,8 @@ func newWarmup(l Limit, now int64) *warmup {
 	return w
 }
 
-// ramp is the number of units that make a cold limit warm: half of what the rate allows in the warm-up time, because
-// the mean price on the ramp is that of two tokens.
+// ramp is the number of units that make a cold limit warm: half the units that the rate allows in the warm-up time,
+// because the mean price on the ramp is two tokens.
 func (l Limit) ramp() int64 {
 	count, period := l.rate()
 	return smaller(num(never), floorDiv(mul(num(l.WarmUpUS), count), mul(num(2), period))).Int64()
@@ -62,7 +63,7 @@ func (w *warmup) between(from, to int64) *big.Int { return sub(w.cost(to), w.cos
 func (w *warmup) at(l Limit, now int64) view {
 	v := *w
 	v.limit, v.now, v.behind = l, now, 0
-	if w.owed.Sign() == 0 { // also if a give has paid for the last unit and the clock is behind
+	if w.owed.Sign() == 0 { // even if a give has paid for the last unit and the clock is behind
 		v.units = min(w.units, 2*l.ramp())
 	}
 	if now < w.ts {
@@ -95,7 +96,8 @@ func (w *warmup) moved(l Limit, now int64) (view, bool) {
 	return &c, true
 }
 
-// warm is how many units still count. A limit that was full for at most a quarter of the warm-up time has not cooled.
+// warm is the number of units that still count. A limit that was full for at most a quarter of the warm-up time has not
+// cooled.
 func (w *warmup) warm() int64 {
 	idle := w.now - w.ts
 	if w.owed.Sign() > 0 || 4*idle <= w.limit.WarmUpUS {
@@ -106,7 +108,7 @@ func (w *warmup) warm() int64 {
 
 func (w *warmup) gone() bool { return w.owed.Sign() == 0 && w.warm() == 0 }
 
-// most is found like remaining, unless the next request pays.
+// most is computed like remaining, unless the next request pays.
 func (w *warmup) most() int64 {
 	if !w.limit.NextPays {
 		return w.remaining()
@@ -119,7 +121,7 @@ func (w *warmup) most() int64 {
 
 func (w *warmup) largest() int64 { return (&bucket{limit: w.limit}).largest() }
 
-// may is the most that may be owed if c units pass.
+// may is the largest amount that may be owed if c units pass.
 func (w *warmup) may(c int64) *big.Int {
 	v := w.warm()
 	if w.limit.NextPays {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestDescriptionsAreValid checks that the files are OpenAPI, all fields are known, references resolve, and examples
-// match their schemas. The tests of the handlers compare the answers of a server with the files.
+// match their schemas. The handlers' tests compare a server's answers with the files.
 func TestDescriptionsAreValid(t *testing.T) {
 	for _, name := range []string{"openapi.yaml", "admin.yaml"} {
 		loader := openapi3.NewLoader()
@@ -23,7 +23,7 @@ func TestDescriptionsAreValid(t *testing.T) {
 	}
 }
 
-// TestCutDescriptionIsFound checks that a comma that cuts off an unquoted description is an error.
+// TestCutDescriptionIsFound checks that an unquoted description cut off by a comma is an error.
 func TestCutDescriptionIsFound(t *testing.T) {
 	loader := openapi3.NewLoader()
 	file, err := loader.LoadFromData([]byte(`

@@ -19,8 +19,9 @@ import (
 	"time"
 )
 
-// Tool returns the path of a program that make setup installs. If it is missing, the test is skipped with a message.
-// If HEADGATE_NEED_SERVERS is set, as in CI, the test fails instead, because a skipped test would go unnoticed.
+// Tool returns the path of a program that make setup installs. If the program is missing, the test is skipped with a
+// message. If HEADGATE_NEED_SERVERS is set, as in CI, the test fails instead, because a skipped test would go
+// unnoticed.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -31,7 +32,7 @@ func Tool(t testing.TB, name string) string {
 }
 
 // Python returns the path of a Python that has a module: the first python3 in PATH, or Debian's, because its packages
-// are not visible to other Pythons. If there is none, it does the same as [Tool].
+// are not visible to other Pythons. If there is no such Python, it does the same as [Tool].
 func Python(t testing.TB, module string) string {
 	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -62,8 +63,8 @@ func Headgate(t testing.TB) string {
 	return path
 }
 
-// build writes a separate binary for each test process: several run at once, and none may replace a binary that
-// another one runs.
+// build writes a separate binary for each test process: several run at once, and none may replace a binary that another
+// process runs.
 var build = sync.OnceValues(func() (string, error) {
 	if built := os.Getenv("HEADGATE_BINARY"); built != "" {
 		return built, nil
@@ -131,9 +132,9 @@ func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	return log
 }
 
-// FreePort returns a port of 127.0.0.1 on which no process listens. It is outside the range that Linux uses for
-// outgoing connections, one of which could take it before the server listens. A file reserves it against other tests
-// until this test ends.
+// FreePort returns a port of 127.0.0.1 that no process listens on. It is outside the range that Linux uses for outgoing
+// connections, because one could take it before the server listens. A file reserves it against other tests until this
+// test ends.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const low, high, reservedFor = 10000, 32768, 2 * time.Hour
@@ -145,7 +146,7 @@ func FreePort(t testing.TB) int {
 		port := low + rand.IntN(high-low) //nolint:gosec // no secret
 		file := filepath.Join(reserved, strconv.Itoa(port))
 		if f, err := os.Stat(file); err == nil && time.Since(f.ModTime()) > reservedFor {
-			_ = os.Remove(file) // from a test that was killed
+			_ = os.Remove(file) // left by a test that was killed
 		}
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Package proxies tests the proxies of examples/proxies with a real client. Each calls one Headgate and has one
+// Package proxies tests the proxies of examples/proxies with a real client. Each proxy calls one Headgate and has one
 // upstream.
 package proxies
 
@@ -32,7 +32,7 @@ type proxy struct {
 	listen string // as in the configuration
 	start  func(t *testing.T, dir string) *exec.Cmd
 	files  []string
-	// two returns the changes for two Headgates, and closed for two that answer 503 if there is no decision.
+	// two returns the changes for two Headgates, and closed the changes for two that answer 503 without a decision.
 	two    func(first, second string) []string
 	closed []string
 }
@@ -96,8 +96,8 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// open starts a proxy with the example's files, in which only the addresses are changed, and returns its address.
-// changes are pairs of a text and its replacement.
+// open starts a proxy with the example's files, where it changes only the addresses, and returns the proxy's address.
+// changes are pairs of a string and its replacement.
 func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) string {
 	t.Helper()
 	programs.Tool(t, p.name)
@@ -135,7 +135,7 @@ type answer struct {
 	body   string
 }
 
-// send sends a request; each header is a text such as "X-Forwarded-For: 192.0.2.1".
+// send sends a request. Each header is a string such as "X-Forwarded-For: 192.0.2.1".
 func send(t *testing.T, method, url string, headers ...string) answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -160,8 +160,8 @@ func send(t *testing.T, method, url string, headers ...string) answer {
 	return answer{got.StatusCode, got.Header, string(body)}
 }
 
-// TestProxiesShareALimit checks that a client that alternates between nginx, HAProxy and Caddy has one limit,
-// whatever headers it sends, and that it sees the limit in the response headers.
+// TestProxiesShareALimit checks that a client that alternates between nginx, HAProxy and Caddy has one limit, whatever
+// headers it sends, and sees the limit in the response headers.
 func TestProxiesShareALimit(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprint(w, "upstream ", r.Method, " ", r.URL)
@@ -239,7 +239,7 @@ func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	return own, stop
 }
 
-// TestThroughRestarts restarts two Headgates in turns; no client of a proxy may notice.
+// TestThroughRestarts restarts two Headgates in turns. A proxy's clients must not notice.
 func TestThroughRestarts(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { throughRestarts(t, &all[i]) })
@@ -288,8 +288,8 @@ func throughRestarts(t *testing.T, p *proxy) {
 	}
 }
 
-// TestWithoutADecision checks that each way of getting no decision has its own answer, and that none looks like a
-// denial.
+// TestWithoutADecision checks that each cause of a missing decision has its own answer, and that no such answer looks
+// like a denial.
 func TestWithoutADecision(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { withoutADecision(t, &all[i]) })

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestDueBehindUnreadable checks that open reservations that this version cannot read, or that no caller ended, do not
-// keep later reservations from ending.
+// TestDueBehindUnreadable checks that later reservations end even if earlier open ones cannot be read by this version,
+// or were not ended by any caller.
 func TestDueBehindUnreadable(t *testing.T) {
 	t.Parallel()
 	d := testbed.Standalone(t, testbed.Flavor(redistest.Redis))

@@ -21,13 +21,13 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// kills is the number of processes that are killed between a reserve and its commit, on each deployment.
+// kills is the number of processes killed between a reserve and its commit, on each deployment.
 var kills = flag.Int("kills", 12, "processes that are killed between a reserve and its commit")
 
 // callTask is the task of TestKilledBeforeItsCommit's processes.
 const callTask = "call"
 
-// termOfCalls is longer than a process takes between its reserve and its report on a busy machine.
+// termOfCalls is longer than the time that a process takes between its reserve and its report on a busy machine.
 const termOfCalls = 3 * time.Second
 
 // callPolicies are the charges of a call. On a Cluster their keys are on several slots.
@@ -37,8 +37,8 @@ func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 
-// callAndWait is the main function of such a process. The process settles some calls, reserves one more, may report
-// on that call, and waits to be killed. It prints how much it has used of the first charge.
+// callAndWait is the main function of such a process. The process settles some calls, reserves one more, may report on
+// that call, and waits to be killed. It prints the number of units used of the first charge.
 func callAndWait(store *redisstore.Store) error {
 	ctx, l := context.Background(), headgate.New(headgate.WithStore(store))
 	total := int64(0)
@@ -109,7 +109,7 @@ func TestKilledBeforeItsCommit(t *testing.T) {
 	})
 }
 
-// endAll ends the reservations whose terms have passed, until none is open.
+// endAll ends the reservations whose terms are over, until no reservation is open.
 func endAll(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -137,7 +137,8 @@ func endAll(t *testing.T, store *redisstore.Store) {
 	}
 }
 
-// killedBeforeItsCommit runs such a process until it has an open reservation, and returns how much it has used.
+// killedBeforeItsCommit runs such a process until it has an open reservation, and returns the number of units that the
+// process has used.
 func killedBeforeItsCommit(t *testing.T, client, url string) (used int64) {
 	c := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$")
 	c.Env = append(os.Environ(), askerURL+"="+url, askerClient+"="+client, askerTask+"="+callTask)

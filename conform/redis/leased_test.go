@@ -34,8 +34,8 @@ const (
 	leaseLasts   = 4 * time.Second
 )
 
-// spendLeases is the main function of such a process. The process requests one hot key at its own rate, and writes
-// the time of every admitted request to standard output at once, because it may be killed.
+// spendLeases is the main function of such a process. The process requests one hot key at its own rate. It immediately
+// writes the time of every admitted request to standard output, because it may be killed.
 func spendLeases(store *redisstore.Store, task string) error {
 	var perSecond int
 	if _, err := fmt.Sscanf(task, leaseTask+"%d", &perSecond); err != nil {
@@ -119,8 +119,8 @@ func TestLeased(t *testing.T) {
 	}
 }
 
-// leasedProcesses runs the processes and returns the sorted times of all admitted requests, and how often a process
-// was stopped.
+// leasedProcesses runs the processes and returns the sorted times of all admitted requests, and the number of times
+// that a process was stopped.
 func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -173,7 +173,7 @@ func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses in
 	return passed, pauses
 }
 
-// mostWithin returns the maximum number of times in a span of a length.
+// mostWithin returns the maximum number of times in any span of the given length.
 func mostWithin(times []int64, span int64) (most int) {
 	sorted := slices.Clone(times)
 	slices.Sort(sorted)

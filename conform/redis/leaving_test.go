@@ -36,7 +36,7 @@ func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.
 }
 
 // TestCancelledWaitsOnRedis checks that a caller that cancels while its call is in flight, or while it waits for its
-// slot, returns the units it took, and nothing more.
+// slot, gives back the units that it took, and no more.
 func TestCancelledWaitsOnRedis(t *testing.T) {
 	limiters, stores := twoProcesses(t, redistest.Redis)
 	for name, limit := range map[string]engine.Limit{
@@ -73,8 +73,8 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 	}
 }
 
-// TestLeaversOfSlotsOnRedis checks that callers of Wait and clients of a middleware that cancel leave no gap before
-// the callers that stay.
+// TestLeaversOfSlotsOnRedis checks that callers of Wait and clients of middleware that cancel leave no gap before the
+// callers that stay.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	p := operate.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))

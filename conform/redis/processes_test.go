@@ -82,7 +82,7 @@ func ask(url string) int {
 	return 0
 }
 
-// openAs returns a function that opens the URLs of this package's deployments with a client.
+// openAs returns a function that opens the URLs of this package's deployments with the given client.
 func openAs(client string) func(context.Context, string, redisstore.Config) (*redisstore.Store, error) {
 	if client == "goredis" {
 		return openByGoredis
@@ -127,7 +127,7 @@ func pass(store engine.Store, parallel int) (passed int) {
 			mu.Lock()
 			defer mu.Unlock()
 			if r.Err != nil {
-				passed += 1000 // none may fail
+				passed += 1000 // no call may fail
 			} else if r.Outcome.Allowed {
 				passed++
 			}

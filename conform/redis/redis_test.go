@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// borrowed repeats the cases with operations whose memory is overwritten after each call. For the memory store, every
-// run repeats them.
+// borrowed repeats the cases with operations whose memory is overwritten after each call. The memory store's tests
+// always repeat them.
 var borrowed = flag.Bool("borrowed", false, "run the cases of a store also with borrowed memory")
 
 // TestStore runs all cases of a store and checks the keys after every call.

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// TestSettledAllowOnRedis checks that the charge of a marked allow is returned by its reservation, once, to each of
-// its limits.
+// TestSettledAllowOnRedis checks that the reservation of a marked allow gives its charge back to each of its limits,
+// once.
 func TestSettledAllowOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	ctx := context.Background()

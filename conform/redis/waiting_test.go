@@ -34,7 +34,7 @@ func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.
 	return limiters, stores
 }
 
-// slot returns the time at which the store admitted a caller, and fails the test if the caller returned before that.
+// slot returns the time when the store admitted a caller, and fails the test if the caller returned earlier.
 func slot(t *testing.T, d headgate.Decision) time.Time {
 	t.Helper()
 	at := d.At.Add(d.Delay)
@@ -44,9 +44,9 @@ func slot(t *testing.T, d headgate.Decision) time.Time {
 	return at
 }
 
-// A thousand callers in two processes wait for one key. Their slots must be exactly as far apart as the rate says,
-// and there must be at most 1.2 script calls per caller. TestWaitInOrder checks, with its own clock, that the callers
-// of a process pass in order.
+// A thousand callers in two processes wait for one key. Their slots must be exactly as far apart as the rate requires,
+// and there must be at most 1.2 script calls per caller. TestWaitInOrder checks with its own clock that the callers in
+// a process pass in order.
 func TestWaitOnRedis(t *testing.T) { onBoth(t, waitInTwoProcesses) }
 
 func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
@@ -90,7 +90,7 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	}
 }
 
-// Guava's own sequence, acquire 1, 10, 1, by callers of two processes: the cost of each acquire delays the next one.
+// Guava's own sequence, acquire 1, 10, 1, by callers in two processes: the cost of each acquire delays the next one.
 // Then the rate doubles while a caller waits.
 func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 
@@ -134,7 +134,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 		first <- d
 	}()
 	for stores[0].Stats().RoundTrips == asked {
-		time.Sleep(10 * time.Millisecond) // it is counted before it is answered
+		time.Sleep(10 * time.Millisecond) // the call is counted before it is answered
 	}
 	second, err := policy(1, 40).Wait(ctx, "k")
 	if err != nil {
@@ -144,7 +144,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	if off := slot(t, reserved).Sub(free); reserved.Delay > 0 && (off < -time.Microsecond || off > time.Microsecond) {
 		t.Errorf("the slot of the caller that had one is %s off", off)
 	}
-	// The amount owed when that caller came, including its own unit, is refilled twice as fast.
+	// The amount owed when that caller arrived, including its own unit, refills twice as fast.
 	want := reserved.At.Add((free.Sub(reserved.At) + unit) / 2)
 	if off := slot(t, second).Sub(want); second.Delay > 0 && (off < -2*time.Microsecond || off > 2*time.Microsecond) {
 		t.Errorf("the slot of a caller at twice the rate is %s off", off)

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// Nodes is a Cluster of three primaries with a replica each.
+// Nodes is a Cluster of three primaries with one replica each.
 type Nodes struct {
 	t       testing.TB
 	Servers []*Server // the first three were made primaries
@@ -73,8 +73,8 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 	return c
 }
 
-// announced returns the server's value of the first of these settings that it has: a port at which other nodes reach
-// it.
+// announced returns the value of the first of these settings that the server has: a port where other nodes reach the
+// server.
 func (s *Server) announced(names ...string) string {
 	for _, name := range names {
 		for i := 0; i < len(s.args); i += 2 {
@@ -136,7 +136,7 @@ func (c *Nodes) Of(key string) (slot int64, primary *Server) {
 	return 0, nil
 }
 
-// serves reports whether the node says that it serves the slot.
+// serves reports whether the node claims to serve the slot.
 func (s *Server) serves(slot int64) bool {
 	for line := range strings.Lines(s.Text("cluster", "nodes")) {
 		if !strings.Contains(line, "myself") {
@@ -189,7 +189,7 @@ func (m *Move) MoveKeys(most int) {
 	}
 }
 
-// Settle moves the rest and ends the move.
+// Settle moves the remaining keys and ends the move.
 func (m *Move) Settle() {
 	m.nodes.t.Helper()
 	m.MoveKeys(100_000)

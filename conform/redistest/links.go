@@ -11,8 +11,8 @@ import (
 )
 
 // links are the connections between the nodes of a Cluster. Nodes connect to each other, for the bus and for
-// replication, through listeners of this process. Each node connects from its own loopback address, so that a
-// listener can identify it. Clients use another address, and are never cut off.
+// replication, through this process's listeners. Each node connects from its own loopback address, so that a listener
+// can identify it. Clients use another address, and are never cut off.
 type links struct {
 	t     testing.TB
 	mu    sync.Mutex
@@ -28,7 +28,7 @@ type link struct {
 	inner, outer net.Conn
 }
 
-// source returns the address from which a node connects.
+// source returns the address that a node connects from.
 func source(node int) string { return "127.0.1." + strconv.Itoa(node+1) }
 
 // nodeOf returns the node that connects from an address, or -1.
@@ -121,7 +121,7 @@ func (l *links) remove(c *link) {
 // severed reports whether the two ends are partitioned.
 func (l *links) severed(c *link) bool { return c.from >= 0 && l.apart[c.from] != l.apart[c.to] }
 
-// cut closes the links for which the function returns true.
+// cut closes the links that which selects.
 func (l *links) cut(which func(*link) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A server keeps its port over a restart, and loses the data that it was not configured to save.
+// A server keeps its port across a restart, and loses the data that it is not configured to save.
 func TestStandalone(t *testing.T) {
 	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
 		t.Run(string(flavor), func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// A primary that is cut off from the other nodes stops within twice the node timeout, and its replica takes over,
-// while clients reach both. After healing, one of them has the keys.
+// A primary that is cut off from the other nodes stops within twice the node timeout, and its replica takes over, while
+// clients reach both. After the partition heals, one of them has the keys.
 func TestPartition(t *testing.T) {
 	c := redistest.PartibleCluster(t, redistest.Redis)
 	_, minority := c.Of("k")

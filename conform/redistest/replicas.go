@@ -36,7 +36,7 @@ type Sentinels struct {
 	sentinels  []*Server
 }
 
-// Sentinel starts them. A primary that does not answer for half a second is replaced.
+// Sentinel starts the servers and Sentinels. A primary that does not answer for half a second is replaced.
 func Sentinel(t testing.TB, flavor Flavor) *Sentinels {
 	t.Helper()
 	s := &Sentinels{MasterName: "mymaster"}

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
-// Flavor is the kind of a server.
+// Flavor is a kind of server.
 type Flavor string
 
 // The flavors.
@@ -48,13 +48,13 @@ type Server struct {
 	Unix string
 	dir  string
 	args []string
-	env  []string // in addition to the test's
+	env  []string // in addition to the test's environment
 	run  *exec.Cmd
 	done chan struct{}
-	// admin sends commands to it. files is set if the connection needs TLS.
+	// admin sends commands to the server. files is set if the connection needs TLS.
 	admin *redis.Client
 	files *tlstest.Files
-	steps string // the file with the offset of its clock, or "" if it cannot be stepped
+	steps string // the file with the offset of the server's clock, or "" if the clock cannot be stepped
 }
 
 // serial makes the servers' directories unique.
@@ -187,16 +187,16 @@ func (s *Server) MustDo(args ...any) any {
 	return answer
 }
 
-// Text is MustDo for text answers.
+// Text is MustDo for string replies.
 func (s *Server) Text(args ...any) string {
 	s.t.Helper()
 	return fmt.Sprint(s.MustDo(args...))
 }
 
-// Kill kills it, like a machine failure.
+// Kill kills the server, like a machine failure.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
-// Stop shuts it down gracefully.
+// Stop shuts the server down gracefully.
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
 // Wipe deletes the data of a stopped server from disk.
@@ -213,7 +213,7 @@ func (s *Server) Keep() {
 	s.copyData("appendonlydir", "kept")
 }
 
-// Restore replaces the data of a stopped server by the copy.
+// Restore replaces the data of a stopped server with the copy.
 func (s *Server) Restore() {
 	s.t.Helper()
 	s.Wipe()
@@ -249,13 +249,13 @@ func (s *Server) end(signal syscall.Signal) {
 	s.done = nil
 }
 
-// Pause suspends it, like a machine that hangs. Resume continues it.
+// Pause suspends the server, like a machine that hangs. Resume continues it.
 func (s *Server) Pause() { _ = s.run.Process.Signal(syscall.SIGSTOP) }
 
 // Resume ends a Pause.
 func (s *Server) Resume() { _ = s.run.Process.Signal(syscall.SIGCONT) }
 
-// Restart stops it and starts it again on the same port.
+// Restart stops the server and starts it again on the same port.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()

@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// draw makes a request. Times advance by nothing, a little or a lot.
+// draw makes a request. The time does not advance, or advances a little or a lot.
 func draw(r *rand.Rand, now *int64) accesslog.Request {
 	paths := []string{"/users/7", "/users/8", "/users/7/x//y/", "/users/%37/../9", "/pace", "/cost", "/cookie", "/when/x", "/when/y", "/when/z", "/rest/a", "/", "/nothing"}
 	switch n := r.IntN(300); {

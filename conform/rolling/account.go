@@ -11,19 +11,18 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// account is the units that all versions of one limit have admitted, and the units that the rules allow.
+// account has the units that all versions of one limit have admitted, and the units that the rules allow.
 type account struct {
 	limits  []engine.Limit
-	version int // of the next request
+	version int // version of the next request
 	admits  []admit
 	own     []int64 // each version's last charge, 0 if the state has been empty since
-	spent   int64   // in total
+	spent   int64   // total units
 	kept    int64   // the longest window charged since the state was empty
 	ends    int64   // when the state is empty, unless charged
 }
 
-// admit is admitted units and the instant at which the rules count them: the state's instant if the clock is behind
-// it.
+// admit has admitted units and the instant when the rules count them: the state's instant if the clock is behind it.
 type admit struct{ at, units int64 }
 
 func newAccount(limits []engine.Limit) *account {
@@ -76,8 +75,8 @@ func (a *account) charge(at, cost int64) {
 	a.ends += a.kept
 }
 
-// last returns the state's instant: that of the last charge or, for windows, the start of its segment or window. That
-// start is earlier, so the clock is less far behind.
+// last returns the state's instant: the instant of the last charge or, for windows, the start of its segment or window.
+// That start is earlier, so the clock is less far behind.
 func (a *account) last() int64 {
 	if len(a.admits) == 0 {
 		return math.MinInt64
@@ -89,7 +88,7 @@ func (a *account) last() int64 {
 	case n.Algorithm == algo.FixedWindow && n.Align == algo.AlignClock:
 		return at - at%n.Period
 	case n.Algorithm == algo.FixedWindow:
-		return at - n.Period // its first request was later
+		return at - n.Period // the window's first request was later
 	default:
 		return at
 	}
@@ -123,7 +122,7 @@ func (a *account) spans(now int64) error {
 	return nil
 }
 
-// safe returns a limit's capacity, and the span in which it never admits more than that (section 5).
+// safe returns a limit's capacity, and the longest span when it never admits more than that (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
 	case n.Algorithm.Refills():
@@ -135,7 +134,7 @@ func safe(n *algo.Limit) (capacity, span int64) {
 	}
 }
 
-// refilled returns how many units the fastest version refills in a span, rounded up.
+// refilled returns the number of units that the fastest version refills in a span, rounded up.
 func (a *account) refilled(us int64) (units int64) {
 	for _, l := range a.limits {
 		n := l.Numbers()
@@ -178,7 +177,7 @@ func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 			count = n.Min
 		}
 		if n.WarmUp > 0 {
-			price = 3 // of a cold unit
+			price = 3 // the price of a cold unit
 		}
 		longest = (price*(a.spent+cost)*n.Period+count-1)/count + behind + 1
 		if a.refilled(1) > 1 { // several units arrive at once

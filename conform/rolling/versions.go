@@ -18,11 +18,11 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Interleavings is how many interleavings to run for each algorithm in memory; on Redis it is a tenth. `make
+// Interleavings is the number of interleavings to run for each algorithm in memory; on Redis it is a tenth. `make
 // test-long` sets it to 10^5.
 var Interleavings = flag.Int("interleavings", raced.Size(4_000, 400), "random interleavings of versions an algorithm")
 
-// subjects is how many interleavings share a clock and one call.
+// subjects is the number of interleavings that share a clock and one call.
 const subjects = 100
 
 func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
@@ -84,7 +84,7 @@ func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *
 }
 
 // raised checks that raising a limit helps at once: a larger version with the same rate leaves at least as many units
-// as the smaller one, plus the difference of their capacities.
+// as the smaller version, plus the difference of their capacities.
 func raised(t *testing.T, store engine.Store, space string, accounts []*account, r *rand.Rand) {
 	t.Helper()
 	i := r.IntN(subjects)
@@ -112,7 +112,7 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 	}
 }
 
-// Draws draw two or three limits with the same counter.
+// Draws has functions that draw two or three limits with the same counter.
 var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.Limit{
 	"token-bucket": func(r *rand.Rand, least int64) []engine.Limit {
 		return ofOne(r, func() engine.Limit {
@@ -135,7 +135,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 			return rule.WarmUp(rate, over, rule.Burst(least+r.Int64N(9)))
 		})
 	},
-	// Each is alone in its bucket, by its name.
+	// Each subject is alone in its bucket, because of the limit's name.
 	"fair-share": func(r *rand.Rand, least int64) []engine.Limit {
 		rate, name := rule.Per(1+r.Int64N(12), time.Second), strconv.FormatUint(r.Uint64(), 36)
 		return ofOne(r, func() engine.Limit {
@@ -150,7 +150,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 				engine.Setting{Field: "interval", Span: 300 * time.Millisecond})
 		})
 	},
-	// Its counter is of all numbers but the rank.
+	// All numbers but the rank identify its counter.
 	"guaranteed-rate": func(r *rand.Rand, least int64) []engine.Limit {
 		rate, burst := rule.Per(6+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), 2*least+3+r.Int64N(9)
 		return ofOne(r, func() engine.Limit {
@@ -181,7 +181,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 	},
 })
 
-// everyAlgorithm adds plain limits of the algorithms that have no draws.
+// everyAlgorithm adds plain limits for the algorithms that have no draws.
 func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []engine.Limit) map[string]func(r *rand.Rand, least int64) []engine.Limit {
 	for a := range storetest.Examples() {
 		if draws[a.String()] == nil && !a.Holds() {

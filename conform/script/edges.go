@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// edgeStep draws a step whose time or cost is at a point where answers change.
+// edgeStep draws a step with a time or cost where answers change.
 func (g *generator) edgeStep() model.Step {
 	g.edges++
 	if g.rand.IntN(2) == 0 {
@@ -56,7 +56,7 @@ func (g *generator) unitStep() model.Step {
 	return s
 }
 
-// learn records the instants in an answer, and those at which the limits' segments and windows begin.
+// learn records the instants in an answer, and the instants when the limits' segments and windows begin.
 func (g *generator) learn(s model.Step) {
 	g.instant = g.instant[:0]
 	if us := s.Want.RetryAfterUS; us != nil {
@@ -110,7 +110,7 @@ func span(l model.Limit) int64 {
 	return l.WindowUS
 }
 
-// memory is the longest time for which a limit's state can matter.
+// memory is the longest time that a limit's state can matter.
 func memory(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
@@ -130,12 +130,12 @@ func memory(l model.Limit) int64 {
 // longestAhead is the longest delay that a reserve in a script accepts.
 func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
 
-// lasts is the longest time for which a limit's state can matter in a script, including units reserved ahead and
-// costs paid by the next request.
+// lasts is the longest time that a limit's state can matter in a script, including units reserved ahead and costs paid
+// by the next request.
 func lasts(l model.Limit, opts Options) int64 {
 	us := memory(l)
 	if opts.Reserve {
-		us += max(longestAhead(l), span(l)) // reserve draws delays of up to both
+		us += max(longestAhead(l), span(l)) // reserve draws delays up to the larger of both
 	}
 	switch {
 	case l.NextPays && opts.All: // a cost can be as large as another limit allows
@@ -148,7 +148,7 @@ func lasts(l model.Limit, opts Options) int64 {
 	return us
 }
 
-// refill is the time in which a number of units is refilled, at most 2^60 µs.
+// refill is the time to refill a number of units, at most 2^60 µs.
 func refill(l model.Limit, units int64) int64 {
 	hi, lo := bits.Mul64(uint64(units), uint64(l.PeriodUS))
 	if hi > 0 && hi*16 >= uint64(l.Count) {
@@ -158,7 +158,7 @@ func refill(l model.Limit, units int64) int64 {
 	return max(1, int64(min(us, 1<<60)))
 }
 
-// grain is the shortest time in which a state changes: the refill of one unit, or one segment.
+// grain is the shortest time that changes a state: the refill of one unit, or one segment.
 func grain(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0:

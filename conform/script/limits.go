@@ -37,9 +37,9 @@ type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
 	// onGrid gives a limit the grid of another limit. It is nil if the algorithm's limits have no grid.
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
-	// keys are the keys of a case's limits, which all count in one counter; nil if each key has its own counter.
+	// keys are the keys of a case's limits, which all count in one counter. It is nil if each key has its own counter.
 	keys []string
-	// ranks means that the requests of a case are of several classes, which count in one counter.
+	// ranks means that a case has requests of several classes, which count in one counter.
 	ranks bool
 	// beside means that limits of the algorithm occur only together with limits of other algorithms.
 	beside bool
@@ -74,7 +74,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			if opts.All {
 				l.Name = fmt.Sprintf("l%d", j)
 			}
-			if opts.Lists || shared && opts.All { // on the slot of the keys that share a counter
+			if opts.Lists || shared && opts.All { // puts them on the slot of the keys that share a counter
 				l.Key = pick(r, listKeys)
 			}
 			if i > 0 {
@@ -122,7 +122,7 @@ func together(r *rand.Rand, algorithm string, opts Options) []string {
 
 // changed keeps some of the old numbers, so that each number also changes alone. It mostly keeps the grid, because a
 // limit on another grid is another counter. If the clock goes back it always keeps the grid: a store may drop an
-// expired counter while it adds another one, and setting the clock back would reveal that.
+// expired counter while it adds another, and setting the clock back would reveal that.
 func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	if opts.ClockSteps || r.IntN(4) > 0 {
 		l = onGrid(r, old, l, opts)

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// A permit within a list is only reserved: see leases.go for its own verbs.
+// A permit in a list is only reserved: see leases.go for its own verbs.
 var _ = register(model.Concurrency, drawing{
 	draw: func(r *rand.Rand, l *model.Limit, _ Options) {
 		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 5, 20}), pick(r, []int64{ms, sec, 60 * sec})
@@ -29,12 +29,12 @@ func holds(l model.Limit) bool {
 	return l.Algorithm == model.Concurrency || l.Algorithm == model.FairConcurrency
 }
 
-// listKeys are suffixes of the case's key, for the limits of a list that have their own keys. All are on one slot of
-// a Cluster, because with several slots the mode is split, and the decision is not made in one step (storetest and
-// conform/llm test that).
+// listKeys are suffixes of the case's key, for the limits in a list that have their own keys. All are on one slot of a
+// Cluster. With several slots the mode is split, and the decision is not made in one step (storetest and conform/llm
+// test that).
 var listKeys = []string{"{list}", "{list}a", "{list}b"}
 
-// chooses makes the limits of a set choices. Limits that count denials, and permits, are left out.
+// chooses turns the limits of a set into choices, except for permits and limits that count denials.
 func chooses(r *rand.Rand, set []model.Limit) {
 	for i := range set {
 		l := &set[i]

@@ -1,6 +1,6 @@
-// Package script generates random sequences of operations with the model's answers, for differential tests. Half of
-// the steps are at an edge, within 1 µs or 1 unit of the point where an answer changes, because that is where
-// limiters are wrong.
+// Package script generates random sequences of operations with the model's answers, for differential tests. Half the
+// steps are at an edge, within 1 µs or 1 unit of the point where an answer changes, because that is where limiters are
+// wrong.
 package script
 
 import (
@@ -34,7 +34,7 @@ func init() {
 	}
 }
 
-// Generate makes one case with a number of steps. With All, algorithm is the first limit's, and the others are
+// Generate makes one case with the given number of steps. With All, the first limit has algorithm, and the others are
 // random. Equal seeds make equal cases.
 func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Case {
 	g := newGenerator(r, algorithm, opts)
@@ -61,7 +61,7 @@ type generator struct {
 	instant []int64 // where answers change, taken from the last answers
 	last    model.Step
 	edges   int // number of steps at an edge
-	// reserved contains the open reservations by step, from 1.
+	// reserved has the open reservations by step, from 1.
 	reserved map[int]*model.Reservation
 }
 
@@ -106,7 +106,7 @@ func (g *generator) step() {
 func (g *generator) answer(s *model.Step) {
 	for n, r := range g.reserved {
 		if s.AtUS >= r.EndsUS() && n != s.Of && !r.Open() {
-			delete(g.reserved, n) // from now on, stores may forget that it was settled
+			delete(g.reserved, n) // from now on, stores may forget that the reservation was settled
 		}
 	}
 	limits := g.made.LimitSets[s.Set]
@@ -131,8 +131,8 @@ func (g *generator) answer(s *model.Step) {
 	}
 }
 
-// reserve decides whether a take reserves, or settles an earlier reservation. If it settles, the limits are those of
-// the reservation.
+// reserve decides whether a take reserves, or settles an earlier reservation. If it settles, it uses the reservation's
+// limits.
 func (g *generator) reserve(s *model.Step) {
 	if !g.opts.Reserve || s.Op != model.Take || g.rand.IntN(3) == 0 {
 		return
@@ -157,7 +157,7 @@ func (g *generator) reserve(s *model.Step) {
 	}
 }
 
-// plainStep advances the time by an amount on the limit's time scale.
+// plainStep advances the time by a step on the limit's time scale.
 func (g *generator) plainStep() model.Step {
 	s := model.Step{Set: g.set(), Op: g.op()}
 	s.AtUS = g.later(g.pause(s.Set))

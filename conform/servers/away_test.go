@@ -122,8 +122,8 @@ func (w *web) until(want int, path, send string) {
 	w.t.Fatalf("%s: %d for 10 s, want %d", path, got, want)
 }
 
-// The start is one log line that hides the password. An outage logs one line when Redis stops answering and one when
-// it answers again, whatever fails in between.
+// The start logs one line that hides the password. An outage logs one line when Redis stops answering and one when it
+// answers again, whatever fails in between.
 func TestServerLogsOutages(t *testing.T) {
 	t.Parallel()
 	const take = `{"key":"k","limit":"1000000/s"}`
@@ -160,7 +160,7 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 }
 
-// The deadline is the server's own: those of the store's URL and options have no effect.
+// The deadline is the server's own: the deadlines in the store's URL and options have no effect.
 func TestServerKeepsItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -182,7 +182,7 @@ func TestServerKeepsItsDeadline(t *testing.T) {
 }
 
 // With --ready-needs-store, readiness follows Redis while any policy's failure mode is deny, even if Redis hangs, and
-// the check leaves no key behind.
+// the check creates no key.
 func TestServerReadiness(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -198,7 +198,7 @@ func TestServerReadiness(t *testing.T) {
 	if code != http.StatusServiceUnavailable || time.Since(start) > 10*time.Second || !strings.Contains(body, `"detail":"not ready: the store could not decide: `) {
 		t.Errorf("Redis hangs: %d %s after %s, want 503, and soon", code, body, time.Since(start))
 	}
-	for end := time.Now().Add(10 * time.Second); len(w.log.lines("store away")) == 0; { // one late answer is no outage
+	for end := time.Now().Add(10 * time.Second); len(w.log.lines("store away")) == 0; { // one late answer is not an outage
 		if w.status("/readyz", ""); time.Now().After(end) {
 			t.Fatal("Redis hangs, and the log does not say that the store is away")
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 42: keys of a RESP connection are slices of its read buffer. Of 20 000 keys that one connection uses for
-// the first time, none is denied because of denials that --max-stale cached for other keys.
+// Known bug 42: keys of a RESP connection are slices of its read buffer. One connection uses 20 000 keys for the first
+// time, and none is denied because of denials that --max-stale cached for other keys.
 func TestBorrowedOverRESP(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
@@ -54,7 +54,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 		if took := time.Since(began); took < 2*time.Second {
 			t.Fatalf("%s passed on both servers within %s", key(n), took)
 		}
-		ask(here, key(n)) // on a busy machine the unit has come back
+		ask(here, key(n)) // on a busy machine the unit has refilled
 	}
 	refused := 0
 	for n := range fresh {

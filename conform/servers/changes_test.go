@@ -48,7 +48,7 @@ func set(t *testing.T, w *web, name, fields string) {
 	}
 }
 
-// A change through one server takes effect on the other within a second, and on both after they restart. Halving a
+// A change made on one server takes effect on the other within a second, and on both after they restart. Halving a
 // limit refills no key; doubling it lets denied callers pass at once.
 func TestChangeOnTwoServers(t *testing.T) {
 	t.Parallel()

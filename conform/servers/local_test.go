@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// localPolicies have limits that recover in a second and in an hour, and one with failure mode deny.
+// localPolicies have limits that recover in a second and in an hour, and a limit with failure mode deny.
 const localPolicies = `
 policies:
   hour: {algorithm: fixed-window, limit: 40, window: 1h}
@@ -42,7 +42,7 @@ func taken(w *web, name string) (a answer) {
 	return a
 }
 
-// drain takes from the servers in turn until each has denied, and returns how many units passed in fallback.
+// drain takes from the servers in turn until each has denied, and returns the number of units that passed in fallback.
 func drain(servers []*web, name string, bound int64) (passed int) {
 	for denied := 0; denied < len(servers); {
 		denied = 0
@@ -83,7 +83,7 @@ func acquired(w *web) (ids []string) {
 }
 
 // Two servers share the units that were left when Redis died, and stay within the limit together. Redis comes back
-// empty: a limit that recovers in a second is soon exact again, and one of an hour is still limited by the shares.
+// empty: a limit that recovers in a second is soon exact again, and an hourly limit is still decided by the shares.
 func TestServersShareInAnOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -98,7 +98,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 			StoreOptions: open.Options{Fallback: &fallback.Config{}},
 		}))
 	}
-	time.Sleep(4500 * time.Millisecond) // several beats, in which each learns of the other, plus the life of a lease
+	time.Sleep(4500 * time.Millisecond) // several beats, so that each learns of the other, plus the life of a lease
 	for range 8 {
 		for _, w := range servers {
 			if a := taken(w, "hour"); !a.Allowed || a.Mode != "exact" {

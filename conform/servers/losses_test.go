@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// A FLUSHALL logs one line, and so does the end of its effects. Between them the mode is fallback, and afterwards it
-// is exact again.
+// A FLUSHALL logs one line, and so does the end of its effects. In between the mode is fallback, and afterwards it is
+// exact again.
 func TestServerLogsALoss(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

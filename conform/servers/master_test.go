@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// When one master of a Cluster hangs, its keys are decided by shares, while the keys of the others stay exact
-// (known bug 61).
+// When one master of a Cluster hangs, its keys are decided by shares, while decisions on the other masters' keys stay
+// exact (known bug 61).
 func TestOneMasterHangs(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.Cluster(t, redistest.Redis, "cluster-require-full-coverage no", "cluster-replica-no-failover yes")

@@ -31,7 +31,7 @@ func (w *web) scrape() map[string]float64 {
 	return series(w.t, w.admin(http.MethodGet, "/metrics", ""))
 }
 
-// series returns the values in an answer of /metrics by series.
+// series returns the values in an answer from /metrics by series.
 func series(t *testing.T, text string) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
@@ -67,8 +67,8 @@ func (w *web) admin(method, path, body string) string {
 	return string(text)
 }
 
-// TestOperatorSeesAnOutage kills and restarts Redis. The operator sees the outage in two log lines and in the
-// metrics. Meanwhile the shadow continues to count, and explain continues to answer.
+// TestOperatorSeesAnOutage kills and restarts Redis. The operator sees the outage in two log lines and in the metrics.
+// During the outage the shadow continues to count, and explain continues to answer.
 func TestOperatorSeesAnOutage(t *testing.T) {
 	t.Parallel()
 	const both, failsOpen, hot = `{"policy":"both","key":"k"}`, `{"policy":"open","key":"k"}`, `{"policy":"hot","key":"k"}`

@@ -66,8 +66,8 @@ func (r *replicated) stopped(during func()) {
 	during()
 }
 
-// A charge is answered as allowed once the replicas have it. If they do not answer, it is an error within the stated
-// time, and the unit stays charged. This is tested on each deployment, and with each client on one of them;
+// A charge is answered as allowed once the replicas have it. If they do not answer, the answer is an error within the
+// stated time, and the unit stays charged. This is tested on each deployment, and with each client on one of them;
 // TestReplicasWhileASlotMoves tests both clients on a Cluster.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func isAllowed(t *testing.T, p *headgate.Policy, remaining int64) {
 }
 
 // The wait for replicas ends before the caller's deadline, and the answer says that the unit is charged. The same
-// happens if a caller requires more replicas than exist.
+// happens if a caller requires more replicas than there are.
 func TestReplicasWithinTheDeadline(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()
@@ -160,7 +160,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 	}
 }
 
-// Operations that wait for no replica are not queued after those that do, with group commit and on the connections.
+// Operations that wait for no replica are not queued after operations that do, in group commit or on the connections.
 func TestReplicasDelayNoOther(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()
@@ -189,7 +189,7 @@ func TestReplicasDelayNoOther(t *testing.T) {
 			}
 			took = max(took, time.Since(sent))
 		}
-		if took > 4*time.Second { // if it were queued after one of them, it would take five
+		if took > 4*time.Second { // queued after one of them, it would take five
 			t.Errorf("another request took %s", took)
 		}
 		for range callers {
@@ -200,8 +200,8 @@ func TestReplicasDelayNoOther(t *testing.T) {
 	})
 }
 
-// On a Cluster, limits on several slots are charged on all of them even if the replicas of one don't answer: a
-// request that passes by its failure mode has been charged.
+// On a Cluster, limits on several slots are charged on all of them even if one slot's replicas don't answer: a request
+// that passes by its failure mode has been charged.
 func TestReplicasOnSeveralSlots(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["cluster"]()
@@ -269,8 +269,8 @@ func TestReplicasWhileASlotMoves(t *testing.T) {
 	}
 }
 
-// A policy with replicas is answered by its failure mode while they don't confirm: an error that says what was
-// charged, the share's answer, or an allowed one. The unit is charged in any case.
+// While replicas don't confirm, the failure mode of a policy that waits for them answers: an error that names the
+// charge, the share's answer, or an allowed one. The unit is charged in any case.
 func TestServerWaitsForReplicas(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()

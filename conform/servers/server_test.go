@@ -23,8 +23,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The verify command shows users that a Redis gives exact decisions: all answers are exact, on every deployment, and
-// no key is left behind.
+// The verify command shows users that a Redis gives exact decisions: all answers are exact, on every deployment, and no
+// key remains.
 func TestVerifyCommand(t *testing.T) {
 	t.Parallel()
 	headgate := programs.Headgate(t)
@@ -115,7 +115,7 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// With --max-stale a denial is repeated after another client has reset the key, but no longer than that time.
+// With --max-stale a denial is repeated even after another client has reset the key, but no longer than that time.
 func TestServerRepeats(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

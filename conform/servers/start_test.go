@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A server that starts while its Redis is dead or hangs decides by its share at once, and by Redis when it is
+// A server that starts while its Redis is dead or hangs decides by its share at once, and by Redis once Redis is
 // available.
 func TestServerStartsWithoutStore(t *testing.T) {
 	t.Parallel()
@@ -99,8 +99,8 @@ func TestServerRefusesStoreThatAnswers(t *testing.T) {
 	}
 }
 
-// A store that was opened while its server was down decides nothing before it has checked that the data has its
-// layout, and fails if it has not.
+// A store that was opened while its server was down first checks that the data has the store's layout, and fails if it
+// has another one. It decides nothing before.
 func TestLateStoreOfAnotherLayout(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")

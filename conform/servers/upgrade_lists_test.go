@@ -50,7 +50,7 @@ func (b builds) first(to *redis.Client, words string, want ...int64) []any {
 }
 
 // Two builds settle each other's reservations, and count each other's permits. The earlier build reads and preserves
-// what lists of this build charge, hold and exceed.
+// the charges, permits and excess of this build's lists.
 func TestHoldsOfTwoBuilds(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // While servers of two builds run on one Redis, both count each other for outages. For prefetched units no server
-// divides by too few: each counts all servers, or prefetches nothing. After the upgrade or its way back, the remaining
+// divides by too few: each counts all servers, or prefetches nothing. After the upgrade or the rollback, the remaining
 // servers prefetch again.
 func TestMembersOfTwoBuilds(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,8 @@ func startMember(t *testing.T, headgate, redisAddress string) *memberServer {
 	return &memberServer{t: t, port: port, stop: stop}
 }
 
-// counts returns how many servers share the limits in an outage, and how many the prefetch layer counts.
+// counts returns the number of servers that share the limits in an outage, and the number that the prefetch layer
+// counts.
 func (m *memberServer) counts() (shares, leases float64) {
 	m.t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/metrics", m.port), nil)
@@ -84,7 +85,7 @@ func (m *memberServer) counts() (shares, leases float64) {
 	return all["headgate_fallback_processes"], all["headgate_prefetch_members"]
 }
 
-// until waits until the counts are as wanted.
+// until waits for the wanted counts.
 func (m *memberServer) until(what string, most time.Duration, wanted func(shares, leases float64) bool) {
 	m.t.Helper()
 	for end := time.Now().Add(most); ; time.Sleep(100 * time.Millisecond) {

@@ -21,8 +21,8 @@ import (
 
 var previous = flag.String("previous", "", "a headgate command of an earlier build, for tests of two builds; by default the build under test")
 
-// upgraded are policies of two versions of a configuration; %d is the limit. No unit comes back while the test runs.
-// They cover every format of state.
+// upgraded are policies in two versions of a configuration; %d is the limit. No unit refills while the test runs. They
+// cover every state format.
 var upgraded = map[string]string{
 	"bucket":  "{algorithm: token-bucket, rate: 1/1h, burst: %d}",
 	"pacer":   "{algorithm: pacer, rate: 1/1h, burst: %d, max_queue: 0}",
@@ -48,9 +48,9 @@ func buildsOf(t *testing.T) (earlier, build string) {
 	return earlier, build
 }
 
-// A rolling upgrade, and the way back, under load: servers of an earlier build and configuration are replaced one by
-// one. While both run, and afterwards, no more requests pass than the larger limit allows, and none fails except on
-// connections that a stopping server closes. At the end the limit of the new configuration is active.
+// A rolling upgrade and its rollback under load: servers of an earlier build and configuration are replaced one by one.
+// While both run, and afterwards, no more requests pass than the larger limit allows, and no request fails except on
+// connections that a stopping server closes. At the end the new configuration's limit is active.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)
@@ -73,7 +73,7 @@ func roll(t *testing.T, from, to, layout string) {
 	old1, stop1 := start(from, before)
 	old2, stop2 := start(from, before)
 	passed := load(t, old1, 150)
-	new1, stopNew1 := start(to, after) // three run at the same time
+	new1, stopNew1 := start(to, after) // three servers run at the same time
 	passed.add(load(t, new1, 100))
 	stop1()
 	both := make(chan counts)
@@ -105,7 +105,7 @@ func upgradeFile(t *testing.T, limit int) string {
 	return path
 }
 
-// counts is how many requests passed, by policy.
+// counts has the number of requests that passed, by policy.
 type counts map[string]int64
 
 func (c counts) add(other counts) {
@@ -114,7 +114,7 @@ func (c counts) add(other counts) {
 	}
 }
 
-// load sends requests of every policy to a server from several callers, and counts those that pass.
+// load sends requests on every policy to a server from several callers, and counts the requests that pass.
 func load(t *testing.T, server *redis.Client, requests int) counts {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -54,7 +54,8 @@ var (
 	anchor    = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// checkLinks checks that each link, image and script of each page exists in the output, and each anchor in its page.
+// checkLinks checks that the target of each link, image and script on each page exists in the output, and that each
+// anchor exists in its page.
 func checkLinks(t *testing.T, out string) {
 	t.Helper()
 	pages, anchors := map[string]string{}, map[string]bool{}

@@ -46,8 +46,8 @@ func canaries() []canary {
 	}
 }
 
-// TestCanaries sends a request per second for an hour: to the old version alone, to the new one alone, and to both in
-// turns with one key. The table is in docs/reference/changing-limits.md.
+// TestCanaries sends a request per second for an hour: to the old version alone, to the new version alone, and to both
+// in turns with one key. The table is in docs/reference/changing-limits.md.
 func TestCanaries(t *testing.T) {
 	var table strings.Builder
 	for _, c := range canaries() {

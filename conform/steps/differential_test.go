@@ -19,7 +19,7 @@ import (
 
 // TestDifferential sends the same random scripts through the memory store and the big-integer model, which share no
 // code, and compares every field of every step. It does not combine clock steps with several limits: a store may drop
-// an expired state while it adds another one, and setting the clock back would reveal that.
+// an expired state while it adds another, and setting the clock back would reveal that.
 func TestDifferential(t *testing.T) {
 	for _, algorithm := range script.Algorithms {
 		for name, options := range differential.Kinds {
@@ -34,7 +34,7 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// TestSharesDifferential: many keys of fair-share limits, and so many charges that parts become smaller.
+// TestSharesDifferential: many keys of fair-share limits, and so many charges that parts shrink.
 func TestSharesDifferential(t *testing.T) {
 	for seed := range uint64(raced.Size(6, 3)) { // one for each burst with the race detector
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// envelope is a token bucket, written down once more, to judge a guaranteed rate: the guarantee of a class, or the whole
-// limit. Amounts are in 1/1000000 unit.
+// envelope is an independent token bucket to judge a guaranteed rate: the guarantee of a class, or the whole limit.
+// Amounts are in 1/1000000 unit.
 type envelope struct{ rate, burst, has int64 }
 
 func newEnvelope(rate, burst int64) envelope {
@@ -24,7 +24,8 @@ func (e *envelope) holds(units int64) bool { return e.has >= units*1_000_000 }
 
 func (e *envelope) take(units int64) { e.has -= units * 1_000_000 }
 
-// lender is a guaranteed rate of 7/s in bursts of 6: three classes with 3/s in bursts of 2, 2/s in bursts of 1, and none.
+// lender is a guaranteed rate of 7/s in bursts of 6 with three classes: 3/s in bursts of 2, 2/s in bursts of 1, and no
+// guarantee.
 type lender struct {
 	ranks [3]engine.Limit
 	state algo.State
@@ -46,7 +47,8 @@ func newLender(t *testing.T, guarantees string, settings ...engine.Setting) lend
 	return l
 }
 
-// move lets time pass, then a class asks. It reports whether a guaranteed request was denied, and whether one passed beyond the limit.
+// move lets time pass and then sends a request of a class. It reports whether a guaranteed request was denied, and
+// whether a request passed beyond the limit.
 func (l *lender) move(us int64, class int, units int64) (denied, over bool) {
 	l.now += us
 	for i := range l.passed {
@@ -77,8 +79,8 @@ var lenders = []struct {
 	{"3:2,2:1,0", []engine.Setting{{Field: "lend", Word: "down"}}},
 }
 
-// Whatever the other classes do, no class is denied within its guarantee, and all together have no more than the limit: every
-// sequence of five moves; with six it took 13 million moves, 0 wrong.
+// Whatever the other classes do, no class is denied within its guarantee, and all together get no more than the limit.
+// The test tries every sequence of five moves; a run with six took 13 million moves and found no violation.
 func TestGuaranteesAreNeverDenied(t *testing.T) {
 	t.Parallel()
 	for _, c := range lenders {
@@ -122,8 +124,8 @@ func TestGuaranteesInLongTraces(t *testing.T) {
 	}
 }
 
-// Lending loses at most 1 % of the rate: the classes pass what they ask for together, or the limit. Each asks at random
-// instants.
+// Lending loses at most 1 % of the rate: together the classes get everything that they ask for, or the limit. Each
+// sends requests at random instants.
 func TestLendingLosesLittle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -149,8 +151,8 @@ func TestLendingLosesLittle(t *testing.T) {
 	}
 }
 
-// lending returns how many units a second the classes ask for and have, of 1000/s in bursts of 200. It counts from the third
-// second on, because the first two spend the bursts.
+// lending returns the units per second that the classes ask for and get, of 1000/s in bursts of 200. It counts from the
+// third second on, because the first two spend the bursts.
 func lending(t *testing.T, guarantees, lend string, asks [3]float64) (passed, asked [3]float64) {
 	t.Helper()
 	const before, seconds = 2, 10

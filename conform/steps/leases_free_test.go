@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLeasesFree is the differential test of permits in which everything changes: holders acquire different units,
-// limits and lease times change, and the clock goes back.
+// TestLeasesFree is the differential test of permits where everything changes: holders acquire different units, limits
+// and lease times change, and the clock goes back.
 func TestLeasesFree(t *testing.T) {
 	for name, options := range map[string]script.Options{
 		"forward": {},

@@ -10,8 +10,8 @@ import (
 )
 
 // TestLeasesDifferential sends random scripts of a concurrency limit through the memory store and the model. A holder
-// acquires the same units each time, the clock goes forward and the numbers do not change. The two sides may differ
-// in what an acquire of other units does, and in whether a peek shortens permits that end too late.
+// acquires the same units each time, the clock goes forward and the numbers do not change. The two sides may differ in
+// the effect of acquiring different units, and in whether a peek shortens permits that end too late.
 func TestLeasesDifferential(t *testing.T) {
 	for i := range max(1, *differential.Steps/differential.CaseSteps) {
 		differLeases(t, *differential.Seed+uint64(i))

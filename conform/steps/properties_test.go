@@ -40,14 +40,14 @@ func (m *machine) peek(cost int64) (bool, algo.Outcome) {
 	return algo.Peek(steps, m.instant()), steps[0].Outcome
 }
 
-// bound is how many units a limit allows in any half-open span.
+// bound is the number of units that a limit allows in any half-open span.
 type bound struct {
 	limit engine.Limit
 	span  time.Duration
 	most  int64
 }
 
-// bounds are those in the README's table.
+// bounds returns the bounds in the README's table.
 func bounds() []bound {
 	perSecond := rule.PerSecond(7)
 	list := []bound{
@@ -81,8 +81,8 @@ func bounds() []bound {
 	return list
 }
 
-// On random traces no span admits more than promised, and a denied request passes after exactly its wait and not one
-// µs earlier.
+// On random traces no span admits more than promised, and a denied request passes after exactly its wait, not one µs
+// earlier.
 func TestBounds(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -151,7 +151,7 @@ func checkWait(t *rapid.T, m *machine, cost int64, o algo.Outcome) {
 }
 
 // A request of n units equals n requests of one unit at the same instant, denials change nothing, and a give never
-// exceeds the capacity. Two machines do it both ways and must always give the same answers.
+// exceeds the capacity. Two machines, one for each way, must always give the same answers.
 func TestTogether(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {

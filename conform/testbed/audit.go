@@ -24,14 +24,14 @@ type audited struct {
 	t       *testing.T
 	prefix  string
 	holders []*redistest.Server
-	// parallel calls cannot be told apart, so their keys are not checked.
+	// Parallel calls cannot be distinguished, so their keys are not checked.
 	busy chan struct{}
 }
 
 // Unwrap returns the audited store.
 func (a *audited) Unwrap() engine.Store { return a.Store }
 
-// Audit wraps a store. It checks that after every call each key has a TTL that is long enough (rule 9), and that
+// Audit wraps a store. After every call it checks that each key has a TTL that is long enough (rule 9), and that
 // operations that only read have written nothing (rule 6).
 func Audit(t *testing.T, store engine.Store, prefix string, holders []*redistest.Server) engine.Store {
 	t.Helper()
@@ -93,9 +93,9 @@ func readsOnly(op *engine.Op) bool {
 	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0
 }
 
-// counts returns how long the state left by a call counts, under the call's own numbers and any others: the maximum
-// of the call's answer and the store's expiry of the key. It runs before the keys are checked; units that a parallel
-// call charges in between only make keys live longer.
+// counts returns how long the state left by a call counts, under the call's own numbers and any others: the maximum of
+// the call's answer and the store's expiry for the key. It runs before the keys are checked; units that a parallel call
+// charges in between only make keys live longer.
 func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
 	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
 		return 0
@@ -106,7 +106,7 @@ func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Resul
 	return max(result.Outcome.ResetAfter, expiry[0].TTL)
 }
 
-// checkTTL compares the TTL of a written key with how long its state counts.
+// checkTTL compares the TTL of a written key with the time that its state counts.
 func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	least := int64((counts + time.Millisecond - 1) / time.Millisecond)
 	const slack = 5_000 // ms between the write and the check
@@ -138,7 +138,7 @@ func (a *audited) checkLeases(keys map[string]seen) {
 	}
 }
 
-// unitsOf returns what the second state should have: the units of the holders as they are, and the sum for each key.
+// unitsOf returns the expected second state: the holders' actual units, and the sum for each key.
 func unitsOf(holders, fields []any, divided bool) map[string]string {
 	has, want, sums := textsOf(fields), map[string]string{}, map[string]int{}
 	want[""] = has[""]
@@ -197,7 +197,7 @@ func (a *audited) look() map[string]seen {
 	return found
 }
 
-// Close checks that nothing was written outside of the tests' prefixes.
+// Close checks that nothing was written outside the tests' prefixes.
 func (a *audited) Close() error {
 	for _, s := range a.holders {
 		keys, ok := s.MustDo("keys", "*").([]any)

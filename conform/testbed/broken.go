@@ -42,8 +42,8 @@ func Strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	strangeOpen(t, s, store)
 }
 
-// strangeOpen checks that settling a reservation whose bytes are not ours is an error, and that an id without bytes
-// is dropped.
+// strangeOpen checks that settling a reservation with foreign bytes is an error, and that an id without bytes is
+// dropped.
 func strangeOpen(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
 	op := engine.Op{
@@ -102,7 +102,7 @@ func Garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	}
 }
 
-// heals checks that a reset deletes whatever is at the key.
+// heals checks that a reset deletes any value at the key.
 func heals(t *testing.T, store engine.Store, name string, limit engine.Limit) {
 	t.Helper()
 	results := make([]engine.Result, 1)

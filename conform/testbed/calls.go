@@ -16,7 +16,7 @@ import (
 // Hourly is a limit that refills nothing during a test.
 var Hourly = rule.TokenBucket(rule.PerHour(100))
 
-// Take charges one unit to a key.
+// Take charges a key one unit.
 func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -25,7 +25,7 @@ func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	return results[0]
 }
 
-// WantClass checks that the error of an operation has a class.
+// WantClass checks that the error of an operation has the given class.
 func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	t.Helper()
 	e, ok := errors.AsType[*redisstore.Error](r.Err)
@@ -34,7 +34,7 @@ func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	}
 }
 
-// Recovers waits until a key is decided again, and checks that the failed calls before charged nothing.
+// Recovers waits until a key is decided again, and checks that the failed calls charged nothing.
 func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

@@ -30,7 +30,7 @@ type Deployment struct {
 	User    *User // the user that stores connect as; nil means the default user
 }
 
-// deployments are the deployments on which all tests must pass.
+// deployments are the deployments that all tests must pass on.
 var deployments = []struct {
 	name  string
 	start func(t *testing.T) Deployment
@@ -56,8 +56,8 @@ var deployments = []struct {
 	{"valkey", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Valkey)) }},
 }
 
-// chosen has the deployments that [Everywhere] uses. The default is those of `make test`: one server, a Cluster with
-// shards, and Valkey with states in hashes.
+// chosen has the deployments that [Everywhere] uses. The default is the deployments of `make test`: one server, a
+// Cluster with shards, and Valkey with states in hashes.
 var chosen = flag.String("deployments", "redis,sharded,hashed", "the deployments of Redis to try, between commas; all tries every one")
 
 // flavor makes all deployments run one kind of server.
@@ -66,7 +66,8 @@ var flavor = flag.String("flavor", "", "redis or valkey: all deployments run thi
 // Flavor returns the server that -flavor selects, or else the default.
 func Flavor(usual redistest.Flavor) redistest.Flavor { return cmp.Or(redistest.Flavor(*flavor), usual) }
 
-// checked makes stores check their server first, as programs do. They can then write many keys by one command, where a server has it.
+// checked makes stores check their server first, as programs do. They can then write many keys with one command if the
+// server has it.
 var checked = flag.Bool("checked", false, "check the server of each store that a test opens")
 
 // EveryClient makes tests run each deployment with every client. Without it the clients alternate.
@@ -217,7 +218,7 @@ func OpenGoredis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 // Prefix returns a prefix that no other test uses.
 func Prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
 
-// At returns the deployment of one server, with a user and password if it needs them ("user:pw@").
+// At returns the deployment with one server, with a user and password if the server needs them ("user:pw@").
 func At(address, user string) Deployment {
 	url := "redis://" + user + address
 	return Deployment{URL: url, Goredis: func() redis.UniversalClient {

@@ -11,7 +11,7 @@ import (
 // Main runs the tests of a package. A goroutine that outlives them is a failure.
 func Main(m *testing.M) {
 	redis.SetLogger(silence{})
-	// rueidis closes the connections of nodes that left a Cluster five seconds later, in a goroutine that cannot be
+	// rueidis closes the connections to nodes that left a Cluster after five seconds, in a goroutine that cannot be
 	// stopped earlier.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),

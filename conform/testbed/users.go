@@ -33,7 +33,7 @@ func Guard(t *testing.T, d Deployment) Deployment {
 	d.User = &User{servers: d.all, holders: d.Holders, given: map[string]int{}}
 	for _, s := range d.all {
 		s.MustDo("acl", "setuser", UserName, "reset", "on", ">"+UserWord)
-		_, _ = s.Do("acl", "setuser", UserName, "+msetex") // older servers do not know it
+		_, _ = s.Do("acl", "setuser", UserName, "+msetex") // older servers do not know the command
 	}
 	t.Cleanup(func() {
 		for _, s := range d.all {
@@ -91,8 +91,9 @@ func (u *User) Permit(t testing.TB, prefix string) {
 // deleteScript deletes the keys that match a pattern.
 const deleteScript = `for _, key in ipairs(redis.call('keys', ARGV[1])) do redis.call('del', key) end return 1`
 
-// withdraw deletes the keys of a prefix and ends the rights for it, when its last test ends. Otherwise each command
-// would be compared with the prefixes of all tests before it, and each check of an [Audit] would list all their keys.
+// withdraw deletes the keys with a prefix and withdraws the rights for it when its last test ends. Otherwise each
+// command would be compared with the prefixes of all earlier tests, and each check of an [Audit] would list all their
+// keys.
 func (u *User) withdraw(prefix string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

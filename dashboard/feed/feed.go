@@ -1,4 +1,4 @@
-// Package feed streams the counts of each second to the page as server-sent events. They are read once for all
+// Package feed streams the counts of each second to the page as server-sent events. It reads the counts once for all
 // clients.
 //
 //	feed.go    the seconds, and the streams that follow them
@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// MaxStreams is the number of concurrent streams. Another one is refused.
+	// MaxStreams is the maximum number of concurrent streams. Further ones are refused.
 	MaxStreams = 16
 	// remembered is the number of past seconds sent to a new stream.
 	remembered = 300
-	// interval is how often the counters are read.
+	// interval is the time between readings of the counters.
 	interval = time.Second
 )
 
@@ -26,8 +26,8 @@ const (
 type Config struct {
 	// Read returns the changes since the previous call.
 	Read func(now time.Time) adminapi.Second
-	// Stand returns the snapshot for a second: the second, and the program's state. It is called only while a stream
-	// follows.
+	// Stand returns the snapshot for a second: the second and the program's state. It is called only while there are
+	// streams.
 	Stand func(s *adminapi.Second, now time.Time) *adminapi.Snapshot
 }
 
@@ -46,7 +46,7 @@ type Feed struct {
 
 // stream is one client that follows the feed.
 type stream struct {
-	// next has the latest snapshot, as JSON. A slow client misses some.
+	// next has the latest snapshot as JSON. A slow client misses some.
 	next chan []byte
 }
 

@@ -11,9 +11,9 @@ import (
 const (
 	// writeTimeout is how long a client may take to read one event.
 	writeTimeout = 10 * time.Second
-	// checkEvery is how often the client's permission is checked again.
+	// checkEvery is the interval for checking the client's permission again.
 	checkEvery = 5 * time.Second
-	// MaxSnapshots is the largest number of snapshots that a client can request.
+	// MaxSnapshots is the maximum number of snapshots that a client can request.
 	MaxSnapshots = 1000
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// JSON returns a count of a report that covers a span of time.
+// JSON returns a count in a report that covers a span of time.
 func (c *Count) JSON(span time.Duration) adminapi.TopKey {
 	return adminapi.TopKey{
 		Policy: c.Policy, KeyFields: adminapi.NewKey(c.Key), KeyHash: adminapi.KeyHash(c.Key), Count: c.Count, Least: c.Least, Most: c.Most,
@@ -44,7 +44,7 @@ func (e *Event) JSON(policy string) adminapi.Decided {
 	return d
 }
 
-// TimelineJSON returns the last decisions on a key, which is counted under several keys, under some policies.
+// TimelineJSON returns the last decisions on a key under some policies. The key can be counted under several names.
 func (t *Tracker) TimelineJSON(policies []string, keys ...string) adminapi.Timeline {
 	answer := adminapi.Timeline{Decisions: []adminapi.Decided{}}
 	for _, policy := range policies {

@@ -6,9 +6,8 @@ import "slices"
 type Subject struct{ Policy, Key string }
 
 // sketch counts the most frequent subjects with the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, 2005): a
-// new subject replaces the one with the lowest count, and takes over its count. So a count can be too high, by the
-// part taken over, but never too low. A subject that is not in the sketch was counted at most as often as the lowest
-// one.
+// new subject replaces the subject with the lowest count and takes over its count. So a count can be too high by the
+// part taken over, but never too low. The true count of a subject outside the sketch is at most the lowest count.
 type sketch struct {
 	entries map[Subject]*entry
 	heap    []*entry // lowest count first
@@ -26,7 +25,7 @@ func newSketch(most int) *sketch {
 	return &sketch{entries: make(map[Subject]*entry, most), heap: make([]*entry, 0, most), most: most}
 }
 
-// add counts a subject n times. It clones the strings of a new one.
+// add counts a subject n times. It clones the strings of a new subject.
 func (s *sketch) add(of Subject, n int64) {
 	e := s.entries[of]
 	switch {
@@ -81,7 +80,7 @@ func (s *sketch) swap(a, b *entry) {
 	s.heap[a.place], s.heap[b.place] = a, b
 }
 
-// absent returns the largest possible count of a subject that is not in the sketch.
+// absent returns the largest possible count of a subject outside the sketch.
 func (s *sketch) absent() int64 {
 	if len(s.heap) < s.most {
 		return 0

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// maxSamples is the number of events per second that are counted one by one. Above that, a random sample is
-	// counted, with each event weighted.
+	// maxSamples is the number of events per second that are counted one by one. Above it, a random sample is counted,
+	// and each event in it is weighted.
 	maxSamples = 5_000
 	// maxStride is the largest number of events that one sample represents.
 	maxStride = 1 << 12
-	// tuneEvery is how often the sampling rate is adjusted.
+	// tuneEvery is the interval for adjusting the sampling rate.
 	tuneEvery = 100 * time.Millisecond
 )
 
-// stream is the events of one kind: requests, or refusals.
+// stream has the events of one kind: requests or refusals.
 type stream struct {
 	seen atomic.Int64 // events
 	next atomic.Int64 // the event to count next
@@ -26,7 +26,7 @@ type stream struct {
 	mu           sync.Mutex
 	stride       int64 // number of events that a sample represents
 	tuned        time.Time
-	tunedAt      int64 // value of seen then
+	tunedAt      int64 // value of seen at that time
 	widest       int64 // the largest stride of the last hour
 	widened      time.Time
 	minute, hour window
@@ -55,8 +55,8 @@ func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject
 			s.minute.live.add(subject, s.stride)
 			s.hour.live.add(subject, s.stride)
 		}
-		// From 1 to twice the stride less 1: the stride on average, so that no pattern of requests can keep a key
-		// from being counted.
+		// From 1 to twice the stride less 1, which is the stride on average. Because it is random, no pattern of
+		// requests can keep a key from being counted.
 		next += 1 + rand.Int64N(2*s.stride-1)
 	}
 	s.next.Store(next)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// timelines is the number of subjects with a timeline. Another one replaces the least recently seen.
+	// timelines is the number of subjects with a timeline. A further one replaces the least recently seen.
 	timelines = 2048
 	// MaxEvents is the number of decisions kept for a subject.
 	MaxEvents = 32
@@ -23,7 +23,7 @@ type Event struct {
 	// Failed is true if the decision is not known, or the request was invalid.
 	Failed                 bool
 	Cost, Limit, Remaining int64
-	// RetryAfter is set for a denied request; headgate.Never if it can never pass.
+	// RetryAfter is set for a denied request. It is headgate.Never if the request can never pass.
 	RetryAfter time.Duration
 	// From is the name of the front end.
 	From string
@@ -35,7 +35,7 @@ type Event struct {
 // their keys.
 type timeline struct {
 	mu   sync.Mutex
-	all  map[Subject]*list.Element // of *ring
+	all  map[Subject]*list.Element // elements are *ring
 	seen *list.List                // most recent first
 }
 
@@ -81,8 +81,8 @@ func (t *timeline) add(of Subject, e *Event) {
 	r.next = (r.next + 1) % MaxEvents
 }
 
-// Timeline returns the last decisions on the requests of a key under a policy, latest first. Allowed and denied
-// requests are sampled separately, so that many of one kind do not hide the other.
+// Timeline returns the last decisions on a key's requests under a policy, latest first. Allowed and denied requests are
+// sampled separately, so that many of one kind do not hide the other.
 func (t *Tracker) Timeline(policy, key string) (events []Event) {
 	t.timeline.mu.Lock()
 	defer t.timeline.mu.Unlock()

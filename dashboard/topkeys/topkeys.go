@@ -1,6 +1,6 @@
-// Package topkeys finds the keys with the most requests, those with the most denials, and those that a shadow would
-// newly deny or allow, over the last minute and hour, in bounded memory: at most 24 MiB, regardless of the number of
-// keys. Each count has bounds. It also keeps the last decisions of recently seen keys, in 8 MiB more.
+// Package topkeys finds the keys with the most requests and with the most denials, and the keys that a shadow would
+// newly deny or allow, over the last minute and hour. It uses at most 24 MiB, regardless of the number of keys. Each
+// count has bounds. It also keeps the last decisions on recently seen keys, in 8 MiB more.
 //
 //	topkeys.go  the tracker, and the report
 //	stream.go   how many of the events are counted
@@ -30,8 +30,8 @@ const (
 // Events is the kind of events counted for a key.
 type Events uint8
 
-// The kinds of events. Newly denied and newly allowed are requests whose answer would change with a shadow of their
-// policy in force.
+// The kinds of events. Newly denied and newly allowed are requests whose answer would change if a shadow of their
+// policy were in force.
 const (
 	Requests Events = iota
 	Refusals
@@ -64,7 +64,7 @@ func (s Subject) clone() Subject {
 	return Subject{Policy: s.Policy, Key: strings.Clone(s.Key)}
 }
 
-// valid reports whether requests can be counted under the key. Requests with longer keys are errors, and keeping such
+// valid reports whether requests can be counted under the key. Requests with longer keys are errors, and keeping their
 // keys would take unbounded memory.
 func (s Subject) valid() bool { return len(s.Key) <= engine.MaxKeyBytes }
 
@@ -84,8 +84,8 @@ type Query struct {
 	Of Events
 	// Hour selects the last hour instead of the last minute.
 	Hour bool
-	// Now selects the last 10 to 20 s instead of the last minute, so that a key that has just become busy soon ranks
-	// high.
+	// Now selects the last 10 to 20 s instead of the last minute, so that a key that has just become busy ranks high
+	// soon.
 	Now bool
 	// Policy restricts the report to one policy; "" means all.
 	Policy string
@@ -93,7 +93,7 @@ type Query struct {
 	Most int
 }
 
-// Report is the subjects with the highest counts.
+// Report has the subjects with the highest counts.
 type Report struct {
 	// Span is the time covered by the counts: up to a minute, an hour or 20 s, and at least five sixths of that, or
 	// half of 20 s, unless the server started later.
@@ -103,8 +103,8 @@ type Report struct {
 	Sampled bool
 }
 
-// Count is how often a subject was counted: at least Least and at most Most times. If the report is sampled, the
-// bounds hold with a probability of more than 99.999 %.
+// Count has the bounds on a subject's count: at least Least and at most Most. If the report is sampled, the bounds hold
+// with a probability of more than 99.999 %.
 type Count struct {
 	Subject
 

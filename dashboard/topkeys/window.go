@@ -2,14 +2,14 @@ package topkeys
 
 import "time"
 
-// segments is the number of spans in a window: the current one, and past ones.
+// segments is the number of spans in a window: the current span and past ones.
 const segments = 6
 
-// window counts the subjects of the last spans of time.
+// window counts subjects over the last spans of time.
 type window struct {
-	length time.Duration // of one span
-	began  time.Time     // of the current span
-	first  time.Time     // when the window started to count
+	length time.Duration // length of one span
+	began  time.Time     // start of the current span
+	first  time.Time     // when the window started counting
 	live   *sketch
 	ended  [segments - 1]segment // latest first
 }
@@ -18,7 +18,7 @@ func newWindow(length time.Duration) window {
 	return window{length: length, live: newSketch(capacity)}
 }
 
-// turn ends the spans that are over at an instant.
+// turn ends the spans that are over at the given instant.
 func (w *window) turn(now time.Time) {
 	if w.began.IsZero() {
 		w.began, w.first = now.Truncate(w.length), now
@@ -36,7 +36,7 @@ func (w *window) turn(now time.Time) {
 	}
 }
 
-// span returns the time that the last spans of the window cover at an instant, including the current one.
+// span returns the time that the last spans of the window cover at the given instant, including the current span.
 func (w *window) span(now time.Time, last int) time.Duration {
 	begin := w.began.Add(-time.Duration(last-1) * w.length)
 	if w.first.After(begin) {

@@ -28,7 +28,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from those of other programs on the same store.
+	// The namespace separates these counters from other programs' counters on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-reply"))
 	defer limiter.Close()
 
@@ -63,7 +63,7 @@ func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
 	}
 	fmt.Fprintf(w, "%s: %d of 20 pass\n", d.Binding.Policy, passed)
 
-	// If denied requests count, each of them restarts the one-minute wait.
+	// If denied requests counted, each of them would restart the one-minute wait.
 	time.Sleep(10 * time.Millisecond)
 	if d, err = replies.AllowN(ctx, key, 5); err != nil {
 		return err

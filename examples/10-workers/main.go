@@ -1,5 +1,5 @@
-// A pool of workers in any number of processes: at most three jobs run at a time. If a worker dies, its
-// place is taken for at most the lease time.
+// A pool of workers in any number of processes: at most three jobs run at a time. If a worker dies, its place is
+// blocked for at most the lease time.
 //
 //	go run ./10-workers -store redis://127.0.0.1:6379 &
 //	go run ./10-workers -store redis://127.0.0.1:6379
@@ -50,8 +50,8 @@ func runAll(ctx context.Context, w io.Writer, url string, work func(context.Cont
 	return nil
 }
 
-// job is the work that needs the permit. It ends with its context, because another worker may have its place after
-// that.
+// job is the work that needs the permit. It ends with its context, because another worker may have its place
+// afterwards.
 func job(ctx context.Context) error {
 	select {
 	case <-time.After(20 * time.Millisecond):
@@ -61,7 +61,7 @@ func job(ctx context.Context) error {
 	}
 }
 
-// pool is the workers of this process.
+// pool has the workers of this process.
 type pool struct {
 	places           *headgate.Semaphore
 	work             func(context.Context) error

@@ -32,8 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// counted is a job that fails if more jobs run than may. It counts them on the Redis by
-// itself.
+// counted is a job that fails if too many jobs run. It counts the jobs on the Redis itself.
 func counted(address string) func(context.Context) error {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	return func(ctx context.Context) error {
@@ -51,7 +50,7 @@ func counted(address string) func(context.Context) error {
 	}
 }
 
-// Never more than three jobs of all processes on one Redis run at a time.
+// Of all processes on one Redis, at most three jobs run at a time.
 func TestProcessesShareThePlaces(t *testing.T) {
 	address := redistest.Standalone(t, redistest.Redis).Addr()
 	var group sync.WaitGroup

@@ -1,6 +1,6 @@
-// A proxy in front of a language model. Each user has a budget of tokens per hour. The tokens that a call uses are
-// known only after it, so the proxy reserves the maximum before, and concurrent calls cannot spend the same budget
-// twice. After the call it commits the tokens that were used, and the rest is returned.
+// A proxy in front of a language model. Each user has a budget of tokens per hour. The number of tokens that a call
+// uses is known only after it, so the proxy reserves the maximum before the call, and concurrent calls cannot spend the
+// same budget twice. After the call it commits the tokens used, and the rest is returned.
 package main
 
 import (
@@ -29,11 +29,11 @@ func main() {
 }
 
 const (
-	budget    = 10_000 // tokens of a user in an hour
+	budget    = 10_000 // a user's tokens in an hour
 	maxAnswer = 4000   // the maximum that a call may request
 )
 
-// prompt is a call of the model.
+// prompt is a call to the model.
 type prompt struct {
 	tokens, maxAnswer int64
 }
@@ -50,8 +50,8 @@ type proxy struct {
 	model  model
 }
 
-// complete reserves the maximum that the call can use, calls the model, and commits what the call has used. A failed
-// call costs nothing.
+// complete reserves the maximum that the call can use, calls the model, and commits the tokens used. A failed call
+// costs nothing.
 func (p *proxy) complete(ctx context.Context, user string, call prompt) (used int64, err error) {
 	most := call.tokens + min(cmp.Or(call.maxAnswer, maxAnswer), maxAnswer)
 	reservation, d, err := p.tokens.Reserve(ctx, user, most)
@@ -117,7 +117,7 @@ func (s *session) call(what, user string, call prompt, m model) {
 	fmt.Fprintln(s.w)
 }
 
-// atOnce starts overlapping calls: the model answers none of them before each has reserved its tokens or was denied.
+// atOnce starts overlapping calls: the model does not answer until each has reserved its tokens or was denied.
 func (s *session) atOnce(user string, calls int, call prompt, used int64) {
 	var decided, ended sync.WaitGroup
 	decided.Add(calls)
@@ -152,7 +152,7 @@ func (s *session) left(user string) int64 {
 	return d.Remaining
 }
 
-// fail records the first error that ends the program, from the store.
+// fail records the first error from the store, which ends the program.
 func (s *session) fail(err error) {
 	if errors.Is(err, headgate.ErrStoreUnavailable) {
 		s.err = cmp.Or(s.err, err)

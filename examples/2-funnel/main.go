@@ -22,7 +22,7 @@ import (
 
 const key = "laoqian:reply"
 
-// options give this program's keys a separate prefix, so that they don't collide with those of other programs and
+// options give this program's keys a separate prefix, so that they don't collide with the keys of other programs and
 // servers on the same Redis.
 var options = open.Options{Own: "example-funnel"}
 
@@ -88,8 +88,8 @@ func serve(ctx context.Context, w io.Writer, url string) error {
 	return errors.Join(err, <-stopped)
 }
 
-// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request passes, and after how many
-// whole seconds to retry.
+// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request passes, and the number of whole
+// seconds until a retry.
 func throttle(ctx context.Context, client *redis.Client) (allowed bool, retryAfter time.Duration, err error) {
 	reply, err := client.Do(ctx, "CL.THROTTLE", key, 15, 30, 60, 1).Int64Slice()
 	if err != nil {
@@ -117,7 +117,8 @@ func burst(ctx context.Context, w io.Writer, client *redis.Client) error {
 	return nil
 }
 
-// waitAndRetry waits as long as the server says, once with a sleep and once with a timer, which blocks no goroutine.
+// waitAndRetry waits for as long as the server says, once with a sleep and once with a timer, which blocks no
+// goroutine.
 func waitAndRetry(ctx context.Context, w io.Writer, client *redis.Client) error {
 	_, retryAfter, err := throttle(ctx, client)
 	if err != nil {

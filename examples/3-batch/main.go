@@ -28,7 +28,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from those of other programs on the same store.
+	// The namespace separates these counters from other programs' counters on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-batch"))
 	defer limiter.Close()
 	limit := headgate.SlidingWindow{Rate: headgate.PerHour(6), Segments: 60, Variant: "strict"}
@@ -70,7 +70,7 @@ func show(w io.Writer, call string, results []headgate.Result) error {
 	return nil
 }
 
-// roundTrips returns how many calls were sent to Redis, which is 0 in memory.
+// roundTrips returns the number of calls sent to Redis. It is 0 in memory.
 func roundTrips(store open.Opened) int64 {
 	if store.Redis == nil {
 		return 0

@@ -42,7 +42,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from those of other programs on the same store.
+	// The namespace separates these counters from other programs' counters on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-gateway"))
 	defer limiter.Close()
 	route := limiter.Policy("route", second, day)
@@ -69,8 +69,8 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// showSlots prints where Redis stores the counters of a client. Both keys have the client as their hash tag, so on a
-// Cluster they are in one slot, and one script decides on both.
+// showSlots prints where Redis stores a client's counters. Both keys have the client as their hash tag, so on a Cluster
+// they are in one slot, and one script decides both.
 func showSlots(w io.Writer, redis *redisstore.Store, client string) {
 	// The name of a counter has the algorithm and the name of its limit, and the window of a fixed window.
 	for _, text := range []string{"1/s name second", "fixed-window 100000/1d name day"} {

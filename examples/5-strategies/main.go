@@ -1,5 +1,5 @@
-// Limiters of one family, by one library: fixed window, sliding windows over small
-// segments, leaky bucket, token bucket, and a log with several windows.
+// Several kinds of limiters with one library: fixed window, sliding windows over small segments, leaky bucket, token
+// bucket, and a log with several windows.
 package main
 
 import (
@@ -30,7 +30,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from those of other programs on the same store.
+	// The namespace separates these counters from other programs' counters on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-strategies"))
 	defer limiter.Close()
 	for _, p := range []*headgate.Policy{
@@ -109,7 +109,7 @@ func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) err
 	}
 }
 
-// wrongWindows prints the errors of two invalid limits. The policy made with them has the error.
+// wrongWindows prints the errors of two invalid limits. A policy made with an invalid limit has its error.
 func wrongWindows(w io.Writer, limiter *headgate.Limiter) {
 	for _, longer := range []headgate.Rate{headgate.PerMinute(5), headgate.Per(50, 1050*time.Millisecond)} {
 		limit := headgate.SlidingWindow{Rate: headgate.PerSecond(5), And: []headgate.Rate{longer}, SegmentLength: 100 * time.Millisecond}

@@ -41,7 +41,7 @@ func pass(ctx context.Context, perUser *headgate.Policy, user string) (bool, err
 	return d.Allowed, err
 }
 
-// run sends three requests, two of which are within the limit.
+// run sends three requests. Two are within the limit.
 func run(ctx context.Context, w io.Writer, limiter *headgate.Limiter) error {
 	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2)})
 	for range 3 {

@@ -1,4 +1,4 @@
-// A web service whose limits are in a file. The file can serve a headgate server too.
+// A web service whose limits are in a file. A headgate server can use the same file.
 package main
 
 import (
@@ -58,7 +58,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// limited applies the routes of the file.
+// limited applies the file's routes.
 func limited(limiter *decide.Limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := limiter.AllowRequest(r)

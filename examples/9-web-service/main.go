@@ -48,7 +48,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return c.err
 }
 
-// guessOneAccount guesses passwords of one account from a hundred addresses.
+// guessOneAccount guesses one account's password from a hundred addresses.
 func guessOneAccount(w io.Writer, c *caller, s *service) {
 	var group sync.WaitGroup
 	for i := range 100 {
@@ -85,7 +85,7 @@ func searchAndDownload(w io.Writer, c *caller, _ *service) {
 	fmt.Fprintf(w, "carol downloads 700 kB: %d\n", c.get("/download", "carol"))
 }
 
-// caller sends requests like the proxy does.
+// caller sends requests like the proxy.
 type caller struct {
 	ctx    context.Context //nolint:containedctx // of one run
 	url    string

@@ -16,7 +16,7 @@ import (
 // service is a web service with log-ins, searches and downloads.
 type service struct {
 	passwords map[string]string // of the accounts
-	checked   atomic.Int64      // passwords, right and wrong
+	checked   atomic.Int64      // number of passwords checked, right and wrong
 }
 
 // handler applies the limits to the service. Only the proxy, on this machine, is trusted to report the client's
@@ -25,9 +25,9 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	byAddress := httplimit.ByIP(netip.MustParsePrefix("127.0.0.0/8"))
 	byUser := httplimit.ByHeader("X-User") // set by the proxy, which has checked the session
 
-	// Only wrong passwords count. An account is allowed few of them, from all addresses together. An address is
-	// allowed many, because whole offices share one. A guess denied by the account's limit does not count against the
-	// address, so its other users can still log in.
+	// Only wrong passwords count. An account is allowed few of them from all addresses together. An address is allowed
+	// many, because whole offices share one. A guess denied by the account's limit does not count against the address,
+	// so its other users can still log in.
 	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
 	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow{Rate: headgate.PerHour(100)})
 	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow{Rate: headgate.PerHour(5)})

@@ -31,7 +31,7 @@ func parseApache(format string) (*template, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A path is often directly followed by its query, which begins with ?.
+		// A path is often followed directly by its query, which begins with ?.
 		if n := len(t.variables); v.part == partQueryMark && n > 0 && t.variables[n-1].part == partPath && t.variables[n-1].until == "" {
 			t.variables[n-1].part = partTarget
 		} else if err := t.addVariable(v); err != nil {

@@ -10,25 +10,24 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// column is a field of JSON or a column of CSV, and the part of the request that it holds.
+// column is a field of JSON or a column of CSV, with the part of the request that it holds.
 type column struct {
 	variable
 
 	from  string // its name in the log
 	path  string // of JSON, in the syntax of package gjson
-	flat  string // the same as one name with dots in it
+	flat  string // the same name as one field with dots in its name
 	place int    // index in CSV
 
 	named bool // by --field
 	seen  bool // of JSON: some line had it
 }
 
-// columnParts are the fields that --field accepts, in the order in which they are read: a request line comes before
-// its parts.
+// columnParts are the fields that --field accepts, in reading order: a request line comes before its parts.
 var columnParts = []struct {
 	name string
 	part part
-	// also are the names that are looked for without --field.
+	// also has the names to look for without --field.
 	also []string
 }{
 	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
@@ -95,7 +94,7 @@ type columns struct {
 	others []string
 }
 
-// choose sets the columns: the ones named by --field and, for all other fields, the first known name that the log
+// choose sets the columns: the fields named by --field and, for all other fields, the first known name that the log
 // has. has reports whether the log has a name.
 func (c *columns) choose(named []column, has func(name string) bool) error {
 	c.all = slices.Clone(named)

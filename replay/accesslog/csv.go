@@ -93,7 +93,7 @@ func splitCSV(values []string, line string, separator byte) ([]string, error) {
 	}
 }
 
-// quotedCSV reads the rest of a value whose opening quote was read.
+// quotedCSV reads the rest of a value after its opening quote.
 func quotedCSV(text string) (value, rest string, err error) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '"' {

@@ -27,7 +27,7 @@ var formats = []struct{ name, about, text string }{
 	{"haproxy", "HAProxy's httplog, by syslog", `$syslog]: ` + haproxyLog},
 }
 
-// haproxyLog is HAProxy's option httplog. Captured headers are read together with the queues. Its times have no zone.
+// haproxyLog is HAProxy's option httplog. Captured headers are read together with the queues. The times have no zone.
 const haproxyLog = `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`
 
 // The names of formats that consist of named fields.
@@ -67,11 +67,11 @@ type taken struct {
 
 	about string // for people
 	skip  int    // the lines before the first request
-	empty bool   // the file has no line, and so no format
+	empty bool   // the file has no lines and therefore no format
 }
 
-// choose returns the format of a file: the one requested, or the one that matches the most of the first lines. On a
-// tie the earlier format wins.
+// choose returns the format of a file: the requested format, or the format that matches the most of the first lines. On
+// a tie the earlier format wins.
 func (o *Options) choose(first []string) (taken, error) {
 	named, err := parseFields(o.Fields)
 	if err != nil {
@@ -150,7 +150,7 @@ func looksLikeCSV(first []string) bool {
 	return err == nil
 }
 
-// count returns how many of the lines match a format.
+// count returns the number of lines that match a format.
 func count(r reader, lines []string) (n int) {
 	for _, line := range lines {
 		q := Request{}

@@ -1,4 +1,4 @@
-// Package accesslog reads access logs as requests in the order of their time.
+// Package accesslog reads access logs as requests in time order.
 //
 //	request.go   one line of a log as a request
 //	fields.go    the fields of a format, and those that a replay needs
@@ -16,5 +16,5 @@
 //	file.go      one file as requests
 //	log.go       several files as one log
 //
-// Lines that are not requests are counted, and the first few are kept for the report. They never stop the reading.
+// Lines that are not requests are counted, and the first few are kept for the report. They never stop the reader.
 package accesslog

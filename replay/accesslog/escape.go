@@ -3,7 +3,7 @@ package accesslog
 import "strings"
 
 // unescape decodes the escapes of nginx and Apache: \xHH, \n, \t, and a backslash before any other byte, which means
-// that byte.
+// the byte itself.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -13,7 +13,7 @@ type Fields struct {
 	Client, Method, Host, Query, Size bool
 	// AnyHeader is true if a line has all headers of its request.
 	AnyHeader bool
-	// Headers and Cookies are the names of those that the format logs. Header names are canonical.
+	// Headers and Cookies are the names of the headers and cookies that the format logs. Header names are canonical.
 	Headers, Cookies map[string]bool
 }
 

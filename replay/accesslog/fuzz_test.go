@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// escape formats a value like nginx does in quotes.
+// escape formats a value in quotes like nginx.
 func escape(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -44,7 +44,7 @@ func render(q *Request) string {
 	return fmt.Sprintf(`%s - - [%s] "%s %s HTTP/1.1" %03d 5 "-" "%s"`, client, stamp, q.Method, escape(target), q.Status, escape(agent))
 }
 
-// FuzzCombined checks that a request that is read, written and read again stays the same.
+// FuzzCombined checks that a request stays the same when it is read, written and read again.
 func FuzzCombined(f *testing.F) {
 	f.Add(`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /a?b=c HTTP/1.1" 200 5 "-" "x"`)
 	f.Add(`2001:db8::1 - a b [22/Nov/2026:23:59:60 -1130] "get /\x22 HTTP/1.1" 000 - "\"" "\\x41"`)
@@ -182,7 +182,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// FuzzLines checks that a file is split into its lines, however it is read, and that a line that is too long does not
+// FuzzLines checks that a file is split into its lines however it is read, and that a line that is too long does not
 // affect others.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 3)

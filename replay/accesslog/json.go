@@ -14,7 +14,7 @@ import (
 // dots in its name.
 type jsonLines struct{ columns }
 
-// newJSON returns a reader for lines like the given first ones.
+// newJSON returns a reader for lines like the given first lines.
 func newJSON(named []column, first []string) (*jsonLines, error) {
 	j := &jsonLines{}
 	has := func(name string) bool {
@@ -75,7 +75,7 @@ func (c *column) serves(n *Need) bool {
 	return f.has(n)
 }
 
-// escaped returns a name in the path syntax of package gjson: once as nested fields, and once as one field.
+// escaped returns a name in the path syntax of package gjson, once as nested fields and once as one field.
 func escaped(name string) (path, flat string) {
 	var b strings.Builder
 	for i := range len(name) {
@@ -101,7 +101,7 @@ func caddyHeader(line, name string) string {
 	return gjson.Get(line, "request.headers."+path+".0").String()
 }
 
-// errRedacted is the error of a header that Caddy hides.
+// errRedacted is the error for a header that Caddy hides.
 var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy with log_credentials in the global option servers")
 
 func (j *jsonLines) read(line string, q *Request) error {

@@ -17,7 +17,7 @@ import (
 const (
 	// MaxLine is the maximum length of a line. A longer line counts as bad.
 	MaxLine = 64 << 10
-	// block is how much of a file is read at once.
+	// block is the number of bytes of a file read at once.
 	block = 256 << 10
 	// maxZstdWindow limits the memory that a Zstandard file can make the reader allocate.
 	maxZstdWindow = 128 << 20
@@ -36,7 +36,7 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacker turns the error of a truncated compressed file into one that says so.
+// unpacker turns the error of a truncated compressed file into an error that says so.
 type unpacker struct{ io.Reader }
 
 func (u unpacker) Read(p []byte) (int, error) {
@@ -47,8 +47,8 @@ func (u unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// members reads a gzip file, which may be several gzip members one after another. Anything else after a member is
-// reported as its own error, not as truncation.
+// members reads a gzip file, which may have several gzip members one after another. Anything else after a member is
+// reported as an error of its own, not as truncation.
 type members struct {
 	from *bufio.Reader
 	part *gzip.Reader
@@ -88,14 +88,14 @@ const (
 	mark      = "\xef\xbb\xbf"
 )
 
-// skipMark skips a byte order mark at the start of a text.
+// skipMark skips a byte order mark at the start of the text.
 func skipMark(text *bufio.Reader) {
 	if head, _ := text.Peek(len(mark)); string(head) == mark { // an error is returned again by the next read
 		_, _ = text.Discard(len(mark))
 	}
 }
 
-// plain returns the text of a file, decompressed if its first bytes say that it is compressed.
+// plain returns the text of a file. It decompresses the file if the first bytes say that it is compressed.
 func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	buffered := bufio.NewReaderSize(r, block)
 	head, err := buffered.Peek(4)
@@ -120,15 +120,15 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	}
 }
 
-// firstLines returns up to 100 lines from the start of a file, without consuming them. empty reports that the file
-// has none.
+// firstLines returns up to 100 lines from the start of a file without consuming them. empty reports that the file has
+// no lines.
 func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	head, err := r.Peek(MaxLine)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, err
 	}
 	whole := string(head)
-	if err == nil { // there is more: the last line may be cut
+	if err == nil { // there is more, so the last line may be cut
 		whole = whole[:strings.LastIndexByte(whole, '\n')+1]
 	}
 	for line := range strings.SplitSeq(whole, "\n") {
@@ -139,8 +139,8 @@ func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	return lines, err != nil && len(lines) == 0, nil
 }
 
-// lines splits a file into lines. A block of the file is one string and its lines are substrings of it, so that a
-// line costs no allocation.
+// lines splits a file into lines. A block of the file is one string, and its lines are substrings, so that a line costs
+// no allocation.
 type lines struct {
 	from   *bufio.Reader
 	buffer []byte
@@ -175,8 +175,8 @@ func (l *lines) next() (line string, tooLong bool, err error) {
 	}
 }
 
-// fill reads a block and keeps the unfinished line at its end for the next block. tooLong reports that a line that is
-// too long has ended.
+// fill reads a block and keeps the unfinished line at its end for the next block. tooLong reports that an overlong line
+// has ended.
 func (l *lines) fill() (tooLong bool, err error) {
 	if l.buffer == nil {
 		l.buffer = make([]byte, block)

@@ -16,9 +16,9 @@ import (
 const (
 	// MaxFiles is the maximum number of files in a log.
 	MaxFiles = 256
-	// batchSize is how many requests are passed on at once.
+	// batchSize is the number of requests passed on at once.
 	batchSize = 4096
-	// mostReach and leastReach bound how many lines are read ahead in each file to find earlier requests. All files
+	// mostReach and leastReach bound the number of lines read ahead in each file to find earlier requests. All files
 	// together keep about twice mostReach requests in memory.
 	mostReach  = 16 << 10
 	leastReach = 512
@@ -34,7 +34,7 @@ type Options struct {
 	Host string
 	// From and Until limit the requests to those in [From, Until), in µs since 1970; 0 means no limit.
 	From, Until int64
-	// KeepBad is how many bad lines are kept for the report.
+	// KeepBad is the number of bad lines kept for the report.
 	KeepBad int
 }
 
@@ -52,15 +52,15 @@ type Stats struct {
 	Lines int64 `json:"lines"`
 	// Requests is the number of requests passed on, in order.
 	Requests int64 `json:"requests"`
-	// Outside is the number of requests outside of From and Until.
+	// Outside is the number of requests outside From and Until.
 	Outside int64 `json:"outside,omitempty"`
 	// Bad is the number of lines that are not requests, and FirstBad the first of them in each file.
 	Bad      int64     `json:"bad"`
 	FirstBad []BadLine `json:"first_bad,omitempty"`
-	// Late is the number of requests that came too late in the file to be sorted. Their time was set to that of the
-	// request before them.
+	// Late is the number of requests that came too late in the file to be sorted. They got the time of the request
+	// before them.
 	Late int64 `json:"late"`
-	// Spread reports that a file has times in whole seconds only, so that its requests were spread evenly over each
+	// Spread reports that a file has times only in whole seconds, so that its requests were spread evenly over each
 	// second.
 	Spread bool `json:"spread"`
 	// First and Last are the times of the first and last request, in µs since 1970.
@@ -109,7 +109,7 @@ func (l *Log) Close() {
 	}
 }
 
-// Formats returns the format of each file, as a sentence for people.
+// Formats returns the format of each file as a sentence for people.
 func (l *Log) Formats() (texts []string) {
 	for _, f := range l.files {
 		texts = append(texts, f.name+": "+f.format.about)
@@ -138,7 +138,7 @@ func (l *Log) Want(needs []Need) error {
 		}
 		switch n.Kind {
 		case Client:
-			// A log with these shows a client behind a trusted proxy the same way the server sees it.
+			// With these headers, a log shows the client of a trusted proxy in the same way as the server sees it.
 			headers["X-Forwarded-For"], headers["Forwarded"], headers["X-Real-Ip"] = true, true, true
 		case Head:
 			headers[canonical(n.Name)] = true
@@ -159,8 +159,8 @@ func (l *Log) Progress() (read, size int64) { return l.read.Load(), max(l.size, 
 // Stats returns the counts. They are complete after Run.
 func (l *Log) Stats() Stats { return l.stats }
 
-// Run calls each with batches of requests in order of time; requests with the same time are in the order of files and
-// lines. each may keep the slice. Run returns the first error of each, the error of a file that cannot be read, or an
+// Run calls each with batches of requests in time order. Requests with the same time are in the order of files and
+// lines. each may keep the slice. Run returns the first error from each, the error of a file that cannot be read, or an
 // error if the log has no requests.
 func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	outer := ctx
@@ -196,8 +196,8 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	return err
 }
 
-// unseen returns the error for a JSON field that was named by --field, is needed, and occurred in no line of any
-// file. Lines may omit a field, so that this is known only after all of them.
+// unseen returns the error for a JSON field that was named by --field, is needed, and occurred in no line of any file.
+// Lines may omit a field, so this is known only after the last line.
 func (l *Log) unseen() error {
 	for i := range l.needs {
 		n := &l.needs[i]
@@ -227,7 +227,7 @@ func (l *Log) unseenFor(n *Need) (field string) {
 	return field
 }
 
-// noRequest returns the error for a log without requests. It says what kind of lines the log has.
+// noRequest returns the error for a log without requests. It describes the lines that the log has.
 func (s *Stats) noRequest() error {
 	switch {
 	case s.Lines == 0:
@@ -291,7 +291,7 @@ func (l *Log) merge(each func(batch []Request) error) error {
 	}
 }
 
-// earliest returns the file with the earliest request and the file with the next one, or -1.
+// earliest returns the files with the earliest and the next request, or -1.
 func (*Log) earliest(heads [][]Request) (first, second int) {
 	first, second = -1, -1
 	for i := range heads {

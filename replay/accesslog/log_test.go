@@ -44,7 +44,7 @@ func written(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// all returns the requests of a log in the order in which it passes them on.
+// all returns the requests of a log in the order that it passes them on.
 func all(t *testing.T, l *Log) (requests []Request) {
 	t.Helper()
 	err := l.Run(t.Context(), func(batch []Request) error {
@@ -272,7 +272,7 @@ func TestFilesOfOneInstantComeInTheirOrder(t *testing.T) {
 func TestRequestsFarOutOfOrderAreSortedOrCounted(t *testing.T) {
 	var text strings.Builder
 	const lines = 5*mostReach + 7
-	for i := range lines { // each block of 1500 lines in reverse, over one and a half seconds
+	for i := range lines { // each block of 1500 lines, one and a half seconds, is in reverse
 		text.WriteString(preciseLine(1000*int64(i/1500*1500+1499-i%1500), "/"))
 	}
 	text.WriteString(preciseLine(-1, "/late"))

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// maxSecond is how many lines of one file can be spread over one second. If a second has more, the lines after those
-// are spread separately, starting at the time of the last one spread.
+// maxSecond is the number of lines of one file that can be spread over one second. If a second has more, the further
+// lines are spread separately, starting at the time of the last line spread.
 const maxSecond = 1 << 18
 
 // order sorts the requests of one file by time. A server logs a request when its response ends, so lines with the
 // time of the request are out of order.
 type order struct {
-	reach   int // how many lines to read ahead for earlier requests
+	reach   int // number of lines to read ahead for earlier requests
 	pending []Request
 	reached int64 // all requests before this time were returned
-	// whole is true if the file has times in whole seconds only, judged by its first lines.
+	// whole is true if the file has times only in whole seconds, judged by its first lines.
 	whole, judged bool
 	late          int64
 }
@@ -32,7 +32,7 @@ func (o *order) add(q *Request) {
 // full reports whether take can return requests before the end of the file.
 func (o *order) full() bool { return len(o.pending) >= 2*o.reach }
 
-// take appends, in order, the requests that no later line can precede. At the end of the file these are all requests.
+// take appends, in order, the requests that no later line can precede. At the end of the file it appends all requests.
 func (o *order) take(out []Request, ended bool) []Request {
 	if !o.judged {
 		o.judged = true
@@ -41,7 +41,7 @@ func (o *order) take(out []Request, ended bool) []Request {
 	sortByTime(o.pending)
 	n := len(o.pending)
 	if !ended && n > 0 {
-		// More lines may follow for the second at which the half is cut.
+		// More lines may follow for the second where the half is cut.
 		cut := o.pending[n/2].Time / second * second
 		n, _ = slices.BinarySearchFunc(o.pending, cut, func(q Request, at int64) int { return cmp.Compare(q.Time, at) })
 		if n == 0 { // all are in the same second

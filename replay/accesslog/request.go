@@ -11,20 +11,20 @@ import (
 )
 
 // Request is one line of a log. Its strings share the memory of the block that the line was read from, so code that
-// keeps one must clone it.
+// keeps a string must clone it.
 type Request struct {
 	// Time is in µs since 1970.
 	Time int64
 	// Client is the peer recorded in the log, or the zero Addr.
 	Client netip.Addr
 	Method string
-	// Host is "" if the log has none. Path is the path as sent, and Query the part after the question mark.
+	// Host is "" if the log has no host. Path is the path as sent, and Query the part after the question mark.
 	Host, Path, Query string
 	// Agent is the header User-Agent.
 	Agent string
-	// Status is the status of the response, or 0 if the log has none.
+	// Status is the status of the response, or 0 if the log has no status.
 	Status int
-	// Size is the length of the request's body, or -1 if the log has none.
+	// Size is the length of the request's body, or -1 if the log does not have it.
 	Size int64
 	// Headers are the headers requested with [Log.Want] that the line has.
 	Headers []Header
@@ -36,7 +36,7 @@ type Request struct {
 // Header is a header of a request, with its canonical name.
 type Header struct{ Name, Value string }
 
-// Route sets r to the properties of the request that a route can match. It reuses the header of r.
+// Route sets r to the properties of the request that a route can match. It reuses r's header.
 func (q *Request) Route(r *route.Request) {
 	header := r.Header
 	if len(q.Headers) == 0 {

@@ -11,10 +11,10 @@ const second = int64(time.Second / time.Microsecond)
 
 const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, or seconds, milliseconds, microseconds or nanoseconds since 1970"
 
-// earliest and latest bound the accepted times: 1970 to 2255, which fit into 64-bit nanoseconds.
+// latest bounds the accepted times: 1970 to 2255, which fit into 64-bit nanoseconds.
 const latest = 9_000_000_000 * second
 
-// stamper parses times. It caches the last one, to the second, because consecutive lines often have the same.
+// stamper parses times. It caches the last time, to the second, because consecutive lines often have the same time.
 type stamper struct {
 	text  string
 	micro int64
@@ -50,13 +50,12 @@ const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
 // stampLocal parses nginx's $time_local and Apache's %t, 22/Nov/2026:14:05:09 +0000, and HAProxy's
 // 22/Nov/2026:14:05:09.250.
-// 22/Nov/2026:14:05:09.250.
 func stampLocal(t string) (micro int64, ok bool) {
 	if len(t) < 24 || t[6] != '/' || t[11] != ':' || t[14] != ':' || t[17] != ':' || t[20] != ' ' && t[20] != '.' {
 		return 0, false
 	}
 	part, zoned := int64(0), t[20] == ' '
-	if !zoned { // HAProxy: has a fraction and no zone, and is taken as UTC
+	if !zoned { // HAProxy: a fraction and no zone, which means UTC
 		if part, ok = fraction(t[21:]); !ok {
 			return 0, false
 		}
@@ -174,8 +173,8 @@ func offset(t string) (seconds int64, ok bool) {
 	return sign * (n/100*3600 + n%100*60), ok && len(t) == 4 && n <= 1500 && n%100 < 60
 }
 
-// instant makes a time from its parts; clock is like 14:05:09. It rejects days that are not in the calendar. A leap
-// second counts as the following second.
+// instant makes a time from its parts; clock has the form 14:05:09. It rejects days that are not in the calendar. A
+// leap second counts as the following second.
 func instant(year string, month int64, day, clock string, zone int64) (micro int64, ok bool) {
 	y, ok1 := digits(year)
 	d, ok2 := digits(day)

@@ -32,8 +32,8 @@ const (
 // variable is one variable of a format string, with the text that follows it.
 type variable struct {
 	part   part
-	name   string // of a header, in canonical form, or of a cookie
-	wanted bool   // of a header or cookie
+	name   string // name of a header, in canonical form, or of a cookie
+	wanted bool   // the requests need the header or cookie
 	agent  bool   // the header User-Agent
 	quoted bool   // in quotes: a backslash escapes the next byte
 	until  string
@@ -153,7 +153,7 @@ func (t *template) read(line string, q *Request) (err error) {
 	return nil
 }
 
-// end returns where the value at the start of a text ends, or -1.
+// end returns the index where the value at the start of text ends, or -1.
 func (v *variable) end(text string) int {
 	if v.until == "" {
 		return len(text)
@@ -209,7 +209,7 @@ func (t *template) set(v *variable, value string, q *Request) (err error) {
 	return err
 }
 
-// header adds a header or a cookie to the request. A dash means that there was none.
+// header adds a header or a cookie to the request. A dash means that the request had none.
 func (v *variable) header(value string, q *Request) {
 	if value == "-" || value == "" {
 		return

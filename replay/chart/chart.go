@@ -1,4 +1,4 @@
-// Package chart draws bars and curves as SVG. It handles only numbers and text, whatever they represent.
+// Package chart draws bars and curves as SVG. It handles only numbers and text, regardless of what they represent.
 package chart
 
 import (
@@ -65,13 +65,13 @@ func (d *drawing) svg(about string) string {
 		wide, d.height, html.EscapeString(about), d.String())
 }
 
-// Standalone adds the colours to a drawing that is a file of its own.
+// Standalone adds the colours to a drawing in a separate file.
 func Standalone(svg string) string {
 	return strings.Replace(svg, ">", "><style>"+Style+"svg{background:var(--page);font-family:system-ui,sans-serif}</style>", 1)
 }
 
-// tick returns the distance between the grid lines of an axis from 0 to most: about four lines, at 1, 2 or 5 times a
-// power of ten.
+// tick returns the distance between the grid lines of an axis from 0 to most: about four lines, at multiples of 1, 2 or
+// 5 times a power of ten.
 func tick(most int64) int64 {
 	for step := int64(1); ; step *= 10 {
 		for _, n := range []int64{1, 2, 5} {
@@ -178,7 +178,7 @@ func logHeight(n int64, unit float64) float64 {
 	return (at + math.Log10(float64(n)/float64(power))) * unit
 }
 
-// Row is the cells of a table from left to right.
+// Row has the cells of a table row from left to right.
 type Row struct {
 	Name  string
 	Cells []Bar

@@ -1,4 +1,4 @@
-// Package drawings makes the drawings of docs/concepts from decisions of the library in virtual time:
+// Package drawings makes the drawings of docs/concepts from the library's decisions in virtual time:
 //
 //	go test ./drawings -update
 package drawings
@@ -40,7 +40,7 @@ func compare(t *testing.T, path, want string) {
 	}
 }
 
-// always returns a policy for every time.
+// always returns a function that returns the policy at any time.
 func always(p *headgate.Policy) func(time.Duration) *headgate.Policy {
 	return func(time.Duration) *headgate.Policy { return p }
 }
@@ -90,7 +90,7 @@ func TestAlgorithms(t *testing.T) {
 	compare(t, page, before+table.String()+"\n"+after)
 }
 
-// TestTime compares windows that begin differently, and sets a clock back.
+// TestTime compares windows with different starts, and sets a clock back.
 func TestTime(t *testing.T) {
 	times := steady(steady(nil, 20, 110, 2), 110, 180, 0.5)
 	var panels []chart.Panel
@@ -115,7 +115,7 @@ func TestTime(t *testing.T) {
 	save(t, "time", chart.Panels("Where windows begin, and a clock that is set back", panels))
 }
 
-// TestChanges raises a limit under traffic, and lowers it again.
+// TestChanges raises a limit under traffic and lowers it again.
 func TestChanges(t *testing.T) {
 	times := steady(nil, 0, 180, 2)
 	var panels []chart.Panel

@@ -30,7 +30,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// result is the requests that passed and were refused, with their times since the start.
+// result has the times since the start of the requests that passed and that were refused.
 type result struct{ passed, refused []time.Duration }
 
 // decide sends a request for each time, in order. before is called ahead of each, and returns the policy that decides.
@@ -46,7 +46,7 @@ func (w *world) decide(times []time.Duration, before func(at time.Duration) *hea
 		case err != nil:
 			w.t.Fatal(err)
 		case d.Allowed:
-			r.passed = append(r.passed, at+d.Delay) // the caller of a pacer goes on after its delay
+			r.passed = append(r.passed, at+d.Delay) // a pacer's caller continues after its delay
 		default:
 			r.refused = append(r.refused, at)
 		}
@@ -66,8 +66,8 @@ func (r result) most(span time.Duration) (most int) {
 	return most
 }
 
-// panel counts the requests in bars of the given width, up to the given time. A bar at a full minute has its time as
-// the label.
+// panel counts the requests in bars of the given width, up to the given time. A bar at a full minute has the time as
+// its label.
 func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	bars := make([]chart.Bar, end/width)
 	for i := range bars {
@@ -88,7 +88,7 @@ func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	return chart.Panel{Name: name, Bars: bars}
 }
 
-// steady appends requests at a rate per second, from one second to another.
+// steady appends requests at a rate per second between two seconds.
 func steady(times []time.Duration, from, to int, perSecond float64) []time.Duration {
 	step := time.Duration(float64(time.Second) / perSecond)
 	for at := time.Duration(from) * time.Second; at < time.Duration(to)*time.Second; at += step {

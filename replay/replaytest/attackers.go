@@ -18,7 +18,7 @@ type Attackers struct {
 	// Equals is the number of clients that send identical traffic: one request every EqualEvery for EqualTime.
 	Equals                int
 	EqualEvery, EqualTime time.Duration
-	// Flood is the number of requests that come from one address within FloodTime.
+	// Flood is the number of requests from one address within FloodTime.
 	Flood     int
 	FloodTime time.Duration
 }

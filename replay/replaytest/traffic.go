@@ -1,5 +1,5 @@
-// Package replaytest generates access logs for which the right limits are known: people who read pages, and clients
-// that are unusual in one way each. The same seed generates the same log.
+// Package replaytest generates access logs with known right limits: people that read pages, and clients that are each
+// unusual in one way. The same seed generates the same log.
 package replaytest
 
 import (
@@ -20,10 +20,10 @@ const (
 	Scraper Actor = "scraper" // fetches one page after another for hours
 	Cron    Actor = "cron"    // sends some requests at midnight
 	Leak    Actor = "leak"    // a few requests a minute, forever
-	NAT     Actor = "nat"     // an office: many readers behind one address
+	NAT     Actor = "nat"     // an office: many readers with one address
 )
 
-// Options configure a log. An actor whose field is zero is left out.
+// Options configure a log. An actor whose field is zero is omitted.
 type Options struct {
 	Seed    uint64
 	Start   time.Time
@@ -32,7 +32,7 @@ type Options struct {
 	// ScraperRate is in requests per second, for ScraperTime from the middle of the log.
 	ScraperRate float64
 	ScraperTime time.Duration
-	// Crons is the number of clients that send CronRequests each at every midnight.
+	// Crons is the number of clients that send CronRequests requests each at every midnight.
 	Crons, CronRequests int
 	// LeakEvery is the time between two requests of the leak.
 	LeakEvery time.Duration

@@ -41,7 +41,7 @@ func layoutOf(length int64) string {
 	}
 }
 
-// Histogram draws how many keys sent how many requests.
+// Histogram draws the number of keys by their number of requests.
 func Histogram(counts []simulate.Bar) string {
 	bars := make([]chart.Bar, len(counts))
 	for i, b := range counts {
@@ -71,7 +71,7 @@ func power(n int64) string {
 	}
 }
 
-// Heat draws requests by weekday and hour. Hours outside of the log are left blank.
+// Heat draws requests by weekday and hour. Hours outside the log are left blank.
 func Heat(h *simulate.Heat) string {
 	rows, covered := make([]chart.Row, len(h.Cells)), h.Covered()
 	for i, day := range []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} {

@@ -23,7 +23,7 @@ type Markdown struct {
 type markdown struct {
 	strings.Builder
 
-	name     string // of the report without extension; the prefix of the drawings' names
+	name     string // file name of the report without its extension; the prefix of the drawings' names
 	drawings map[string]string
 }
 

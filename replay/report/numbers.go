@@ -89,7 +89,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// quoted puts a key in quotes where it could be misread.
+// quoted puts a key in quotes if it could be misread.
 func quoted(key string) string {
 	for _, r := range key {
 		if !unicode.IsPrint(r) || unicode.IsSpace(r) || r == '"' {

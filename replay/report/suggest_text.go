@@ -66,7 +66,7 @@ func profilesText(l lines, name string, all []suggest.KeyProfile) {
 	}
 }
 
-// did describes the peak of a key, and when it was.
+// did describes a key's peak and its time.
 func did(k *suggest.KeyProfile) string {
 	var words []string
 	if k.Did.Path != "" {

@@ -24,7 +24,7 @@ type Log struct {
 	accesslog.Stats
 }
 
-// lines writes rows of a name and a text, in columns. Reasons and routes contain text from the log, so bytes that
+// lines writes rows of a name and a text in columns. Reasons and routes contain text from the log, so bytes that
 // control a terminal are removed from every line.
 type lines struct{ w io.Writer }
 
@@ -77,7 +77,7 @@ func are(n int64) string {
 	return " are"
 }
 
-// ResultText prints what a policies file would have done.
+// ResultText prints the effect that a policies file would have had.
 func ResultText(w io.Writer, r *simulate.Result) {
 	l := lines{w}
 	l.printf("decided by", "%s", r.File)
@@ -141,7 +141,7 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when formats the time span in which a policy refused requests.
+// when formats the time span when a policy refused requests.
 func when(p *simulate.PolicyReport) string {
 	if p.Refused == 0 {
 		return ""
@@ -159,7 +159,7 @@ func keysText(l lines, top []simulate.KeyReport) {
 	}
 }
 
-// by names the policies that refused.
+// by names the policies that refused requests.
 func by(counts []simulate.PolicyCount) string {
 	var names []string
 	for _, c := range counts {

@@ -5,8 +5,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Refused returns how many of the requests of one key a limit refuses, using the same steps as the stores. Each
-// request costs one unit.
+// Refused returns the number of a key's requests that a limit refuses, using the same steps as the stores. Each request
+// costs one unit.
 func Refused(limit engine.Limit, times []int64) (refused int64) {
 	if int64(len(times)) <= Free(limit) {
 		return 0
@@ -20,10 +20,10 @@ func Refused(limit engine.Limit, times []int64) (refused int64) {
 	return refused
 }
 
-// Free returns how many units a limit always allows, however they are spaced: its capacity.
+// Free returns the number of units that a limit always allows, however they are spaced: its capacity.
 func Free(limit engine.Limit) int64 {
 	if len(limit.Rates()) > 1 {
-		return 0 // with several windows, another one may have less
+		return 0 // with several windows, another window may have less
 	}
 	return limit.Capacity()
 }

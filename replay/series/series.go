@@ -1,7 +1,7 @@
-// Package series records the times of requests by key, and returns those of one key in order.
+// Package series records the times of requests by key, and returns the times of one key in order.
 package series
 
-// Max is how many requests a recorder can hold: about 600 MB while they are being grouped.
+// Max is the number of requests that a recorder can hold: about 600 MB while they are being grouped.
 const Max = 20_000_000
 
 const chunk = 1 << 16
@@ -14,7 +14,7 @@ type record struct {
 	cost uint16
 }
 
-// Recorder keeps requests in the order in which they are added.
+// Recorder keeps requests in the order of being added.
 type Recorder struct {
 	chunks [][]record
 	count  int
@@ -60,7 +60,7 @@ func (r *Recorder) Group(keys int) *Groups {
 	}
 	at := 0
 	for i, n := range g.ends {
-		g.ends[i] = at // the start, which is moved to the end below
+		g.ends[i] = at // the start, which moves to the end below
 		at += n
 	}
 	for n, c := range r.chunks {
@@ -92,13 +92,13 @@ func (g *Groups) bounds(key int) (from, to int) {
 	return from, g.ends[key]
 }
 
-// Times returns the times of a key in order. They must not be changed.
+// Times returns the times of a key in order. The caller must not change them.
 func (g *Groups) Times(key int) []int64 {
 	from, to := g.bounds(key)
 	return g.times[from:to:to]
 }
 
-// Of returns the tag and cost of a key's request with an index.
+// Of returns the tag and cost of a key's request at an index.
 func (g *Groups) Of(key, place int) (tag, cost uint16) {
 	if g.tags == nil {
 		return 0, 1

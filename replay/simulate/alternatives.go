@@ -12,10 +12,10 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// Alternative describes the requests that a limit of a policy would have refused on its own, under its own algorithm or under another one
-// with the same numbers.
+// Alternative describes the requests that a policy's limit would have refused on its own, under its own algorithm or
+// another one with the same numbers.
 type Alternative struct {
-	// Limit is the policy's limit, Algorithm the algorithm it was tried with.
+	// Limit is the policy's limit, and Algorithm the algorithm that it was tried with.
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
 	// Own is true for the policy's own algorithm.
@@ -64,7 +64,7 @@ type counter struct {
 	variants []engine.Limit
 }
 
-// alternatives decides the recorded requests again, under each algorithm. The tag of a request is the index of its
+// alternatives decides the recorded requests again under each algorithm. The tag of a request is the index of its
 // charge.
 func alternatives(c *policy.Config, t *tally) {
 	groups := t.recorded.Group(len(t.keys.all))
@@ -98,7 +98,7 @@ func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	}
 }
 
-// alternativesOf counts, by policy, what each algorithm refuses some keys.
+// alternativesOf counts, by policy, the requests that each algorithm refuses for some keys.
 func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
 	known := map[engine.Limit]counter{}
 	results := map[string]*[]Alternative{}
@@ -122,7 +122,7 @@ func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, t
 	return results
 }
 
-// decide counts how many of a key's requests each variant refuses.
+// decide counts the requests of a key that each variant refuses.
 func (c *counter) decide(groups *series.Groups, place int, times []int64, charges []charged, to *[]Alternative) {
 	requests, units := int64(0), int64(0)
 	costOf := func(i int) (cost int64, ok bool) {

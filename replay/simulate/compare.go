@@ -18,7 +18,7 @@ type Change struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Key    string `json:"key"`
-	// OldKey is the key under which the old file counts the request, if it differs.
+	// OldKey is the key that the request is counted under with the old file, if it differs.
 	OldKey string `json:"old_key,omitempty"`
 	// Old and New are the answers of the files: passed, or refused by the named policy.
 	Old string `json:"old"`
@@ -32,7 +32,7 @@ type KeyChange struct {
 	// OldRefused and NewRefused are the numbers of requests that each file refuses.
 	OldRefused int64 `json:"old_refused"`
 	NewRefused int64 `json:"new_refused"`
-	// Lost is the number that pass only under the old file, Won the number that pass only under the new one.
+	// Lost is the number that pass only under the old file, and Won the number that pass only under the new file.
 	Lost int64 `json:"newly_refused"`
 	Won  int64 `json:"newly_passed"`
 }
@@ -51,8 +51,8 @@ type Comparison struct {
 	// Rekeyed is the number of requests that have another key under the old file. They are counted under the key of
 	// the new file.
 	Rekeyed int64 `json:"rekeyed,omitempty"`
-	// Losers and Winners are the keys that lost or won the most requests. LosingKeys and WinningKeys are the numbers
-	// of keys that lost or won more than they did the opposite.
+	// Losers and Winners are the keys that lost or won the most requests. LosingKeys is the number of keys that lost
+	// more than they won, and WinningKeys the number that won more than they lost.
 	LosingKeys  int64       `json:"losing_keys"`
 	WinningKeys int64       `json:"winning_keys"`
 	Losers      []KeyChange `json:"losers"`
@@ -64,10 +64,10 @@ type Comparison struct {
 	WonOver  Traffic `json:"newly_passed_over_time"`
 }
 
-// maxChanges is how many changed requests are listed.
+// maxChanges is the number of changed requests listed.
 const maxChanges = 20
 
-// Compare decides all requests of a log by two files and returns the differences.
+// Compare decides all requests of a log with two files and returns the differences.
 func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Comparison, error) {
 	needs := append(Needs(before.Policies, before.File), Needs(after.Policies, after.File)...)
 	if err := log.Want(needs); err != nil {
@@ -96,13 +96,13 @@ func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Co
 	return p.end(after.Top), nil
 }
 
-// pair is the servers of the two files, on one log.
+// pair has the servers for the two files, on one log.
 type pair struct {
 	log           *accesslog.Log
 	before, after *Simulation
 	keys          map[string]*KeyChange
 	result        Comparison
-	most          int // how many keys are counted separately
+	most          int // maximum number of keys counted separately
 }
 
 func (p *pair) add(ctx context.Context, q *accesslog.Request) {
@@ -156,7 +156,7 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 }
 
-// shortened returns a path, shortened for lists.
+// shortened returns a path shortened for lists.
 func shortened(path string) string {
 	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
 }

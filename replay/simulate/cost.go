@@ -14,8 +14,8 @@ type Cost struct {
 	// second.
 	Calls         int64 `json:"store_calls"`
 	BusiestSecond int64 `json:"store_calls_busiest_second"`
-	// PeakStates is the maximum number of states in the store at any time. Each limit of a key has one state, and a limit
-	// that divides its units among keys has one for all.
+	// PeakStates is the maximum number of states in the store at any time. Each limit of a key has one state, and a
+	// limit that divides its units among keys has one state for all.
 	PeakStates int64 `json:"peak_states"`
 	// Memory and Redis are the approximate sizes of these states in bytes, in the memory store and in Redis, based on
 	// the table in docs/reference/running.md.
@@ -70,11 +70,11 @@ func (t *tally) cost(c *policy.Config) Cost {
 	return cost
 }
 
-// states is the number of states of a key, and their size.
+// states has the number and size of a key's states.
 type states struct{ count, memory, redis int64 }
 
-// statesOf returns the states of a key that was charged on some of the charges: of limits that divide their units among
-// keys, or of the others.
+// statesOf returns the states of a key that was charged on some of the charges: either for limits that divide their
+// units among keys, or for the others.
 func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bool) (s states) {
 	seen := map[string]bool{}
 	for i, charge := range charges {
@@ -107,7 +107,7 @@ type live struct {
 
 const minute = 60 * micros
 
-// maxMinutes limits how many minutes are counted: 19 years.
+// maxMinutes is the maximum number of minutes counted: 19 years.
 const maxMinutes = 10_000_000
 
 // add counts a state that exists from one time to another. before is the end of the key's previous state, or 0.

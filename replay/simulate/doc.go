@@ -2,7 +2,7 @@
 // log.
 //
 // The requests go through a server's routes and service, with a memory store whose clock follows the log. So the
-// answers are the ones the server would have given; the arithmetic of limits is not duplicated here.
+// answers are the server's answers; the arithmetic of limits is not duplicated here.
 //
 //	needs.go         the fields of a log that the routes of a file need
 //	simulate.go      Simulation: one request → its answer

@@ -11,12 +11,12 @@ import (
 
 // Limits on the data kept per key.
 const (
-	// maxDetailed is how many refused keys get patterns and stretches.
+	// maxDetailed is the number of refused keys that get patterns and stretches.
 	maxDetailed = 50_000
 	maxCharges  = 64 // further charges of routes share one bit in the costs
 )
 
-// Stretch is a period in which every request of a key was refused.
+// Stretch is a period when every request of a key was refused.
 type Stretch struct {
 	Key string `json:"key"`
 	// From and To are the times of its first and last request, in µs since 1970.
@@ -30,13 +30,13 @@ func (s *Stretch) longer(other *Stretch) bool {
 	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Refused, other.Refused)) > 0
 }
 
-// PolicyCount is how often a policy refused.
+// PolicyCount is the number of a policy's refusals.
 type PolicyCount struct {
 	Policy string `json:"policy"`
 	Count  int64  `json:"count"`
 }
 
-// KeyReport is the results of one key.
+// KeyReport has the results for one key.
 type KeyReport struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
@@ -76,7 +76,7 @@ type keys struct {
 	patterns Patterns
 	detailed int
 	longest  Stretch
-	most     int   // how many keys are kept
+	most     int   // maximum number of keys kept
 	rest     int64 // requests of all further keys
 }
 
@@ -84,8 +84,8 @@ func newKeys(most int) keys {
 	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
 }
 
-// add counts an answer for the key of its charge at index i, and returns the index of the key, or -1 if there were
-// too many keys before it. A denial counts for the key of the limit that denied.
+// add counts an answer for the key of its charge at index i, and returns the index of the key, or -1 if there are
+// already too many keys. A denial counts for the key of the limit that denied.
 func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	name := a.items[i].Key
 	place, ok := k.places[name]
@@ -151,7 +151,7 @@ func (k *keys) report(at *key) KeyReport {
 	return r
 }
 
-// refusedMost returns up to n keys with the most refusals, and how many keys were refused at all.
+// refusedMost returns up to n keys with the most refusals, and the number of keys with any refusal.
 func (k *keys) refusedMost(n int) (list []KeyReport, refused int64) {
 	var top []*key
 	for i := range k.all {
@@ -183,7 +183,7 @@ type Bar struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 	Keys int64 `json:"keys"`
-	// Refused is how many of them were refused at least once.
+	// Refused is the number of these keys that were refused at least once.
 	Refused int64 `json:"refused"`
 }
 

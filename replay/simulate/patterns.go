@@ -30,7 +30,7 @@ func NewPatterns() Patterns {
 // Of returns the number of a request's pattern.
 func (p *Patterns) Of(method, path string) int32 { return p.Number(pattern(method, path)) }
 
-// Number returns the number of a string. Beyond 65536 strings, all new ones share one number.
+// Number returns the number of a string. Beyond 65536 strings, all new strings share one number.
 func (p *Patterns) Number(name string) int32 {
 	if n, ok := p.numbers[name]; ok {
 		return n
@@ -82,7 +82,7 @@ func looksLikeID(segment string) bool {
 }
 
 // Frequent counts the most frequent of many numbers in a few counters (the Space-Saving algorithm): a new number
-// replaces the rarest one and takes over its count.
+// replaces the rarest number and takes over its count.
 type Frequent [patternsPerKey]struct {
 	number int32
 	count  int64
@@ -110,7 +110,7 @@ type Pattern struct {
 	Count   int64  `json:"count"`
 }
 
-// List returns the strings of the numbers, the most frequent first.
+// List returns the strings of the numbers, most frequent first.
 func (m *Frequent) List(p *Patterns) (list []Pattern) {
 	for i := range m {
 		if m[i].count > 0 {

@@ -15,7 +15,7 @@ type Config struct {
 	File     string
 	// MaxKeys limits the states in the store, and the number of keys counted separately. 0 means DefaultMaxKeys.
 	MaxKeys int
-	// Top is how many keys are listed, those with the most refusals.
+	// Top is the number of keys listed, most refusals first.
 	Top int
 	// Zone is the time zone for hours and weekdays; nil means UTC.
 	Zone *time.Location
@@ -50,7 +50,7 @@ type Result struct {
 	Routes      []RouteReport  `json:"routes"`
 	Policies    []PolicyReport `json:"policies"`
 	Top         []KeyReport    `json:"most_refused"`
-	// Longest is the longest period in which every request of one key was refused.
+	// Longest is the longest period when every request of one key was refused.
 	Longest *Stretch `json:"longest_stretch,omitempty"`
 	Cost    Cost     `json:"cost"`
 	Traffic Traffic  `json:"traffic"`

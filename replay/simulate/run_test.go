@@ -131,8 +131,8 @@ func TestCostOfASharedCounter(t *testing.T) {
 	}
 }
 
-// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused compares them with a replay of a file that uses the other
-// algorithm.
+// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused compares alternatives with a replay of a file that uses the
+// other algorithm.
 func TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	var entries []entry
@@ -290,7 +290,8 @@ func TestPatternsLeaveIDsOut(t *testing.T) {
 	}
 }
 
-// TestClientBehindATrustedProxyIsTheOneThatTheLogNames reads a log of a proxy that is behind another proxy.
+// TestClientBehindATrustedProxyIsTheOneThatTheLogNames reads the log of a proxy that gets its requests from another
+// proxy.
 func TestClientBehindATrustedProxyIsTheOneThatTheLogNames(t *testing.T) {
 	line := func(peer, forwarded string) string {
 		return fmt.Sprintf("%s - - [22/Nov/2026:14:05:09 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"x\" \"%s\"\n", peer, forwarded)
@@ -362,7 +363,7 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 	}
 }
 
-// TestHeatKnowsWhichHoursTheLogCovers checks that hours before the first request and after the last are unknown, not
+// TestHeatKnowsWhichHoursTheLogCovers checks that hours before the first and after the last request are unknown, not
 // quiet.
 func TestHeatKnowsWhichHoursTheLogCovers(t *testing.T) {
 	h := NewHeat(time.UTC)

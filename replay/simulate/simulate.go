@@ -12,29 +12,29 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// DefaultMaxKeys is how many keys the store of a simulation holds by default.
+// DefaultMaxKeys is the default number of keys that a simulation's store holds.
 const DefaultMaxKeys = 4_000_000
 
 // Answer is a server's answer to a request.
 type Answer struct {
 	// Route is the index of the route in the file, or -1.
 	Route int
-	// Key is the key under which the request is counted. With several charges it is the key of the binding limit. It
-	// is "" if there is no route, or no key.
+	// Key is the key that the request is counted under. With several charges it is the key of the binding limit. It is
+	// "" if there is no route or no key.
 	Key string
 	// Allowed is true if the request passes.
 	Allowed bool
 	// Policy is the policy that refused the request. It is "" if the request passed, or was refused because a part of
 	// its key was empty.
 	Policy string
-	// Delay is how long a pacer would delay the request.
+	// Delay is the delay that a pacer would give the request.
 	Delay time.Duration
 	// Err is set if there was no decision, for example because the store is full.
 	Err error
 
 	items  []route.Item  // the charges, or nil if there is no route or no key
 	charge int           // the index of the first charge
-	reset  time.Duration // until all its limits are at full capacity
+	reset  time.Duration // time until all its limits are at full capacity
 }
 
 // Simulation is a server that runs in the log's time. It is not safe for concurrent use.
@@ -51,7 +51,7 @@ type Simulation struct {
 	shadows   shadows
 }
 
-// shadows counts what the shadow limits of policies would have denied.
+// shadows counts the requests that the policies' shadow limits would have denied.
 type shadows struct {
 	asked, denied map[string]int64
 }

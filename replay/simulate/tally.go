@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// RouteReport is the results of one route.
+// RouteReport has the results for one route.
 type RouteReport struct {
 	Index    int                  `json:"index"`
 	Match    string               `json:"match"`
@@ -20,24 +20,24 @@ type RouteReport struct {
 	Requests int64                `json:"requests"`
 	Admitted int64                `json:"admitted"`
 	Refused  int64                `json:"refused"`
-	// NoKey is how many of the refused requests had no key.
+	// NoKey is the number of refused requests without a key.
 	NoKey int64 `json:"no_key,omitempty"`
-	// Delayed is how many of the admitted requests a pacer would have delayed.
+	// Delayed is the number of admitted requests that a pacer would have delayed.
 	Delayed int64 `json:"delayed,omitempty"`
 }
 
-// PolicyReport is the results of one policy.
+// PolicyReport has the results for one policy.
 type PolicyReport struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
-	// Requests is the number of requests charged on the policy. Refused is how many of them it refused itself; other
-	// policies of the route may have refused more.
+	// Requests is the number of requests charged on the policy. Refused is the number that the policy refused itself;
+	// other policies of the route may have refused more.
 	Requests int64 `json:"requests"`
 	Refused  int64 `json:"refused"`
 	// FirstRefused and LastRefused are in µs since 1970.
 	FirstRefused int64 `json:"first_refused_us,omitempty"`
 	LastRefused  int64 `json:"last_refused_us,omitempty"`
-	// ShadowDenied is how many of the ShadowAsked requests its shadow would have denied.
+	// ShadowDenied is the number of the ShadowAsked requests that its shadow would have denied.
 	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
 	// Alternatives are other algorithms, tried with the same numbers.
@@ -88,7 +88,7 @@ func routeReport(i int, r *route.Route) RouteReport {
 	return report
 }
 
-// Keys describes the keys under which the route's requests are counted.
+// Keys describes the keys that the route's requests are counted under.
 func (r *RouteReport) Keys() string {
 	keys := make([]string, len(r.Charges))
 	for i := range r.Charges {

@@ -121,8 +121,7 @@ func (h *Heat) Add(now int64, refused bool) {
 	}
 }
 
-// Covered returns which hours of the week are between the first and the last request. The log has no data on the
-// others.
+// Covered returns the hours of the week between the first and the last request. The log has no data on the others.
 func (h *Heat) Covered() (covered [7][24]bool) {
 	zone := h.zone
 	if zone == nil {

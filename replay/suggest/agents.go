@@ -7,35 +7,35 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// The rules by which the User-Agents of a key are taken for different people. Clients choose their own User-Agent, so
-// the number of values proves nothing: one client can send a new value with every request. docs/reference/replay.md
+// The rules for taking the User-Agents of a key for different people. Clients choose their own User-Agent, so the
+// number of values proves nothing: one client can send a new value with every request. docs/reference/replay.md
 // describes the rules.
 const (
-	// sharedFrom is the minimum number of people behind a shared address.
+	// sharedFrom is the minimum number of people that use a shared address.
 	sharedFrom = 5
-	// personRequests and personMinutes are the minimum number of requests of a person, and the minimum number of
-	// minutes in which they are sent.
+	// personRequests and personMinutes are the minimum number of a person's requests, and the minimum number of minutes
+	// with requests.
 	personRequests = 3
 	personMinutes  = 2
-	// sessions is how much closer together the requests of a person must be than if the values were drawn at random:
-	// 0 means not at all closer, and 1 always close.
+	// sessions is how much closer together a person's requests must be than if the values were drawn at random: 0 means
+	// not at all closer, and 1 always close.
 	sessions = 0.4
 	// peopleShare is the minimum share of a key's requests that must come from people.
 	peopleShare = 0.5
 )
 
-// agentUse is the requests of a key with one User-Agent.
+// agentUse has a key's requests with one User-Agent.
 type agentUse struct {
 	times       []int64
-	last        int // the index of its last request among those of the key
+	last        int // the index of its last request among the key's requests
 	near        int64
 	minutes     int64
 	lastMinute  int64
 	nearIfGuess float64 // the expected share of near requests if the values were drawn at random
-	reach       int     // how far apart near requests can be, counted in requests of the key
+	reach       int     // the maximum distance of near requests, counted in requests of the key
 }
 
-// setPeople estimates how many people use a key, and what the busiest of them did.
+// setPeople estimates the number of people that use a key, and the activity of the busiest.
 func (p *profile) setPeople(g *series.Groups, key int) {
 	p.busiest = p.most
 	if p.distinctAgents() < sharedFrom {
@@ -89,8 +89,8 @@ func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 	return uses
 }
 
-// isPerson reports whether the requests look like those of one person: more than a few, in sessions, and over more
-// than a moment.
+// isPerson reports whether the requests look like one person's: more than a few, in sessions, and over more than a
+// moment.
 func (u *agentUse) isPerson() bool {
 	if len(u.times) < personRequests || u.minutes < personMinutes {
 		return false

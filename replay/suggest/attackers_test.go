@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/replay/replaytest"
 )
 
-// TestAttackersDoNotSetTheLimits makes logs of people and of attackers that disguise themselves. The suggestions must
-// not affect the people, must stop the attackers, and must be about the same as without the attackers.
+// TestAttackersDoNotSetTheLimits makes logs of people and of disguised attackers. The suggestions must not affect the
+// people, must stop the attackers, and must be about the same as without the attackers.
 func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	people := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	rotation := replaytest.Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
@@ -88,8 +88,8 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	}
 }
 
-// TestWhatKeysDidIsSaid checks that an outlier has the path, the status, the User-Agent and the span of its requests,
-// and that the busiest keys are listed even if they are not outliers.
+// TestWhatKeysDidIsSaid checks that the report has the path, the status, the User-Agent and the time span of an
+// outlier's requests, and lists the busiest keys even if they are not outliers.
 func TestWhatKeysDidIsSaid(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	quiet := suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
@@ -123,7 +123,7 @@ func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	}
 }
 
-// TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll has as many requests per second as keys.
+// TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll uses a log with as many requests per second as keys.
 func TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)

@@ -8,9 +8,9 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// neededBurst returns the smallest burst with which a token bucket of a given rate refuses no request of a key. It is
-// the maximum level of an unbounded leaky bucket that gains one unit per request and drains at the rate, computed in
-// integers.
+// neededBurst returns the smallest burst that lets a token bucket with the given rate refuse none of a key's requests.
+// It is the maximum level of an unbounded leaky bucket that gains one unit per request and drains at the rate, computed
+// in integers.
 func neededBurst(times []int64, rate engine.Rate) int64 {
 	if len(times) == 0 {
 		return 0
@@ -30,7 +30,7 @@ func neededBurst(times []int64, rate engine.Rate) int64 {
 	return (highest + period - 1) / period
 }
 
-// neededBursts returns the smallest burst that is enough for all but a share of some keys, at a rate.
+// neededBursts returns the smallest burst that is enough for all but a share of some keys at the given rate.
 func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {
@@ -41,8 +41,8 @@ func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64)
 	return upTo(needs, share)
 }
 
-// upTo returns the smallest value that all but a share of the values do not exceed. If the share is 1, that is the
-// smallest of the values. It sorts the values.
+// upTo returns the smallest value that all but a share of the values do not exceed. If the share is 1, it returns the
+// smallest value. It sorts the values.
 func upTo(values []int64, share float64) int64 {
 	if len(values) == 0 {
 		return 1

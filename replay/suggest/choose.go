@@ -14,13 +14,13 @@ import (
 // stopped is the minimum share of a key's requests that a limit must refuse to stop the key.
 const stopped = 0.5
 
-// allowed returns how many well-behaved keys a limit may refuse something.
+// allowed returns the number of well-behaved keys that a limit may refuse something.
 func (f *finder) allowed() int64 {
 	return int64(math.Floor(f.options.Refuse * float64(len(f.behaved))))
 }
 
-// choose marks the best limit: of those that refuse something to few enough well-behaved keys, the one that refuses
-// the outliers the most. An earlier limit wins if it refuses nearly as much.
+// choose marks the best limit. Among the limits that refuse something to few enough well-behaved keys, it is the limit
+// that refuses the outliers the most. An earlier limit wins if it refuses nearly as much.
 func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 	for _, limit := range limits {
 		if limit.Err() == nil {
@@ -74,7 +74,7 @@ func (f *finder) split() {
 	}
 	slices.Sort(f.behaved)
 	f.exempt = large
-	if len(f.behaved) == 0 { // all keys are outliers, so treat none as one
+	if len(f.behaved) == 0 { // all keys are outliers, so treat no key as one
 		f.behaved, f.outliers = f.outliers, nil
 	}
 }
@@ -84,12 +84,12 @@ func (p *profile) exceeds(others *[len(Windows)]int64) bool {
 	return p.most[inMinute] > 2*others[inMinute] || p.most[inHour] > 2*others[inHour] || p.most[inDay] > 2*others[inDay]
 }
 
-// maxOverrides is how many keys can get their own limits. If more need one, the limit for all keys is made wide
-// enough for them.
+// maxOverrides is the maximum number of keys that get their own limits. If more keys need one, the limit for all keys
+// is made wide enough for them.
 const maxOverrides = 20
 
-// exemptible reports whether an override can name the key: it must have no star, which is a wildcard there, and must
-// be valid UTF-8.
+// exemptible reports whether an override can name the key: the key must have no star, which is a wildcard there, and
+// must be valid UTF-8.
 func exemptible(key string) bool { return !strings.Contains(key, "*") && utf8.ValidString(key) }
 
 // suggestions computes the limits: one for bursts and steady use and, if it does not stop all outliers, one for
@@ -153,7 +153,7 @@ func (f *finder) override(place int, limit engine.Limit) Override {
 	return o
 }
 
-// withCount returns a limit with another count, and the same algorithm and window.
+// withCount returns a limit with another count but the same algorithm and window.
 func withCount(limit engine.Limit, count int64) engine.Limit {
 	return engine.Build(limit.Algorithm(), []engine.Rate{rule.Per(count, limit.Rate(0).Period)})
 }
@@ -169,8 +169,8 @@ func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	return keys
 }
 
-// longSuggestion returns the limit over an hour or a day that refuses the given keys the most, or ok = false if none
-// refuses a tenth of their requests.
+// longSuggestion returns the limit over an hour or a day that refuses the given keys the most, or ok = false if no
+// limit refuses a tenth of their requests.
 func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
 	narrowed := *f
 	narrowed.outliers = slow

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// The rules by which keys are classified. docs/reference/replay.md describes them.
+// The rules for classifying keys. docs/reference/replay.md describes them.
 const (
-	// fewestKeys is the minimum number of keys; with fewer, none is an outlier.
+	// fewestKeys is the minimum number of keys. With fewer, no key is an outlier.
 	fewestKeys = 10
-	// gap is how many times as much an outlier sends as the next key.
+	// gap is the minimum ratio between the requests of an outlier and of the next key.
 	gap = 3
-	// atLeast is the minimum number of requests of an outlier in a window, and it must send them in at least
-	// atLeastMinutes different minutes or atLeastSeconds different seconds. So a single short burst does not make an
-	// outlier, unless it is hugeGap times as much as the next key sends.
+	// atLeast is the minimum number of requests of an outlier in a window. The outlier must send them in at least
+	// atLeastMinutes different minutes or atLeastSeconds different seconds, so that a single short burst does not make
+	// an outlier, unless it is hugeGap times as much as the next key sends.
 	atLeast        = 20
 	atLeastMinutes = 3
 	atLeastSeconds = 30

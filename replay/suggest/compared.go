@@ -15,14 +15,14 @@ type finder struct {
 	all     []profile
 	options Options
 	policy  string // the name of the suggested policy
-	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither.
+	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither list.
 	behaved, outliers, exempt []int
 }
 
-// maxRefill is the maximum time that the bucket of a suggested limit takes to fill up.
+// maxRefill is the maximum time that a suggested limit's bucket takes to fill up.
 const maxRefill = 2 * time.Minute
 
-// bucketAt returns the bucket with a given rate that refuses something to few enough of some keys, with headroom for
+// bucketAt returns the bucket with the given rate that refuses something to few enough of some keys, with headroom for
 // busier days.
 func (f *finder) bucketAt(rate engine.Rate, keys []int) engine.Limit {
 	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Refuse)))
@@ -35,7 +35,7 @@ func refill(l engine.Limit) time.Duration {
 }
 
 // bucket returns the token bucket that refuses the outliers the most without affecting the other keys. Among buckets
-// that refuse nearly as much, the one with the highest rate wins; without outliers, the one with the lowest.
+// that refuse nearly as much, the highest rate wins; without outliers, the lowest.
 func (f *finder) bucket(keys []int) engine.Limit {
 	var chosen []Compared
 	for _, rate := range rates {
@@ -110,7 +110,7 @@ func (f *finder) rate(w int) engine.Rate {
 	return rule.Per(roundUp(headroom(upTo(values, f.options.Refuse))), Windows[w].Length)
 }
 
-// evaluate computes what a limit would have done on its own.
+// evaluate computes the effect that a limit would have had on its own.
 func (f *finder) evaluate(limit engine.Limit) Compared {
 	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
 	c.Outliers = f.refusedShare(limit)
@@ -149,7 +149,7 @@ func (f *finder) count(c *Compared, limit engine.Limit, keys []int) {
 	}
 }
 
-// admit appends the times of the requests of a key that a limit admits.
+// admit appends the times of a key's requests that a limit admits.
 func admit(limit engine.Limit, times, admitted []int64) []int64 {
 	d := series.NewDecider(limit)
 	for _, now := range times {

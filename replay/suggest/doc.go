@@ -1,7 +1,7 @@
 // Package suggest computes limits for the keys of an access log.
 //
 // It builds a profile of each key, finds the outliers, and looks for limits that refuse the outliers the most without
-// affecting the other keys. It decides what a limit refuses with the same steps as the stores.
+// affecting the other keys. It decides requests with the same steps as the stores.
 //
 //	result.go     the results
 //	run.go        a log → its keys → limits

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// joint is the limits of one key, charged all or nothing.
+// joint has the limits of one key, charged all or nothing.
 type joint struct {
 	steps  []algo.Step
 	stored []algo.State
@@ -51,16 +51,16 @@ func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 	return limits
 }
 
-// decided is the times of all requests, in order.
+// decided has the times of all requests, in order.
 type decided struct{ passed, refused []int64 }
 
-// decide appends the times of the requests of a key.
+// decide appends the times of a key's requests.
 func (d *decided) decide(limits []engine.Limit, times []int64) (refused int64) {
 	free := int64(len(times))
 	for _, limit := range limits {
 		free = min(free, series.Free(limit))
 	}
-	if free == int64(len(times)) { // no limit refuses any of them
+	if free == int64(len(times)) { // no limit refuses any request
 		d.passed = append(d.passed, times...)
 		return 0
 	}
@@ -76,7 +76,7 @@ func (d *decided) decide(limits []engine.Limit, times []int64) (refused int64) {
 	return refused
 }
 
-// effect decides all requests by all suggestions.
+// effect decides all requests with all suggestions.
 func (f *finder) effect(all []Suggestion) (e Effect, d decided) {
 	e = Effect{Requests: int64(f.groups.Len())}
 	parts := make([]decided, cores())

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. from names the log they are
-// based on.
+// PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. from names the log that they
+// are based on.
 func (r *Result) PoliciesFile(o *Options, from string) string {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
@@ -45,7 +45,7 @@ func (r *Result) PoliciesFile(o *Options, from string) string {
 	return b.String()
 }
 
-// comment returns a string without bytes that end a comment.
+// comment returns text without bytes that end a comment.
 func comment(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -55,7 +55,7 @@ func comment(text string) string {
 	}, text)
 }
 
-// yamlText formats a string in double quotes for YAML.
+// yamlText formats text in double quotes for YAML.
 func yamlText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

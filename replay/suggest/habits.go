@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is the request of a key at which its habits start to be recorded. Keys with fewer requests are never
-// outliers.
+// habitsFrom is the number of the request that starts the recording of a key's habits. Keys with fewer requests are
+// never outliers.
 const habitsFrom = atLeast / 2
 
-// maxHabits is how many keys have habits, of about 300 bytes each.
+// maxHabits is the maximum number of keys with habits, which take about 300 bytes each.
 const maxHabits = 200_000
 
 // habits are the most frequent paths, statuses and User-Agents of a key.

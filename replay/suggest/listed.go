@@ -12,7 +12,7 @@ func (f *finder) every(of func(p *profile) bool) (places []int) {
 	return places
 }
 
-// listed describes the keys of a class, the ones with the most requests first.
+// listed describes the keys of a class, most requests first.
 func (f *finder) listed(of class) []KeyProfile {
 	list := f.list(f.every(func(p *profile) bool { return p.class == of }))
 	for i := range list {
@@ -21,7 +21,7 @@ func (f *finder) listed(of class) []KeyProfile {
 	return list
 }
 
-// list describes keys, the ones with the most requests first.
+// list describes keys, most requests first.
 func (f *finder) list(places []int) (list []KeyProfile) {
 	for _, n := range highest(len(places), f.options.Listed, func(n int) float64 { return float64(f.all[places[n]].requests) }) {
 		place := places[n]

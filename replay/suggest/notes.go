@@ -22,7 +22,7 @@ func (f *finder) notes() []string {
 	return all
 }
 
-// tooFew notes that --refuse is less than one key, so that a single key determines the limit.
+// tooFew notes that the share of --refuse is less than one key, so that a single key determines the limit.
 func (f *finder) tooFew() string {
 	if f.options.Refuse <= 0 || f.allowed() > 0 || len(f.behaved) < 2 {
 		return ""

@@ -38,7 +38,7 @@ func roundDown(n int64) int64 {
 	return best
 }
 
-// headroom returns a number plus half of it, because other days may be busier.
+// headroom returns one and a half times a number, because other days may be busier.
 func headroom(n int64) int64 { return n + (n+1)/2 }
 
 // rates are the rates to try, in ascending order.

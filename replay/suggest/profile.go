@@ -17,9 +17,9 @@ type profile struct {
 	minutes  int64  // the number of clock minutes with requests
 	seconds  int64  // the number of clock seconds with requests
 	agents   uint64 // a set of 64 bits, one for each hash of a User-Agent
-	persons  int64  // how many User-Agents look like people; 0 if too few do
-	rotates  bool   // it has many User-Agents that do not look like people
-	// busiest is the most requests of a single person. If the key is one person, it equals most.
+	persons  int64  // the number of User-Agents that look like people; 0 if too few do
+	rotates  bool   // many User-Agents that do not look like people
+	// busiest has the most requests of a single person. If the key is one person, it equals most.
 	busiest [len(Windows)]int64
 	refused int64
 	class   class
@@ -45,7 +45,7 @@ func profileOf(times []int64) (p profile) {
 	return p
 }
 
-// clockSpans returns how many clock minutes, or other spans, contain any of the times.
+// clockSpans returns the number of clock minutes, or other spans, that contain any of the times.
 func clockSpans(times []int64, length time.Duration) (n int64) {
 	last := int64(math.MinInt64)
 	for _, t := range times {
@@ -57,7 +57,7 @@ func clockSpans(times []int64, length time.Duration) (n int64) {
 	return n
 }
 
-// mostIn returns the maximum number of times in any window of a length.
+// mostIn returns the maximum number of times in any window of the given length.
 func mostIn(times []int64, length time.Duration) (most int64) {
 	from, span := 0, length.Microseconds()
 	for to, t := range times {
@@ -69,7 +69,7 @@ func mostIn(times []int64, length time.Duration) (most int64) {
 	return most
 }
 
-// distinctAgents estimates how many User-Agents a key has, by linear counting over 64 bits.
+// distinctAgents estimates the number of a key's User-Agents by linear counting over 64 bits.
 func (p *profile) distinctAgents() int64 {
 	empty := 64 - bits.OnesCount64(p.agents)
 	if empty == 0 {
@@ -78,7 +78,7 @@ func (p *profile) distinctAgents() int64 {
 	return int64(math.Round(64 * math.Log(64/float64(empty))))
 }
 
-// people returns the estimated number of people behind a key.
+// people returns the estimated number of people that use a key.
 func (p *profile) people() int64 {
 	if n := p.persons; n > 0 {
 		return n
@@ -99,7 +99,7 @@ func profiles(g *series.Groups, agents []uint64) []profile {
 	return all
 }
 
-// percentiles describes the keys window by window. total has the maximum number of requests of all keys together.
+// percentiles describes the keys for each window. total has the maximum number of requests of all keys together.
 func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	list := make([]Percentiles, len(Windows))
 	values := make([]int64, len(all))
@@ -119,7 +119,7 @@ func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	return list
 }
 
-// quantile returns the smallest of some sorted values that a share of them does not exceed.
+// quantile returns the smallest of the sorted values that a share of the values does not exceed.
 func quantile(sorted []int64, share float64) int64 {
 	if len(sorted) == 0 {
 		return 0

@@ -10,8 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// protectShare lowers a limit so that what it allows one key in any minute is at most a share of the capacity per
-// minute.
+// protectShare lowers a limit so that it allows one key, in any minute, at most a share of the capacity per minute.
 func (f *finder) protectShare(s *Suggestion) {
 	bound := int64(f.options.Share * perSecond(f.options.Capacity) * 60)
 	most := perMinuteMost(s.limit)
@@ -45,7 +44,7 @@ func (f *finder) protectShare(s *Suggestion) {
 	s.Overrides = nil
 }
 
-// perMinuteMost returns the most that a limit allows in any minute.
+// perMinuteMost returns the most units that a limit allows in any minute.
 func perMinuteMost(limit engine.Limit) int64 {
 	rate := limit.Rate(0)
 	windows := int64((time.Minute + rate.Period - 1) / rate.Period)

@@ -30,7 +30,7 @@ func (f *finder) explainLong(s *Suggestion, slow []int) {
 	s.Why = append(s.Why, whyAlgorithm(s))
 }
 
-// explainOutliers explains what a limit does to the outliers.
+// explainOutliers explains the effect of a limit on the outliers.
 func (f *finder) explainOutliers(s *Suggestion) {
 	switch n := len(f.outliers); n {
 	case 0:
@@ -56,7 +56,7 @@ func whyAlgorithm(s *Suggestion) string {
 	}
 }
 
-// mostOf returns the maximum number of requests of a key in a window of a length.
+// mostOf returns the maximum number of a key's requests in a window of the given length.
 func (f *finder) mostOf(key int, length time.Duration) int64 {
 	for w := range Windows {
 		if Windows[w].Length == length {
@@ -66,7 +66,7 @@ func (f *finder) mostOf(key int, length time.Duration) int64 {
 	return mostIn(f.groups.Times(key), length)
 }
 
-// busiest returns the maximum number of requests of a well-behaved key in a window of a length.
+// busiest returns the maximum number of a well-behaved key's requests in a window of the given length.
 func (f *finder) busiest(length time.Duration) (most int64) {
 	for _, key := range f.behaved {
 		most = max(most, f.mostOf(key, length))

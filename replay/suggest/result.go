@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Window is a length of time over which requests are counted.
+// Window is a length of time for counting requests.
 type Window struct {
 	Name   string
 	Length time.Duration
@@ -27,7 +27,7 @@ const (
 	inDay
 )
 
-// Percentiles describe the distribution over the keys of the maximum number of requests in any window of a length.
+// Percentiles describe the distribution, over the keys, of the maximum number of requests in any window of one length.
 type Percentiles struct {
 	Window string `json:"window"`
 	// P50 is the value that half of the keys do not exceed, and so on.
@@ -57,7 +57,7 @@ type KeyProfile struct {
 	Did Did `json:"did"`
 	// Why explains why the key is listed.
 	Why string `json:"why,omitempty"`
-	// Refused is how many of its requests the suggestion refuses.
+	// Refused is the number of its requests that the suggestion refuses.
 	Refused int64 `json:"refused"`
 
 	place int32
@@ -78,8 +78,8 @@ type Did struct {
 type Compared struct {
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
-	// Outliers is the share of the outliers' requests that the limit refuses. Behaved is the number of other keys
-	// that it refuses something, and BehavedRequests the number of their requests that it refuses.
+	// Outliers is the share of the outliers' requests that the limit refuses. Behaved is the number of other keys with
+	// refused requests, and BehavedRequests the number of these requests.
 	Outliers        float64 `json:"outliers_refused_share"`
 	Behaved         int64   `json:"other_keys_refused"`
 	BehavedRequests int64   `json:"other_requests_refused"`
@@ -139,7 +139,7 @@ type Effect struct {
 	PeakAfter  int64 `json:"most_in_a_second_after"`
 }
 
-// Result is the suggestions for a log.
+// Result has the suggestions for a log.
 type Result struct {
 	Key      []string `json:"key"`
 	Requests int64    `json:"requests"`

@@ -25,13 +25,13 @@ type Options struct {
 	Refuse float64
 	// Total is the maximum number of requests in any second from all keys together; 0 means unlimited.
 	Total int64
-	// Capacity is the load that the service can handle, and Share the part of it that one key may use, 0 to 1. The
-	// zero Rate means unlimited.
+	// Capacity is the load that the service can handle, and Share the part that one key may use, 0 to 1. The zero Rate
+	// means unlimited.
 	Capacity engine.Rate
 	Share    float64
 	// MaxKeys is the maximum number of keys; 0 means [simulate.DefaultMaxKeys].
 	MaxKeys int
-	// Listed is how many keys are listed.
+	// Listed is the number of keys listed.
 	Listed int
 	// Zone is the time zone for hours and weekdays; nil means UTC.
 	Zone *time.Location
@@ -235,7 +235,7 @@ func policyName(parts []route.Part) string {
 	return name
 }
 
-// refuseText says how many well-behaved keys may be refused something.
+// refuseText states the number of well-behaved keys that may be refused something.
 func (f *finder) refuseText(e *Effect) string {
 	asked := shareText(f.options.Refuse)
 	if float64(e.BehavedRefused) <= f.options.Refuse*float64(e.Behaved) {

@@ -59,8 +59,8 @@ func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
 	return r
 }
 
-// replayed decides the lines by the policies file of a suggestion, like a server, and returns the requests and
-// refusals of each client.
+// replayed decides the lines with the policies file of a suggestion, like a server, and returns each client's requests
+// and refusals.
 func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, refused map[string]int64) {
 	t.Helper()
 	config, err := policy.Parse("suggested.yaml", []byte(file))
@@ -89,14 +89,14 @@ func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, ref
 	return requests, refused
 }
 
-// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides them by the suggestions. These must
+// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides them with the suggestions. These must
 // stop the clients that should be stopped, and refuse anything to at most one in a thousand of the others.
 func TestSuggestionsStopWhatTheyShould(t *testing.T) {
 	day := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	for _, c := range []struct {
 		name string
 		make func(o *replaytest.Options)
-		// stops are the clients of which at least this share of requests is refused.
+		// stops has the clients to stop, with the minimum share of their requests that must be refused.
 		stops map[string]float64
 	}{
 		{"readers alone", func(*replaytest.Options) {}, nil},
@@ -364,7 +364,7 @@ func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 	}
 }
 
-// TestAddressesOfManyPeopleAloneShareALimit has no address of a single person to compare with.
+// TestAddressesOfManyPeopleAloneShareALimit uses a log without an address of a single person to compare with.
 func TestAddressesOfManyPeopleAloneShareALimit(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)

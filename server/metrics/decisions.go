@@ -12,12 +12,12 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxPolicies is the number of policies with their own counters. Further ones are counted as other.
+// maxPolicies is the maximum number of policies with their own counters. Further ones are counted as other.
 const maxPolicies = 10_000
 
 const verbCount = int(engine.Kinds)
 
-// row is the counters of one policy.
+// row has the counters of one policy.
 type row struct {
 	policy    string
 	decisions [service.FrontEnds]outcomes.Table[atomic.Uint64]

@@ -70,8 +70,8 @@ var (
 	functions = regexp.MustCompile(`\b([a-z_]+)\s*\(`)
 )
 
-// functionsOf are the functions and operators of PromQL that the queries may use, with their number of arguments; -1
-// is not checked.
+// functionsOf are the functions and operators of PromQL that the queries may use, with their number of arguments. -1
+// means that the number is not checked.
 var functionsOf = map[string]int{"sum": 1, "rate": 1, "increase": 1, "histogram_quantile": 2, "topk": 2, "by": -1}
 
 // TestBoardAndAlerts checks in each query that the brackets match, the functions are known and have their arguments,

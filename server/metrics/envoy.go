@@ -15,7 +15,7 @@ type Envoy struct {
 	Stats func() envoy.Stats
 }
 
-// seriesLabels are the labels of a rule. A series has key2 if its rule is below another.
+// seriesLabels are the labels of a rule. A series has key2 if its rule is below another rule.
 var seriesLabels = []string{"domain", "key1", "key2"}
 
 func envoyDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -75,9 +75,9 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 // labels are the values of seriesLabels.
 type labels [3]string
 
-// labelsOf splits the name of a series, such as domain.key1_value.key2, like the mapping of envoyproxy/ratelimit:
-// with four or more parts it drops the last one, so rules that differ only in that are counted together. There, a
-// name with three parts has no labels but a longer name; here it has key2.
+// labelsOf splits the name of a series, such as domain.key1_value.key2, like envoyproxy/ratelimit's mapping: with four
+// or more parts it drops the last one, so rules that differ only in that part are counted together. In
+// envoyproxy/ratelimit, a name with three parts has no labels but a longer name; here it has key2.
 func labelsOf(name string) (of labels) {
 	parts := strings.Split(name, ".")
 	if n := len(parts); n > 3 {

@@ -1,6 +1,6 @@
 // Package metrics counts the server's decisions, and exports them to Prometheus.
 //
-// Labels are bounded: a policy is one of the file, "(inline)" or "(other)". Keys are never labels.
+// Labels are bounded: a policy is one from the file, "(inline)" or "(other)". Keys are never labels.
 //
 //	metrics.go    the registry, and the answer to a scrape
 //	decisions.go  decisions by policy, outcome, mode and front end
@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// namespace begins every name.
+	// namespace is the prefix of every name.
 	namespace = "headgate"
-	// maxScrapes is the number of concurrent scrapes. Further ones get status 503.
+	// maxScrapes is the maximum number of concurrent scrapes. Further ones get status 503.
 	maxScrapes = 4
 	// scrapeTimeout bounds one scrape.
 	scrapeTimeout = 10 * time.Second
@@ -82,7 +82,7 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// SetPolicies gives each policy its counters, and keeps those of existing policies.
+// SetPolicies gives each policy its counters. Existing policies keep theirs.
 func (m *Metrics) SetPolicies(set *policy.Set) {
 	for {
 		before := m.table.Load()
@@ -107,7 +107,7 @@ var (
 	counts  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 )
 
-// described are the labels of all metrics of this package by name. Metrics that have not counted yet, or whose layer
+// described has the labels of all metrics of this package by name. Metrics that have not counted yet, or whose layer
 // the server lacks, are not on /metrics.
 var described = map[string][]string{
 	namespace + "_decision_seconds":      {"frontend"},

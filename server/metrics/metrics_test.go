@@ -162,7 +162,7 @@ func TestReloadKeepsCounts(t *testing.T) {
 	take := decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"}
 	w.do(service.RESP, take)
 	next := parse(t, "policies:\n  a: 1/1h\n  api: 1/1h\n")
-	w.metrics.SetPolicies(next) // and not yet active
+	w.metrics.SetPolicies(next) // not active yet
 	w.do(service.RESP, take)
 	w.service.SetPolicies(next, nil)
 	w.do(service.RESP, take, decide.Request{Kind: engine.OpAllow, Policy: "a", Key: "k"})
@@ -261,8 +261,8 @@ func TestServerState(t *testing.T) {
 	}
 }
 
-// TestEnvoyLabels compares with the mapping file of envoyproxy/ratelimit: a rule nested in another one has key2, and
-// deeper rules are counted with it.
+// TestEnvoyLabels compares with envoyproxy/ratelimit's mapping file: a rule nested in another one has key2, and deeper
+// rules are counted with it.
 func TestEnvoyLabels(t *testing.T) {
 	m := metrics.New("v1")
 	err := m.Add(&metrics.Envoy{Stats: func() envoy.Stats {
@@ -291,7 +291,7 @@ func TestEnvoyLabels(t *testing.T) {
 	}
 }
 
-// A series whose name is not UTF-8 neither makes a scrape fail nor hides the others.
+// A series whose name is not UTF-8 does not make a scrape fail or hide other series.
 func TestSeriesThatIsNoText(t *testing.T) {
 	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
 	registry := prometheus.NewRegistry()

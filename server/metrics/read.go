@@ -92,8 +92,8 @@ func (l Latency) add(h *dto.Histogram) {
 	}
 }
 
-// Quantiles returns the times, in seconds, that the given shares of the calls since an earlier reading did not
-// exceed, and the number of these calls. ok is false if there were none.
+// Quantiles returns the durations, in seconds, at the given shares of the calls since an earlier reading, and the
+// number of these calls. ok is false if there were no calls.
 func (l Latency) Quantiles(before Latency, shares ...float64) (times []float64, calls uint64, ok bool) {
 	type bucket struct {
 		bound float64

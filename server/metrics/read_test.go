@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// called is one call of a front end with a duration, and an answer for each mode.
+// called returns one call of a front end with the given duration and answers.
 func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decision) *service.Observed {
 	o := &service.Observed{FrontEnd: from, Took: took}
 	for _, d := range answers {
@@ -23,7 +23,7 @@ func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decis
 }
 
 // TestDecisionsByOutcomeAndMode checks that the tallies of all front ends are added up, and that a policy without
-// decisions has none.
+// decisions has no tally.
 func TestDecisionsByOutcomeAndMode(t *testing.T) {
 	m := metrics.New("v1")
 	m.Decisions(func(policy string, _ *metrics.Tally) { t.Errorf("%s before the first request", policy) })

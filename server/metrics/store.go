@@ -18,7 +18,7 @@ import (
 // Wrap wraps a store to measure its calls.
 func (m *Metrics) Wrap(store engine.Store) engine.Store { return &timed{store, m.storeCall} }
 
-// Called counts one call to the store: see [batch.Config].
+// Called counts one store call: see [batch.Config].
 func (m *Metrics) Called(ops int, waited time.Duration) {
 	m.storeOps.Observe(float64(ops))
 	m.storeWait.Observe(waited.Seconds())
@@ -41,7 +41,7 @@ func (t *timed) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 // Unwrap returns the wrapped store.
 func (t *timed) Unwrap() engine.Store { return t.Store }
 
-// Outage is the state of the store as the server sees it.
+// Outage is the store's state as the server sees it.
 type Outage struct {
 	// Away is true if the store has failed and has not answered since.
 	Away bool

@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Traces collects the fate of spans.
+// Traces collects the counts of spans by their fate.
 type Traces struct {
 	// Stats returns how many spans have ended, were sent, and were in messages that the collector rejected.
 	Stats func() (ended, sent, lost int64)

@@ -8,7 +8,7 @@ import (
 // v6Bits is the prefix length of IPv6 networks that count as one peer.
 const v6Bits = 64
 
-// group returns the address under which a peer is counted.
+// group returns the address that a peer is counted under.
 func group(peer netip.Addr) netip.Addr {
 	peer = peer.Unmap()
 	if !peer.Is6() {
@@ -21,8 +21,8 @@ func group(peer netip.Addr) netip.Addr {
 	return network.Addr()
 }
 
-// Addr is the address of the peer of a [Conn]. It gives access to the connection where only the address is known: in
-// a gRPC call, or for a connection wrapped by TLS.
+// Addr is the address of the peer of a [Conn]. It gives access to the connection where only the address is known: in a
+// gRPC call, or if TLS wraps the connection.
 type Addr struct {
 	net.Addr
 
@@ -55,7 +55,7 @@ func Peer(a net.Addr) netip.Addr {
 	return address.Addr().Unmap()
 }
 
-// IsSocket reports whether an address is a Unix socket's.
+// IsSocket reports whether an address is a Unix socket.
 func IsSocket(a net.Addr) bool {
 	if own, ok := a.(*Addr); ok {
 		a = own.Addr

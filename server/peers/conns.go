@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// leastIdle is how long a connection must be idle to be closed, so that a new client has this time for its first
-	// request.
+	// leastIdle is how long a connection must be idle to be closed. A new client has this time for its first request.
 	leastIdle = time.Second
-	// scanEvery is the shortest time between two searches for idle connections.
+	// scanEvery is the minimum time between two searches for idle connections.
 	scanEvery = 100 * time.Millisecond
 )
 
 // Conns are the connections of a listener, with a share for each peer. While at most a tenth of the places are free,
-// each new connection closes the one that has been idle the longest. With a bound below 10 none is closed.
+// each new connection closes the connection that has been idle the longest. With a bound below 10 no connection is
+// closed.
 type Conns struct {
 	shares *Shares
-	tenth  int // tenth of the bound; idle connections are closed while no more are free
+	tenth  int // a tenth of the bound; idle connections are closed while no more than that are free
 	began  time.Time
 
 	mu      sync.Mutex
@@ -30,7 +30,7 @@ type Conns struct {
 	idle    []candidate // found by the last search, longest idle first
 	scanned time.Time
 	closed  int64         // connections closed because they were idle
-	freed   chan struct{} // has an element after a place was freed
+	freed   chan struct{} // has an element after a place is freed
 }
 
 // candidate is a connection that was idle when it was found.
@@ -39,7 +39,7 @@ type candidate struct {
 	since int64
 }
 
-// NewConns returns the connections of a listener that has most of them at once.
+// NewConns returns the connections of a listener that accepts at most most of them.
 func NewConns(most int, r Rule) *Conns {
 	return &Conns{shares: NewShares(most, r), tenth: most / 10, began: time.Now(), open: map[*Conn]struct{}{}, freed: make(chan struct{}, 1)}
 }
@@ -52,7 +52,7 @@ type Conn struct {
 	addr  Addr
 	place Place
 	since atomic.Int64 // when it became idle, in ns after Conns.began; 0 while it is busy
-	calls atomic.Int64 // begun and not ended
+	calls atomic.Int64 // started and not ended
 }
 
 // Admit counts a connection. If there is no place for it, the caller must close it.
@@ -85,8 +85,8 @@ func (c *Conns) Admit(nc net.Conn) (*Conn, Verdict) {
 // Full reports whether all places are taken.
 func (c *Conns) Full() bool { return c.shares.Held() >= c.shares.most }
 
-// Room waits until a place is free, and meanwhile closes idle connections. It returns false when done is closed. Only
-// one goroutine may call it.
+// Room waits until a place is free, and closes idle connections while it waits. It returns false when done is closed.
+// Only one goroutine may call it.
 func (c *Conns) Room(done <-chan struct{}) bool {
 	again := time.NewTicker(scanEvery)
 	defer again.Stop()
@@ -156,7 +156,7 @@ func (c *Conns) remove(conn *Conn) {
 	}
 }
 
-// Open returns the number of open connections, and of those closed because they were idle.
+// Open returns the number of open connections, and of connections closed because they were idle.
 func (c *Conns) Open() (open int, closed int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +204,7 @@ func (c *Conn) Busy() {
 	}
 }
 
-// Begin and End count the concurrent calls on a connection. Without any it is idle.
+// Begin and End count the concurrent calls on a connection. Without calls it is idle.
 func (c *Conn) Begin() {
 	if c != nil {
 		c.calls.Add(1)
@@ -219,7 +219,7 @@ func (c *Conn) End() {
 	}
 }
 
-// State follows a connection of HTTP. It is a [http.Server.ConnState].
+// State follows an HTTP connection. It is a [http.Server.ConnState].
 func State(nc net.Conn, s http.ConnState) {
 	c := Of(nc.RemoteAddr())
 	switch s {

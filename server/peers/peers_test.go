@@ -107,8 +107,8 @@ func (p *pipe) isClosed() bool {
 	}
 }
 
-// TestTheLongestIdleIsClosed (known bug 70): if less than a tenth of the connections are free, each new one closes
-// the one that has been idle the longest, but never a busy or recent one.
+// TestTheLongestIdleIsClosed (known bug 70): if less than a tenth of the connections are free, each new one closes the
+// connection that has been idle the longest, but never a busy or recent one.
 func TestTheLongestIdleIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := peers.NewConns(20, peers.Rule{Percent: 100})
@@ -163,7 +163,7 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 		if got := closed(); !slices.Equal(got, []int{4, 6, 8, 10}) {
 			t.Errorf("closed are %v, want 10 too", got)
 		}
-		conns[12].Busy() // after it was found idle
+		conns[12].Busy() // after the search has found it idle
 		conns[12].Idle()
 		conns[14].Begin()
 		conns[14].Idle() // like a call that ends while another one begins
@@ -188,7 +188,7 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 	})
 }
 
-// TestFewConnectionsStay checks that with less than 10 connections none is closed, because a tenth is less than one.
+// TestFewConnectionsStay checks that with a bound below 10 no connection is closed, because a tenth is less than one.
 func TestFewConnectionsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := peers.NewConns(9, peers.Rule{})

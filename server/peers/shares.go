@@ -1,9 +1,9 @@
-// Package peers gives each peer address a share of a bound on connections, requests or calls, so that one client
-// cannot take all of it (known bug 70).
+// Package peers gives each peer address a share of a bound on connections, requests or calls, so that one client cannot
+// take everything (known bug 70).
 //
-// A peer is the address at the other end of a connection. IPv6 addresses count by /64, because one client usually has
-// a whole network of that size. Trusted proxies are exempt, because they act for many clients, and so are peers
-// without an address, on a Unix socket.
+// A peer is the address at the other end of a connection. IPv6 addresses count by /64, because one client usually has a
+// whole network of that size. Trusted proxies are exempt because they act for many clients. Peers without an address,
+// on a Unix socket, are exempt too.
 //
 //	shares.go    how much each peer holds of a bound
 //	conns.go     the connections of a listener, ordered by idle time
@@ -34,7 +34,7 @@ func (r *Rule) of(most int) int {
 	return max(1, most*r.Percent/100)
 }
 
-// Verdict says whether a peer gets a place, and if not, why.
+// Verdict says whether a peer gets a place and, if not, why.
 type Verdict int
 
 // The verdicts.
@@ -59,7 +59,7 @@ func NewShares(most int, r Rule) *Shares {
 	return &Shares{most: most, each: r.of(most), exempt: r.Exempt, by: map[netip.Addr]int{}}
 }
 
-// Place is a slot held by a peer. The zero Place is no slot.
+// Place is a slot held by a peer. The zero Place means no slot.
 type Place struct {
 	of   *Shares
 	peer netip.Addr // the zero Addr if the peer has no share limit

@@ -15,18 +15,18 @@ import (
 
 // Bounds of changes.
 const (
-	// MaxChanges is the largest number of changes. Another one is an error.
+	// MaxChanges is the maximum number of changes. A further one is an error.
 	MaxChanges = 10_000
-	// MaxAuthorBytes and MaxReasonBytes are the longest texts of a change.
+	// MaxAuthorBytes and MaxReasonBytes are the maximum lengths of a change's author and reason.
 	MaxAuthorBytes = 256
 	MaxReasonBytes = 1024
 )
 
-// Change is a change of a policy or of the limit of one key, on top of the file.
+// Change is a change to a policy or to the limit of one key, on top of the file.
 type Change struct {
 	adminapi.Change
 
-	// For is how long the change lasts, instead of Expires, by the same clock.
+	// For is how long the change lasts, by the same clock. It is an alternative to Expires.
 	For time.Duration `json:"-"`
 	// Before and After describe the target before and after the change was made or cleared. See [Describe].
 	Before string `json:"-"`
@@ -35,7 +35,7 @@ type Change struct {
 
 // The errors of changes.
 var (
-	// ErrConflict is returned if the change to replace is not the latest one any more.
+	// ErrConflict is returned if the change to replace is no longer the latest one.
 	ErrConflict = errors.New("another change was made in the meantime")
 	// ErrTooMany is returned for a change beyond [MaxChanges].
 	ErrTooMany = fmt.Errorf("there are %d changes; clear some, or write them into the file", MaxChanges)
@@ -55,7 +55,7 @@ func (n name) compare(other name) int {
 // expired reports whether the change has ended at an instant.
 func (c *Change) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
 
-// check returns an [*engine.InputError] for a change that no server accepts, with any file.
+// check returns an [*engine.InputError] for a change that no server accepts, whatever its file.
 func (c *Change) check(now time.Time) error {
 	switch {
 	case c.Author == "" || len(c.Author) > MaxAuthorBytes || !utf8.ValidString(c.Author):
@@ -75,7 +75,7 @@ func (c *Change) onFile() policy.Change {
 	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
 }
 
-// describe describes the target of a change now.
+// describe describes the current state of a change's target.
 func (m *Manager) describe(c *Change) string { return Describe(m.current, c.Policy, c.Key) }
 
 // audit logs a change with its author, its target before and after, and the change that it replaced, or nil.

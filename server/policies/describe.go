@@ -7,7 +7,7 @@ import (
 )
 
 // Describe describes the target of a change under a configuration in one line: a policy with its settings, or the
-// limits of a key. It is "none" if there is no such policy.
+// limits of a key. It returns "none" if there is no such policy.
 func Describe(c *policy.Config, target, key string) string {
 	name, _, _ := strings.Cut(target, "/") // the target can be one limit of a policy, such as free/minute
 	p, ok := c.Policies.Get(name)

@@ -1,5 +1,5 @@
-// Package policies manages the policies of a running server: those of its file, and the operators' changes on top of
-// it.
+// Package policies manages the policies of a running server: the file's policies, and the operators' changes on top of
+// the file.
 //
 // The file is the base. A change replaces some fields of a policy, or the limit of one key, until it is cleared or
 // expires. The file and all changes are built into one set and activated at once; if that fails, the last set stays

@@ -15,11 +15,11 @@ const storeTimeout = 2 * time.Second
 // unreadPoll is the interval for retrying changes that New could not read.
 const unreadPoll = 100 * time.Millisecond
 
-// unread is the log line if the store does not answer, so that its changes are unknown.
+// unread is the log line for a store that does not answer, so that its changes are unknown.
 const unread = "changes of other servers cannot be read; the policies stay as they are"
 
-// Run follows other servers' changes, and the expiry of changes, until ctx ends: it reads the store whenever it may
-// have changed, and at the next expiry. If the store does not answer, everything stays as it is.
+// Run follows other servers' changes and the expiry of changes until ctx ends. It reads the store whenever it may have
+// changed, and at the next expiry. If the store does not answer, everything stays as it is.
 func (m *Manager) Run(ctx context.Context) {
 	poll := m.config.Changes.Poll()
 	m.mu.Lock()
@@ -47,7 +47,7 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// untilNext returns the time until something can have changed.
+// untilNext returns the time until something may have changed.
 func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	const seldom = time.Hour
 	next := seldom
@@ -63,7 +63,7 @@ func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	for i := range m.changes {
 		switch c := &m.changes[i]; {
 		case c.Expires.IsZero():
-		case c.expired(now): // it could not be cleared
+		case c.expired(now): // could not be cleared
 			next = min(next, pollShared)
 		default:
 			next = min(next, max(time.Millisecond, c.Expires.Sub(now)))
@@ -87,8 +87,8 @@ func (m *Manager) look(ctx context.Context) error {
 	return err
 }
 
-// clearExpired ends the changes that have expired, including while no server ran. If clearing fails, it is retried.
-// Only one of several servers clears a change. before is the configuration until now.
+// clearExpired ends the changes that have expired, including changes that expired while no server ran. If clearing
+// fails, it is retried. Only one of several servers clears a change. before is the previous configuration.
 func (m *Manager) clearExpired(ctx context.Context, now time.Time, before *policy.Config) {
 	left := make([]Change, 0, len(m.changes))
 	for _, c := range m.changes {

@@ -59,7 +59,7 @@ func (r *reverting) revert(to map[string]valueOf) {
 }
 
 // TestChangesOutliveAFailover (known bug 65): the store comes back with an earlier state, or empty. Cleared changes
-// stay cleared, the later of two changes wins, whichever server polls first, and all agree after the next poll.
+// stay cleared, the later of two changes wins whichever server polls first, and all servers agree after the next poll.
 func TestChangesOutliveAFailover(t *testing.T) {
 	for n := range 4 {
 		first, empty := n%2, n >= 2
@@ -90,8 +90,8 @@ func TestChangesOutliveAFailover(t *testing.T) {
 				earlier = map[string]valueOf{}
 			}
 			store.revert(earlier)
-			put(t, servers[1], "new", 0)  // makes as many changes as the other server knows
-			var last [3][]policies.Change // the last one starts now
+			put(t, servers[1], "new", 0)  // makes as many changes as the other server knows of
+			var last [3][]policies.Change // the last server starts now
 			servers = append(servers, policies.NewShared(store))
 			for range 3 {
 				for _, i := range []int{first, 1 - first, 2} {
@@ -111,8 +111,8 @@ func TestChangesOutliveAFailover(t *testing.T) {
 	}
 }
 
-// TestChangesExpireWithoutAServer (known bug 65): a change that expired while no server ran is cleared by the next
-// one, with one audit line.
+// TestChangesExpireWithoutAServer (known bug 65): the next server clears a change that expired while no server ran,
+// with one audit line.
 func TestChangesExpireWithoutAServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &reverting{values: map[string]valueOf{}}

@@ -22,14 +22,14 @@ type Config struct {
 	Base *policy.Config
 	// Changes stores the changes. The default store ends with the process.
 	Changes Store
-	// Rejected is called with an error when the file is invalid and the last one stays active, and with nil when the
-	// active policies match the file again. It can be nil.
+	// Rejected is called with an error when the file is invalid and the previous one stays active, and with nil when
+	// the active policies match the file again. It can be nil.
 	Rejected func(err error)
-	// Check returns the reason why policies cannot be active here, such as on this store. nil accepts all. A rejected
-	// file or change is treated like an invalid one.
+	// Check returns the reason why policies cannot be active on this server, such as with this store. nil accepts all.
+	// A rejected file or change is treated like an invalid one.
 	Check func(c *policy.Config) error
-	// Apply activates policies and returns their generation. Its error is only logged as a warning, because they are
-	// active anyway.
+	// Apply activates policies and returns their generation. Its error is only logged as a warning, because the
+	// policies are active anyway.
 	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
 	// Away reports whether an error of Changes means that the store did not answer. New then starts without the
 	// changes, which are read later. By default New returns all errors.
@@ -45,7 +45,7 @@ type Config struct {
 // Manager manages the active policies. It is safe for concurrent use.
 type Manager struct {
 	config Config
-	woken  chan struct{} // recompute the next expiry
+	woken  chan struct{} // wakes Run to recompute the next expiry
 
 	mu      sync.Mutex
 	file    *policy.Config
@@ -53,15 +53,15 @@ type Manager struct {
 	base    *policy.Config // the file together with made
 	current *policy.Config // base with the active changes
 	changes []Change       // as stored
-	unread  bool           // New could not read them
-	pending bool           // not active yet
+	unread  bool           // New could not read the changes
+	pending bool           // the changes are not active yet
 	active  []Change       // active changes: not expired, and compatible with the file
 	broken  map[name]int64 // versions of incompatible changes that have been logged
-	refused bool           // the file was invalid when last read
+	refused bool           // the file was invalid when it was last read
 }
 
-// New activates the policies of the file, with the store's changes on top. If the store does not answer, that is an
-// error, unless [Config.Away] classifies it as away: until the changes are read, only the file applies.
+// New activates the file's policies, with the store's changes on top. If the store does not answer, New returns an
+// error, unless [Config.Away] classifies the store as away: until the changes are read, only the file applies.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Base == nil {
 		c.Base = policy.Empty()
@@ -94,7 +94,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// SetMade activates policies made from another configuration than the file, replacing the previous ones.
+// SetMade activates policies made from something other than the file, replacing the previous ones.
 func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,10 +112,10 @@ func (m *Manager) Changes() []Change {
 	return slices.Clone(m.active)
 }
 
-// Change makes a change, replacing the one for the same policy and key, and activates it here before it returns.
-// Other servers follow within a second. It uses Policy, Key, Fields, Author, Reason, and Expires or For; the result
-// has all other fields. If the change conflicts, the error is a [*engine.InputError] or one of package policy, and
-// nothing has changed. It is [ErrConflict] if another change was made at the same time.
+// Change makes a change, replacing any earlier change to the same policy and key, and activates it here before it
+// returns. Other servers follow within a second. It uses Policy, Key, Fields, Author, Reason, and Expires or For; the
+// result has all other fields. If the change conflicts, the error is a [*engine.InputError] or an error of package
+// policy, and nothing has changed. It is [ErrConflict] if another change was made at the same time.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	now := m.config.Now()
 	c.At, c.Version = now.UTC().Truncate(time.Microsecond), 0
@@ -157,7 +157,8 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	return c, err
 }
 
-// Clear ends the change of a policy, or of a key of it, and returns it. The error is [ErrNoChange] if there is none.
+// Clear ends the change to a policy, or to a key under it, and returns the change. The error is [ErrNoChange] if there
+// is no such change.
 func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason string) (Change, error) {
 	now := m.config.Now()
 	if err := (&Change{Change: adminapi.Change{Author: author, Reason: reason, Fields: json.RawMessage("{}")}}).check(now); err != nil {
@@ -197,8 +198,7 @@ func (m *Manager) find(n name) *Change {
 	return &m.changes[i]
 }
 
-// InForce returns the file, the configuration with the changes on top of it, and these changes, sorted by policy and
-// key.
+// InForce returns the file, the configuration with the changes on top, and these changes, sorted by policy and key.
 func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -242,7 +242,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 			live = append(live, c)
 		}
 	}
-	// In creation order: a later change was tried on top of the earlier ones.
+	// In creation order, because a later change was tried on top of the earlier ones.
 	slices.SortStableFunc(live, func(a, b Change) int { return cmp.Compare(a.Version, b.Version) })
 	onFile := make([]policy.Change, len(live))
 	for i := range live {
@@ -272,7 +272,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	m.wake()
 }
 
-// wake makes Run look at the next expiry again.
+// wake makes Run recompute the next expiry.
 func (m *Manager) wake() {
 	select {
 	case m.woken <- struct{}{}:

@@ -31,7 +31,7 @@ policies:
   open: 10/m
 `
 
-// server is a manager with the policies it has activated, and its log.
+// server is a manager with its activated policies and its log.
 type server struct {
 	*policies.Manager
 
@@ -144,7 +144,7 @@ func TestChangeAndClear(t *testing.T) {
 	}
 }
 
-// Known bug 52: changing a policy, or clearing its change, is rejected if it would drop the change of a key. The
+// Known bug 52: changing a policy, or clearing its change, is rejected if this would drop the change to a key. The
 // error names the key, whose change stays active.
 func TestChangeKeepsOthersInForce(t *testing.T) {
 	s := begin(t, base, nil)
@@ -201,7 +201,7 @@ func TestChangesAreChecked(t *testing.T) {
 	}
 }
 
-// A change with an end is active until then.
+// A change that expires is active until then.
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, base, nil)
@@ -266,7 +266,7 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// Two servers on one store: a change at one is active at the other within a second, and after both restart. A change
+// Two servers on one store: a change on one is active on the other within a second, and after both restart. A change
 // that does not fit one server's file is left out there.
 func TestSharedChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

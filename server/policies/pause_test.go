@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestPausing checks that it rests after each span of work, and that the next span starts after the rest.
+// TestPausing checks that the pause function rests after each span of work, and that the next span starts after the
+// rest.
 func TestPausing(t *testing.T) {
 	now, rests := time.Unix(0, 0), 0
 	pause := pausing(func() time.Time { return now }, func(d time.Duration) {

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Reload reads the file again and activates it as a whole. If it is invalid, the last file stays active, and the
-// error is logged and returned.
+// Reload reads the file again and activates it as a whole. If the file is invalid, the previous one stays active, and
+// the error is logged and returned.
 func (m *Manager) Reload(ctx context.Context) error {
 	if m.config.File == "" {
 		return errors.New("there is no policies file to reload: --config names one")
@@ -49,7 +49,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	return nil
 }
 
-// refuse records whether the file is invalid.
+// refuse records the file's error, or nil if it is valid.
 func (m *Manager) refuse(err error) {
 	m.refused = err != nil
 	if m.config.Rejected != nil {

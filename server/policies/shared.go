@@ -14,11 +14,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// pollShared is how often a server checks for other servers' changes. It is one read of a short value.
+// pollShared is the interval between checks for other servers' changes. A check is one read of a short value.
 const pollShared = 300 * time.Millisecond
 
-// reconcileEvery is how often all changes are read again: a server that dies while it makes a change may have stored
-// it without announcing it.
+// reconcileEvery is the interval for reading all changes again: a server that dies while it makes a change may have
+// stored it without announcing it.
 const reconcileEvery = time.Minute
 
 // shared keeps changes in the store shared by all servers, as values of its coordinator:
@@ -28,20 +28,20 @@ const reconcileEvery = time.Minute
 //	policies/change/<name>   a change; "" after it was cleared
 //
 // A name is a hash of the policy and the key. A server replaces a value only if its version is still the one that the
-// server read, so an older change never replaces a newer one. A cleared change leaves an empty value with a version.
-// If a store has lost values, or has older ones after a failover, any server that has newer ones writes them again.
+// server read, so an older change never replaces a newer one. A cleared change leaves an empty value with a version. If
+// the store has lost values, or has older ones after a failover, any server with newer ones writes them again.
 type shared struct {
 	values engine.Coordinator
-	most   int // largest number of changes
+	most   int // maximum number of changes
 
 	mu      sync.Mutex
 	changes map[string]stored // by hash
-	live    int               // how many of them are not cleared
-	head    int64             // the last read version of the head
+	live    int               // number of changes that are not cleared
+	head    int64             // the version of the head when last read
 	made    int64             // the head's number of changes
 	losses  int64             // the head's number of losses
 	full    time.Time         // when everything was last read
-	loaded  bool              // Load has returned last
+	loaded  bool              // last was returned by Load
 	last    []Change
 }
 
@@ -69,7 +69,7 @@ const (
 
 	sharedFormat = 1
 	maxRecent    = 64
-	// attempts bounds how often an update of a contended value is retried.
+	// attempts is the maximum number of attempts to update a contended value.
 	attempts = 50
 )
 
@@ -90,7 +90,7 @@ func (s *shared) Put(ctx context.Context, c Change, replaces int64) (version int
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	hash := hashOf(c.name())
-	if _, known := s.changes[hash]; !known { // it may have been cleared long ago
+	if _, known := s.changes[hash]; !known { // the change may have been cleared long ago
 		if err := s.read(ctx, []string{hash}); err != nil {
 			return 0, err
 		}
@@ -124,7 +124,7 @@ func (s *shared) Delete(ctx context.Context, c Change) error {
 	return errors.Join(err, s.list(ctx, hash, false))
 }
 
-// live returns the change, or an empty one if it was cleared.
+// live returns the change, or an empty change if it was cleared.
 func (v stored) live() Change {
 	if v.cleared {
 		return Change{}
@@ -158,11 +158,11 @@ func (s *shared) write(ctx context.Context, hash string, c *Change, version int6
 	return now, nil
 }
 
-// errUnannounced is the error for a change that is stored, but that other servers find only when they read everything
-// again.
+// errUnannounced is the error for a change that is stored but not announced: other servers find it only when they read
+// everything again.
 var errUnannounced = errors.New("policies: other servers learn of the change within a minute")
 
-// valueOf decodes a value. ok is false for one from a later build, which this one cannot read.
+// valueOf decodes a value. ok is false for a value from a later build, which this build cannot read.
 func valueOf(text string, version int64) (v stored, ok bool) {
 	v = stored{version: version, made: version, cleared: text == ""}
 	if !v.cleared && json.Unmarshal([]byte(text), &v.change) != nil {
@@ -175,7 +175,7 @@ func valueOf(text string, version int64) (v stored, ok bool) {
 	return v, true
 }
 
-// keep caches a value that was read or written.
+// keep caches a value after reading or writing it.
 func (s *shared) keep(hash string, v stored) {
 	if before, known := s.changes[hash]; known && !before.cleared {
 		s.live--
@@ -231,7 +231,7 @@ func (s *shared) list(ctx context.Context, hash string, add bool) error {
 	})
 }
 
-// update replaces a value, and retries if another server has replaced it in the meantime.
+// update replaces a value. It retries if another server has replaced the value in the meantime.
 func (s *shared) update(ctx context.Context, name string, change func(string) (string, error)) error {
 	for range attempts {
 		text, version, err := s.values.Get(ctx, name)

@@ -58,7 +58,7 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	return next, same, nil
 }
 
-// since returns the names changed after the first made changes, or nil if the head no longer lists them.
+// since returns the names of the changes after the first made ones, or nil if the head no longer lists them.
 func (h *head) since(made int64) []string {
 	n := h.Made - made
 	if made == 0 || n < 0 || n > int64(len(h.Recent)) {
@@ -80,14 +80,14 @@ func (s *shared) loadAll(ctx context.Context) error {
 		case !v.cleared:
 			listed[hash] = true
 		case len(s.changes) > 2*s.most:
-			delete(s.changes, hash) // otherwise it would be trusted if a store came back with it
+			delete(s.changes, hash) // otherwise it would be trusted if the store came back with it
 		}
 	}
 	return s.read(ctx, slices.Collect(maps.Keys(listed)))
 }
 
-// restore writes a value again that the store has lost, replacing the store's version. If another server was faster,
-// its value is read with the next head.
+// restore writes a value that the store has lost, replacing the store's version. If another server was faster, its
+// value is read with the next head.
 func (s *shared) restore(ctx context.Context, hash string, v stored, version int64) error {
 	if err := s.list(ctx, hash, !v.cleared); err != nil {
 		return err

@@ -75,8 +75,8 @@ func coordinator(t *testing.T) engine.Coordinator {
 	return store
 }
 
-// Servers that make changes at random, on a store whose calls fail at random and that once loses its data, agree in
-// the end: each change is the last one that was reported as stored to a server, or one with an unknown outcome.
+// Servers make changes at random, on a store whose calls fail at random and that once loses its data. In the end they
+// agree: each change is the last one that was reported as stored, or one with an unknown outcome.
 func TestServersAgree(t *testing.T) {
 	for seed := range uint64(9) {
 		synctest.Test(t, func(t *testing.T) {
@@ -165,7 +165,7 @@ func agree(t *testing.T, seed uint64, store engine.Coordinator, servers []polici
 	}
 }
 
-// One change above the maximum is rejected; clearing one makes room.
+// A change above the maximum is rejected; clearing one makes room.
 func TestSharedChangesAreBounded(t *testing.T) {
 	ctx := context.Background()
 	s := policies.NewBounded(coordinator(t), 100)
@@ -197,7 +197,7 @@ func TestSharedChangesAreBounded(t *testing.T) {
 	}
 }
 
-// counted counts the values that are read.
+// counted counts the values read.
 type counted struct {
 	engine.Coordinator
 
@@ -234,7 +234,7 @@ func put(t *testing.T, s policies.Store, key string, replaces int64) int64 {
 	return version
 }
 
-// A store stores a change only if the caller has seen the version that it replaces.
+// The store accepts a change only if the caller has seen the version that it replaces.
 func TestOlderChangeNeverReplacesNewer(t *testing.T) {
 	ctx := context.Background()
 	file, err := policies.OpenStateFile(t.TempDir() + "/state.json")
@@ -261,8 +261,8 @@ func TestOlderChangeNeverReplacesNewer(t *testing.T) {
 	}
 }
 
-// A server reads only what has changed, except when it cannot know: at the start, after many changes, and once per
-// minute.
+// A server reads only changed values, except when it cannot know which ones changed: at the start, after many changes,
+// and once per minute.
 func TestServersReadWhatHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coordinator(t)
@@ -298,7 +298,7 @@ func TestServersReadWhatHasChanged(t *testing.T) {
 	})
 }
 
-// If the store has lost all its data, changes come back from any server that has them, and cleared ones don't.
+// If the store has lost all its data, changes come back from any server that has them, and cleared changes do not.
 func TestLostChangesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{now: coordinator(t), rand: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a reproducible test

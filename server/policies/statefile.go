@@ -14,7 +14,7 @@ import (
 // stateFormat is the format of a state file. Files in a later format are rejected.
 const stateFormat = 1
 
-// maxStateBytes bounds the state file: it holds at most [MaxChanges] changes.
+// maxStateBytes bounds the state file, which holds at most [MaxChanges] changes.
 const maxStateBytes = 1 << 30
 
 // state is the content of a state file.
@@ -23,8 +23,8 @@ type state struct {
 	Changes []Change `json:"changes"`
 }
 
-// OpenStateFile returns a store in a file, so that changes survive a restart. The file is replaced atomically by one
-// that only its owner can read. It need not exist. Two processes must not use one file.
+// OpenStateFile returns a store in a file, so that changes survive a restart. Writes replace the file atomically with
+// one that only its owner can read. The file need not exist. Two processes must not use one file.
 func OpenStateFile(path string) (Store, error) {
 	m := &memory{changes: map[name]Change{}, changed: true}
 	m.keep = func(changes []Change) error { return writeState(path, changes) }

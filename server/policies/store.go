@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Store keeps changes. A local store is used by a single [Manager], a shared one by the managers of all servers.
+// Store keeps changes. A single [Manager] uses a local store; the managers of all servers use a shared store.
 type Store interface {
 	// Load returns all changes, sorted by policy and key. same is true if nothing has changed since the last call;
 	// changes may then be nil.
@@ -18,12 +18,12 @@ type Store interface {
 	Put(ctx context.Context, c Change, replaces int64) (version int64, err error)
 	// Delete removes a change of this version. It returns [ErrConflict] if the stored version differs.
 	Delete(ctx context.Context, c Change) error
-	// Poll is how often other servers can have changed something, or 0 for never.
+	// Poll returns the interval for checking for other servers' changes, or 0 if there are no other servers.
 	Poll() time.Duration
 }
 
-// memory keeps changes for the life of the process. keep, if set, is called with all changes before one takes effect,
-// and can reject it.
+// memory keeps changes for the life of the process. keep, if set, is called with all changes before a new one takes
+// effect, and can reject it.
 type memory struct {
 	mu      sync.Mutex
 	changes map[name]Change

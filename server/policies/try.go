@@ -35,7 +35,7 @@ func (m *Manager) try(c *Change) error {
 // with returns the configuration with a change on top of the file and the other changes.
 func (m *Manager) with(c *Change) (*policy.Config, error) {
 	others, onFile := m.others(c.name())
-	// The new change is tried last, so that it is not blamed for an older incompatible one.
+	// The new change is tried last, so that it is not blamed for an older incompatible change.
 	config, left := m.base.With(append(onFile, c.onFile()))
 	if err := left[len(others)]; err != nil {
 		return config, err
@@ -46,7 +46,8 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 	return config, m.config.Check(config)
 }
 
-// others returns the changes that have not ended, except those with a name, also in the form used by package policy.
+// others returns the changes that have not ended, except the change with the given name, also in the form used by
+// package policy.
 func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
 	now := m.config.Now()
 	for i := range m.changes {

@@ -164,7 +164,7 @@ func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 	}
 }
 
-// request reads the HTTP request of a step. Its policy and its key are expectations.
+// request reads the HTTP request of a step. Its policy and key are expectations.
 func (c *stepChecker) request() {
 	s := c.step
 	c.only("policy and key", map[string]bool{"do": s.Do != nil, "cost": s.Cost != nil, "id": s.ID != nil, "class": s.Class != nil, "found": s.Found != nil})

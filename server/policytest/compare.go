@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Words instead of a number, a duration or a name.
+// Words that a test can use instead of a number, a duration or a name.
 const (
 	unlimited = "unlimited"
 	never     = "never"
@@ -29,12 +29,12 @@ type answer struct {
 	decide.Response
 	route  int // -1 without a route
 	key    string
-	status int // of a denied HTTP request
+	status int // status of a denied HTTP request
 	// denies reports for each policy with a shadow whether the shadow would have denied the request.
 	denies map[string]bool
 }
 
-// answerOf copies an answer, because the batch reuses the memory of keys.
+// answerOf copies an answer, because the batch reuses the keys' memory.
 func answerOf(r *decide.Request, response *decide.Response, shadows []decide.Shadow) answer {
 	a := answer{Response: *response, route: -1, key: r.Key, denies: map[string]bool{}}
 	for i := range shadows {
@@ -85,7 +85,7 @@ func (a *answer) verdictMismatch(s *Step) *mismatch {
 	return &mismatch{"expect", expected, got}
 }
 
-// mismatches compares an answer with the expectations of a step. If the verdict differs, it lists only that, because
+// mismatches compares an answer with a step's expectations. If the verdict differs, it lists only the verdict, because
 // the numbers differ too.
 func (a *answer) mismatches(s *Step) (all []mismatch) {
 	if wrong := a.verdictMismatch(s); wrong != nil {
@@ -165,8 +165,8 @@ func units(d *headgate.Decision, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// spanAs formats a duration in whole milliseconds, rounded up like on the wires. It returns the expected text if that
-// is the same duration.
+// spanAs formats a duration in whole milliseconds, rounded up as in the front ends. It returns the expected text if
+// that is the same duration.
 func spanAs(expected string, got time.Duration) string {
 	if got == headgate.Never {
 		return never

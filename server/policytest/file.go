@@ -60,7 +60,7 @@ type Step struct {
 	Error      *string           `yaml:"error"`
 	Shadows    map[string]string `yaml:"shadows"`
 
-	after time.Duration  // since the start of the test
+	after time.Duration  // time since the start of the test
 	http  *route.Request // the request of Request
 }
 
@@ -71,7 +71,7 @@ type content struct {
 }
 
 // Load reads a test file, and the policies file that it names, relative to its directory. The error is
-// [yamlfile.Errors] if one of them is invalid, or the operating system's.
+// [yamlfile.Errors] if one of them is invalid, or the operating system's error.
 func Load(name string) (*File, error) {
 	data, err := files.Read(name, yamlfile.MaxBytes)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *checker) add(at yamlfile.Place, message string) {
 	c.errs.Add(yamlfile.ErrorAt(c.name, at, message))
 }
 
-// invalid reports an error of the field at a path.
+// invalid reports an error in the field at a path.
 func (c *checker) invalid(message string, path ...string) {
 	c.add(c.root.Find(path...), strings.Join(path, ".")+": "+message)
 }

@@ -14,7 +14,7 @@ import (
 type HTTPRequest struct {
 	// Text is a method and a target, such as "POST /api/x?v=2"; the method defaults to GET.
 	Text string
-	// Host is the host, or "" to use that of the target or of a Host header.
+	// Host is the host, or "" to use the host from the target or a Host header.
 	Host string
 	// Client is the address that the connection comes from.
 	Client string

@@ -79,7 +79,7 @@ func (f *File) runTest(ctx context.Context, place int, r *Result) error {
 }
 
 // step runs a step as many times as it says. All answers must have the expected verdict; the other expectations apply
-// to the last one.
+// to the last answer.
 func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 	times := int64(1)
 	if s.Times != nil {

@@ -45,8 +45,8 @@ func size(bytes int64) string {
 }
 
 // OfRoute adds the rate-limit headers of a decision on a routed request to h. ok is true if the request may pass.
-// Otherwise p is the answer. Its status is denied if a limit denied the request, the route's if a part of its key is
-// missing, and the error's if the decision is not known.
+// Otherwise p is the answer. Its status is denied if a limit denied the request, the route's status if a part of its
+// key is missing, and the error's status if the decision is not known.
 func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = Of(r.Err) // every error of the service has a problem
@@ -66,8 +66,8 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	return p, false
 }
 
-// noKey is the problem for a request that lacks a part of its route's key. It has the status of the route, unless
-// denied is another status than 429: nginx forwards only 401 and 403.
+// noKey is the problem for a request that lacks a part of its route's key. It has the route's status, unless denied is
+// a status other than 429: nginx forwards only 401 and 403.
 func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	p := lack.Problem()
 	if denied != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
@@ -76,9 +76,9 @@ func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	return p
 }
 
-// Unread prepares an answer sent before the request's body was read: the connection ends after it. Otherwise an
-// HTTP/1 server reads the rest, up to 256 KiB, before it sends the header, and a refused client that sent no body
-// would wait for 10 s (known bug 70).
+// Unread prepares an answer sent before the request's body is read: the connection ends after the answer. Otherwise an
+// HTTP/1 server reads the rest, up to 256 KiB, before it sends the header, and a refused client that sent no body would
+// wait for 10 s (known bug 70).
 func Unread(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -90,8 +90,8 @@ func NotFound(w http.ResponseWriter, r *http.Request) {
 	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+r.URL.Path[:min(len(r.URL.Path), 128)]).Write(w)
 }
 
-// Methods dispatches requests by method, and answers other methods with a problem. With methods in the mux's
-// patterns, those would get plain text. GET includes HEAD.
+// Methods dispatches requests by method, and answers other methods with a problem. With methods in the mux's patterns,
+// other methods would get plain text. GET includes HEAD.
 func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 	methods := slices.Sorted(maps.Keys(handlers))
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +108,7 @@ func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// WriteText answers a request with a value that is already JSON with a line end.
+// WriteText answers a request with a value that is already JSON and ends with a newline.
 func WriteText(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -14,12 +14,12 @@ const (
 	Header = "X-Request-Id"
 	// Metadata is the key in the metadata of gRPC.
 	Metadata = "x-request-id"
-	// MaxBytes is the length of the longest id that a client can choose.
+	// MaxBytes is the maximum length of an id that a client can choose.
 	MaxBytes = 128
 )
 
-// Of returns the id sent by a client if it is 1 to 128 printable ASCII characters, and otherwise a new one of 26
-// letters and digits.
+// Of returns the id sent by a client if it is 1 to 128 printable ASCII characters, and otherwise a new id of 26 letters
+// and digits.
 func Of(sent string) string {
 	if !Valid(sent) {
 		return rand.Text()
@@ -45,8 +45,8 @@ type id struct {
 	once sync.Once
 }
 
-// With returns a context with the id sent by a client. If that is not valid, the first call of From generates one:
-// generating one for each request would cost gRPC several percent.
+// With returns a context with the id sent by a client. If that id is not valid, the first call of From generates one.
+// Generating one for each request would cost gRPC several percent.
 func With(ctx context.Context, sent string) context.Context {
 	return context.WithValue(ctx, contextKey{}, &id{text: sent})
 }

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// After a failed accept, usually because file descriptors are used up, the server waits for minBackoff, and then
-	// twice as long each time.
+	// After a failed accept, usually because file descriptors are used up, the server waits for minBackoff, and twice
+	// as long after each further failure.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
 
-	// rejectTimeout bounds the error to a client beyond MaxConns, including its TLS handshake, and maxRejecting the
-	// number of clients that get one at a time. Others are closed without an error.
+	// rejectTimeout bounds the time for sending an error to a client beyond MaxConns, including its TLS handshake.
+	// maxRejecting is the number of clients that get one at a time. Others are closed without an error.
 	rejectTimeout = time.Second
 	maxRejecting  = 64
 )
 
-// Serve accepts connections from l and serves them until Shutdown, and then returns nil. It returns an error if the
-// caller closes l. Other accept errors are logged and retried. Serve closes l.
+// Serve accepts connections from l and serves them until Shutdown, then returns nil. It returns an error if the caller
+// closes l. It logs and retries other accept errors. Serve closes l.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if !s.addListener(l) {
@@ -93,7 +93,7 @@ func (s *Server) start(nc net.Conn) {
 	}
 }
 
-// reject sends an error and closes the connection, without waiting for the client, which may not finish its TLS
+// reject sends an error and closes the connection without waiting for the client, which may not finish its TLS
 // handshake.
 func (s *Server) reject(nc net.Conn) {
 	select {

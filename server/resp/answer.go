@@ -51,8 +51,8 @@ func (c *conn) allowed(cmd *command) bool {
 	return cmd.open || !c.anonymous()
 }
 
-// execute executes one command with a valid number of words. A decision command only joins the pending ones. Any
-// other is executed after the pending ones have their replies.
+// execute executes one command with a valid number of words. A decision command only joins the pending ones. Any other
+// command is executed after the pending ones have their replies.
 func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 	if cmd.do == nil {
 		if c.pending == nil {
@@ -71,7 +71,7 @@ func (c *conn) decide(ctx context.Context) {
 		return
 	}
 	if f := c.srv.cfg.Users; f != nil {
-		ctx = users.With(ctx, f.Current(c.user)) // its rights may have changed since it authenticated
+		ctx = users.With(ctx, f.Current(c.user)) // the user's rights may have changed since it authenticated
 	}
 	c.out = c.pending.finish(ctx, c.srv.cfg.Decide, c.out, c.proto)
 	c.pending = nil
@@ -88,8 +88,7 @@ type pendingDecisions struct {
 // decisionPool reuses the memory, so that idle connections hold none.
 var decisionPool = sync.Pool{New: func() any { return new(pendingDecisions) }}
 
-// call is one of the commands. Its requests are requests[from:to]. If err is set, it is
-// the reply.
+// call is one of the commands. Its requests are requests[from:to]. err, if set, is the reply.
 type call struct {
 	decision *DecisionCommand
 	from, to int
@@ -124,7 +123,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 		}
 		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
 	}
-	clear(p.calls) // the pool must not retain what the memory refers to
+	clear(p.calls) // the pool must not retain the memory that these refer to
 	clear(p.requests)
 	clear(answers)
 	p.calls, p.requests = p.calls[:0], p.requests[:0]
@@ -132,7 +131,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	return dst
 }
 
-// flushIfLong bounds the buffered replies: if there are many, the next command is answered only after the client has
+// flushIfLong bounds the buffered replies: if they are long, the next command is answered only after the client has
 // accepted them.
 func (c *conn) flushIfLong() {
 	if len(c.out) >= flushAt {
@@ -144,8 +143,8 @@ func (c *conn) replyError(text string)  { c.out = wire.AppendError(c.out, text) 
 func (c *conn) replySimple(text string) { c.out = wire.AppendSimple(c.out, text) }
 func (c *conn) replyOK()                { c.replySimple("OK") }
 
-// isHTTP reports whether the name of a command starts a line of an HTTP request. A web page can make a browser send
-// one, with commands in its body. Like Redis, the server closes the connection before it reads them.
+// isHTTP reports whether a command's name starts a line of an HTTP request. A web page can make a browser send an HTTP
+// request with commands in its body. Like Redis, the server closes the connection before it reads them.
 func isHTTP(name []byte) bool {
 	var lower [maxName]byte
 	switch string(lowerName(&lower, name)) {
@@ -181,7 +180,7 @@ func wrongArity(cmd *command) string {
 	return "ERR wrong number of arguments for '" + cmd.Name + "' command"
 }
 
-// unknownCommand returns Redis's error: it repeats the name and the first words after it.
+// unknownCommand returns Redis's error, which repeats the name and the first words after it.
 func unknownCommand(words [][]byte) string {
 	var args strings.Builder
 	for _, word := range words[1:] {
@@ -204,12 +203,12 @@ func printable(word []byte, max int) string {
 	return string(shown)
 }
 
-// takes reports whether the command may have that many words.
+// takes reports whether the command may have the given number of words.
 func (cmd *command) takes(words int) bool {
 	return words == cmd.Arity || cmd.Arity < 0 && words >= -cmd.Arity
 }
 
-// lookup returns the command with a name in upper or lower case, or nil.
+// lookup returns the command with the given name in any case, or nil.
 func (t table) lookup(name []byte) *command {
 	var lower [maxName]byte
 	return t[string(lowerName(&lower, name))]

@@ -78,8 +78,8 @@ func TestMaxConnsIsEnforced(t *testing.T) {
 	})
 }
 
-// TestWriteTimeout checks that the connection of a client that reads no reply is closed after WriteTimeout, so that
-// the client's next write fails.
+// TestWriteTimeout checks that the connection of a client that does not read its replies is closed after WriteTimeout,
+// so that the client's next write fails.
 func TestWriteTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	var log bytes.Buffer
@@ -116,8 +116,8 @@ func TestNoDecisionAfterDisconnect(t *testing.T) {
 	}
 }
 
-// TestReadTimeout checks that a command has ReadTimeout from its first byte, in however many reads it arrives, and
-// that the next command gets the same time again.
+// TestReadTimeout checks that a command has ReadTimeout from its first byte, however many reads it takes, and that the
+// next command gets the same time again.
 func TestReadTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{ReadTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -138,8 +138,8 @@ func TestReadTimeout(t *testing.T) {
 	})
 }
 
-// TestSilentClients checks that a client that sends half of a command, or no secret if one is required, is
-// disconnected after ReadTimeout.
+// TestSilentClients checks that a client that sends half a command, or no secret if one is required, is disconnected
+// after ReadTimeout.
 func TestSilentClients(t *testing.T) {
 	const timeout = 7 * time.Second
 	guarded := openUsers(t, "{shop: {sha256: ["+strings.Repeat("ab", 32)+"], may: [take]}}")
@@ -223,7 +223,7 @@ func TestBoundsBeforeAuthentication(t *testing.T) {
 	})
 }
 
-// TestUnusedConnection checks that if no secret is required, a pool can keep a connection that it has not used yet.
+// TestUnusedConnection checks that a pool can keep a connection that it has not used yet if no secret is required.
 func TestUnusedConnection(t *testing.T) {
 	inBubble(t, resp.Config{ReadTimeout: time.Second}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
@@ -249,7 +249,7 @@ func TestNoHandshake(t *testing.T) {
 }
 
 // TestClientsBeyondTheBoundDelayNoOther checks that with TLS, clients beyond MaxConns that do not complete the
-// handshake delay no other client, and that those that do are told why.
+// handshake delay no other client. Clients that complete it get an error with the reason.
 func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 	address, files := serveTLS(t, resp.Config{MaxConns: 1})
 	dial := func() (net.Conn, error) {
@@ -260,7 +260,7 @@ func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	exchange(t, first, "PING\r\n")
-	for range 200 { // more than get the error
+	for range 200 { // more than maxRejecting
 		mute, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +269,7 @@ func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 	}
 	told := false
 	for end := time.Now().Add(20 * time.Second); !told && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if c, err := dial(); err == nil { // otherwise it was closed at once
+		if c, err := dial(); err == nil { // otherwise the server closed it at once
 			_ = c.SetDeadline(end)
 			text, _ := io.ReadAll(c)
 			told = strings.Contains(string(text), "max number of clients reached")

@@ -24,7 +24,7 @@ type fakeDecider struct {
 	calls [][]string
 }
 
-// decisions returns the command ask, which makes a request for each word. The reply has all answers. The word "bad"
+// decisions returns the command ask, which makes a request for each word and replies with all answers. The word "bad"
 // is an error.
 func (a *fakeDecider) decisions() []resp.DecisionCommand {
 	return []resp.DecisionCommand{{
@@ -62,7 +62,7 @@ func (a *fakeDecider) decide(ctx context.Context, requests []decide.Request, ans
 	a.calls = append(a.calls, keys)
 }
 
-// inBubble runs test with a server in a synctest bubble, with fake time. The bubble ends when all its goroutines have
+// inBubble runs test with a server in a synctest bubble with fake time. The bubble ends when all its goroutines have
 // ended, so a leaked goroutine fails the test.
 func inBubble(t *testing.T, cfg resp.Config, test func(t *testing.T, s *resp.Server, l *listener)) {
 	t.Helper()
@@ -145,7 +145,7 @@ func (l *listener) closeClients() {
 	}
 }
 
-// exchange sends text by one write and returns the next write of the server.
+// exchange sends text in one write and returns the server's next write.
 func exchange(t *testing.T, client net.Conn, text string) string {
 	t.Helper()
 	if _, err := io.WriteString(client, text); err != nil {
@@ -165,7 +165,7 @@ func receive(t *testing.T, client net.Conn) string {
 	return string(buffer[:n])
 }
 
-// converse sends the lines on one connection, one after another, and compares each reply.
+// converse sends lines on one connection, one after another, and compares each reply.
 func converse(t *testing.T, cfg resp.Config, lines [][2]string) {
 	t.Helper()
 	inBubble(t, cfg, func(t *testing.T, _ *resp.Server, l *listener) {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// clientCommands returns CLIENT and its subcommands. An unknown one, such as TRACKING, is an error that names it, so
-// that clients can work without it.
+// clientCommands returns CLIENT and its subcommands. An unknown subcommand, such as TRACKING, is an error that names
+// it, so that clients can work without it.
 func clientCommands() []*command {
 	return inGroup("connection",
 		&command{Spec: Spec{Name: "client", Arity: -2, Summary: "Commands on this connection as a client."}},

@@ -23,7 +23,7 @@ func connectionCommands() []*command {
 	)
 }
 
-// Error replies in Redis's words, because clients compare them.
+// Error replies in Redis's wording, because clients compare them.
 const (
 	msgNoPassword  = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 	msgWrongPass   = "WRONGPASS invalid username-password pair or user is disabled."
@@ -74,8 +74,8 @@ func selectDB(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// auth finds the user. On a server without users, the only user is default, and any password is accepted because it
-// has none.
+// auth finds the user. On a server without users, the only user is default. It has no password, so any password is
+// accepted.
 func auth(_ context.Context, c *conn, words [][]byte) {
 	name := users.Default
 	if len(words) == 3 {
@@ -97,7 +97,7 @@ func auth(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// authenticate returns the user with a name and password.
+// authenticate returns the user with the given name and password.
 func (c *conn) authenticate(name string, password []byte) (u *users.User, ok bool) {
 	f := c.srv.cfg.Users
 	if f == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// redisVersion is the Redis release whose connection commands the server implements. Clients use it to choose
-// commands, such as CLIENT SETINFO, which was new in it.
+// redisVersion is the Redis release whose connection commands the server implements. Clients use it to choose commands,
+// such as CLIENT SETINFO, which is new in that release.
 const redisVersion = "7.2.0"
 
 // infoSections are the sections of INFO in order. They have the fields that clients and
@@ -68,7 +68,7 @@ func appendCount(b []byte, name string, n int64) []byte {
 // (known bug 69).
 var infoPool = sync.Pool{New: func() any { return new([]byte) }}
 
-// info returns the named sections, or all.
+// info returns the named sections, or all of them.
 func info(_ context.Context, c *conn, words [][]byte) {
 	var wanted []string
 	for _, word := range words[1:] {

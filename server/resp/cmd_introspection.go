@@ -71,7 +71,7 @@ type about struct {
 	docs []byte // the name and its value in COMMAND DOCS
 }
 
-// describe fills in the description of each command, and returns the commands sorted by name.
+// describe fills in each command's description, and returns the commands sorted by name.
 func (t table) describe() []*command {
 	all := t.sorted()
 	for _, cmd := range all {

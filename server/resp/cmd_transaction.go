@@ -12,7 +12,7 @@ const (
 	// maxQueued is the maximum number of commands between MULTI and EXEC.
 	maxQueued = 1024
 
-	// maxQueuedBytes bounds the bytes of their words. Each word counts wordOverhead more for its slice.
+	// maxQueuedBytes bounds the bytes of the commands' words. Each word counts wordOverhead more for its slice.
 	maxQueuedBytes = 1 << 20
 	wordOverhead   = 32
 )
@@ -31,7 +31,7 @@ type queuedCommand struct {
 	words [][]byte
 }
 
-// transactionCommands returns the commands of transactions.
+// transactionCommands returns the commands for transactions.
 func transactionCommands() []*command {
 	fast := []string{"fast"}
 	return inGroup("transactions",
@@ -104,8 +104,8 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// watch is an error: EXEC would depend on other clients' commands, and a store that decides each command separately
-// does not track those.
+// watch returns an error: EXEC would depend on other clients' commands, which a store that decides each command
+// separately does not track.
 func watch(_ context.Context, c *conn, _ [][]byte) {
 	if c.tx.open {
 		c.replyError("ERR WATCH inside MULTI is not allowed")

@@ -106,8 +106,8 @@ func TestQuitEndsTheConnection(t *testing.T) {
 	})
 }
 
-// TestHTTPRequestsAreRejected checks that the connection is closed before the body of an HTTP request is read,
-// because a web page can make a browser send commands in it.
+// TestHTTPRequestsAreRejected checks that the connection is closed before the body of an HTTP request is read, because
+// a web page can make a browser send commands in the body.
 func TestHTTPRequestsAreRejected(t *testing.T) {
 	for _, request := range []string{"POST / HTTP/1.1\r\n", "hOsT: x\r\n", "MULTI\r\nPOST / HTTP/1.1\r\n"} {
 		a := &fakeDecider{}

@@ -18,44 +18,44 @@ type Config struct {
 	// Decisions are the commands that make decisions. It can be nil.
 	Decisions []DecisionCommand
 
-	// Decide decides the requests in order and sets answers[i] to the answer to
-	// requests[i]. Both have the same length, at least 1, and answers has zero values.
-	// Consecutive commands that arrived together are one call. Connections call Decide
-	// concurrently. It must return soon after ctx ends, which happens only if Shutdown
-	// times out. The server uses [service.Service.Do].
+	// Decide decides the requests in order and sets answers[i] to the answer to requests[i]. Both have the same length,
+	// at least 1, and answers has zero values. Consecutive commands that arrived together are one call. Connections
+	// call Decide concurrently. It must return soon after ctx ends, which happens only if Shutdown times out.
+	// Headgate's server uses [service.Service.Do].
 	Decide func(ctx context.Context, requests []decide.Request, answers []decide.Response)
 
-	// Users are the clients that may call: AUTH and HELLO take the secret of a client, and the context of Decide has
-	// the user. Nil allows all clients.
+	// Users are the clients that may call: AUTH and HELLO take a client's secret, and the context of Decide has the
+	// user. nil allows all clients.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret does not belong to its user. It can be nil.
 	WrongSecret func(client string)
 
-	// MaxConns is the maximum number of connections. Another one is answered "ERR max number of clients reached" and
-	// closed. 0: 10000, as in Redis. While at most a tenth of them are free, each new connection closes the one that
-	// has been idle the longest.
+	// MaxConns is the maximum number of connections. A further one gets "ERR max number of clients reached" and is
+	// closed. 0 means 10000, as in Redis. While at most a tenth of them are free, each new connection closes the
+	// connection that has been idle the longest.
 	MaxConns int
 
 	// Peers is the share of MaxConns that one peer may take. The zero value sets no share.
 	Peers peers.Rule
 
-	// IdleTimeout closes a connection after this time without a command. 0: never, as
-	// in Redis; TCP keep-alive detects clients that are gone.
+	// IdleTimeout closes a connection after this time without a command. 0 means never, as in Redis; TCP keep-alive
+	// detects clients that are gone.
 	IdleTimeout time.Duration
 
-	// ReadTimeout is how long a command may take to arrive after its first byte, so that an unfinished command does
-	// not occupy memory forever. It is also how long a new client has for its TLS handshake and, if Users require
-	// one, for sending a secret. 0: 30 s.
+	// ReadTimeout is how long a command may take to arrive after its first byte, so that an unfinished command does not
+	// occupy memory forever. It is also how long a new client has for its TLS handshake and, if Users require one, for
+	// sending a secret. 0 means 30 s.
 	ReadTimeout time.Duration
 
-	// WriteTimeout is how long one write of replies may take. After that, the connection of a client that does not
-	// read is closed. 0: 10 s.
+	// WriteTimeout is how long one write of replies may take. After it, the connection of a client that does not read
+	// is closed. 0 means 10 s.
 	WriteTimeout time.Duration
 
-	// Version is headgate_version in INFO. Empty: "devel".
+	// Version is headgate_version in INFO. Empty means "devel".
 	Version string
 
-	// Logger gets failed accepts at level Warn, and the reasons why connections ended at level Debug. Nil: no logs.
+	// Logger gets failed accepts at level Warn, and the reasons why connections ended at level Debug. nil means no
+	// logs.
 	Logger *slog.Logger
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// flushAt is the size of buffered replies at which they are written although more commands are waiting. The buffer
+// flushAt is the size of buffered replies above which they are written although more commands are waiting. The buffer
 // exceeds it by at most the replies to one command or to one call of Decide.
 const flushAt = 64 << 10
 
@@ -30,14 +30,14 @@ type conn struct {
 	out       []byte       // buffered replies
 	closing   bool         // stop after the current command
 	known     bool         // the handshake is done, and the client has authenticated if it must
-	writeErr  error        // the first error of a write; nothing is written after it
+	writeErr  error        // the first write error; nothing is written after it
 
 	proto      wire.Proto
 	name       string // CLIENT SETNAME
 	libName    string // CLIENT SETINFO
 	libVersion string
 
-	// user is the authenticated user, or nil for the user without a secret. It is used on servers with users.
+	// user is the authenticated user, or nil for the user without a secret. It is set only on servers with users.
 	user *users.User
 
 	pending *pendingDecisions // decision commands without a reply yet, or nil
@@ -88,8 +88,8 @@ func (c *conn) shakeHands(ctx context.Context) (err error) {
 	return err
 }
 
-// Read reads from the client. wire.Reader calls it when it holds no complete command. At that point all commands are
-// answered, so Read first writes the replies: a pipeline gets one write, and no reply waits for input.
+// Read reads from the client. wire.Reader calls it when it holds no complete command. All commands are answered by
+// then, so Read first writes the replies: a pipeline gets one write, and no reply waits for input.
 func (c *conn) Read(p []byte) (int, error) {
 	if err := c.flush(); err != nil {
 		return 0, err
@@ -115,8 +115,8 @@ func (c *conn) flush() error {
 }
 
 // setReadDeadline sets IdleTimeout for an idle client. A started command has ReadTimeout in total, however many reads
-// it takes. So has a new client for its TLS handshake and its secret, so that clients without either do not keep
-// others out. A pool may open connections that it does not use for long.
+// it takes. A new client has the same time for its TLS handshake and its secret, so that clients that send neither do
+// not keep others out. A pool may open connections that it does not use for a long time.
 func (c *conn) setReadDeadline() {
 	var by time.Time
 	switch {

@@ -10,8 +10,8 @@ type DecisionCommand struct {
 	Spec
 
 	// Parse appends the requests of the command to dst: usually one, or one for each key of a command like DEL.
-	// words[0] is the name; the number of words has been checked against Arity. The words are valid until the
-	// requests are decided. An error is the reply, after the code "ERR", and the requests are then dropped.
+	// words[0] is the name; the number of words has been checked against Arity. The words are valid until the requests
+	// are decided. An error becomes the reply, after the code "ERR", and the requests are dropped.
 	Parse func(dst []decide.Request, words [][]byte) ([]decide.Request, error)
 
 	// Reply appends exactly one reply to dst. answers are the answers to the requests that Parse appended, in order.

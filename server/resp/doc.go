@@ -1,8 +1,8 @@
 // Package resp serves RESP, the Redis protocol, in versions 2 and 3, so that any Redis
 // client can use Headgate.
 //
-// The package implements the commands for connections (PING, HELLO, MULTI, …) and knows no limits. Its user registers
-// the commands that make decisions: see [DecisionCommand].
+// The package implements the commands for connections (PING, HELLO, MULTI, …) and knows nothing about limits. Its user
+// registers the commands that make decisions: see [DecisionCommand].
 //
 // One goroutine serves one connection:
 //
@@ -10,9 +10,9 @@
 //	                                                  │
 //	                  consecutive decision commands: one call of Decide
 //
-// The complete commands that have arrived are one batch. Consecutive decision commands of a batch are decided in one
-// call. Replies are written before the connection waits for more input, so a pipeline that arrived together is
-// answered with one write.
+// The complete commands that have arrived are one batch. Consecutive decision commands in a batch are decided in one
+// call. Replies are written before the connection waits for more input, so a pipeline that arrived together gets one
+// write.
 //
 // The memory that clients can occupy is bounded: input by package wire, unread output by a write deadline, a
 // transaction by maxQueued and maxQueuedBytes, and the number of clients by Config.MaxConns, with a share for each

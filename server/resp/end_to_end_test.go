@@ -61,8 +61,8 @@ func TestHostileInputOverTCP(t *testing.T) {
 	}
 }
 
-// tool returns the path of one of Redis's programs. If it is missing, the test is skipped with a message on standard
-// error, or fails if HEADGATE_NEED_SERVERS is set, as in CI.
+// tool returns the path of one of Redis's programs. If the program is missing, the test is skipped with a message on
+// standard error, or fails if HEADGATE_NEED_SERVERS is set, as in CI.
 func tool(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)

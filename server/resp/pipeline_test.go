@@ -10,7 +10,7 @@ import (
 )
 
 // TestPipelineIsAnsweredTogether checks that commands that arrived together are answered in order with one write, and
-// that consecutive decision commands are one call.
+// that consecutive decision commands are decided in one call.
 func TestPipelineIsAnsweredTogether(t *testing.T) {
 	for _, c := range []struct {
 		send, want string
@@ -29,7 +29,7 @@ func TestPipelineIsAnsweredTogether(t *testing.T) {
 			"ask a\r\nMULTI\r\nask b\r\nask c\r\nEXEC\r\nask d\r\n", "+a\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+b\r\n+c\r\n+d\r\n",
 			[][]string{{"a"}, {"b", "c"}, {"d"}},
 		},
-		// Inline commands, arrays, and empty ones of both kinds.
+		// Inline commands and arrays, also empty ones.
 		{"\r\n*2\r\n$3\r\nASK\r\n$1\r\na\r\n*0\r\nask b\n", "+a\r\n+b\r\n", [][]string{{"a", "b"}}},
 	} {
 		a := &fakeDecider{}
@@ -44,8 +44,8 @@ func TestPipelineIsAnsweredTogether(t *testing.T) {
 	}
 }
 
-// TestRepliesDoNotWaitForHalfACommand checks that complete commands are answered although the next one has only
-// partly arrived.
+// TestRepliesDoNotWaitForHalfACommand checks that complete commands are answered even if the next one has only partly
+// arrived.
 func TestRepliesDoNotWaitForHalfACommand(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {

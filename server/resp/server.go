@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// drainWindow is how long Shutdown still reads commands that clients have already sent: long enough for bytes in the
-// kernel and on a local network, and too short to delay a restart.
+// drainWindow is how long Shutdown still reads commands that clients have already sent. It is long enough for bytes in
+// the kernel and on a local network, and too short to delay a restart noticeably.
 const drainWindow = 50 * time.Millisecond
 
 // Server serves RESP on any number of listeners. It is safe for concurrent use.
@@ -29,7 +29,7 @@ type Server struct {
 	rejecting chan struct{} // has an element for each client beyond MaxConns that is being rejected
 
 	stopping chan struct{}             // closed when Shutdown begins
-	drainBy  atomic.Pointer[time.Time] // set by Shutdown: when connections stop reading
+	drainBy  atomic.Pointer[time.Time] // set by Shutdown: the time when connections stop reading
 
 	mu        sync.Mutex // guards the maps, and orders running.Add before running.Wait
 	listeners map[net.Listener]struct{}
@@ -37,9 +37,9 @@ type Server struct {
 	places    *peers.Conns
 	running   sync.WaitGroup // Serve calls and connections
 
-	lastID    atomic.Int64 // the highest id of a connection
+	lastID    atomic.Int64 // the highest connection id
 	accepted  atomic.Int64
-	rejected  atomic.Int64  // connections beyond MaxConns, or beyond the share of their peer
+	rejected  atomic.Int64  // connections beyond MaxConns, or beyond their peer's share
 	answered  atomic.Int64  // number of commands
 	httpLines lograte.Limit // for HTTP requests, which a web page can make a browser send
 }
@@ -72,9 +72,8 @@ func New(cfg Config) (*Server, error) {
 }
 
 // Shutdown stops accepting, answers the commands that clients have already sent, closes every connection, and returns
-// nil when all goroutines of the server have ended. If ctx ends first, Shutdown ends the context of running
-// decisions, closes the connections immediately, waits for the goroutines and returns the error of ctx. Further calls
-// wait too.
+// nil when all goroutines of the server have ended. If ctx ends first, Shutdown cancels the context of decisions in
+// flight, closes the connections immediately, waits for the goroutines and returns ctx's error. Further calls wait too.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
 	done := make(chan struct{})
@@ -113,7 +112,7 @@ func (s *Server) drain() {
 	}
 }
 
-// isStopping reports whether Shutdown was called.
+// isStopping reports whether Shutdown has been called.
 func (s *Server) isStopping() bool {
 	select {
 	case <-s.stopping:

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestShutdownAnswersSentCommands checks that commands that were read when Shutdown began are answered, as are those
-// that arrive within 50 ms.
+// TestShutdownAnswersSentCommands checks that Shutdown answers commands that were already read and commands that arrive
+// within 50 ms.
 func TestShutdownAnswersSentCommands(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide, IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
@@ -69,7 +69,7 @@ func TestShutdownTimesOut(t *testing.T) {
 	})
 }
 
-// TestShutdownDoesNotWaitForIdleClients checks that it waits just 50 ms for their last commands.
+// TestShutdownDoesNotWaitForIdleClients checks that Shutdown waits just 50 ms for the last commands of idle clients.
 func TestShutdownDoesNotWaitForIdleClients(t *testing.T) {
 	inBubble(t, resp.Config{IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		client := l.dial()

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// appendArguments appends the words of a Spec.Syntax in the form of COMMAND DOCS, a map for each argument, which
+// appendArguments appends the words of a Spec.Syntax in the form of COMMAND DOCS: a map for each argument, which
 // redis-cli shows as hints. Nested brackets are flattened: every word inside is optional.
 func appendArguments(b []byte, p wire.Proto, words []string) []byte {
 	b = wire.AppendArray(b, len(words))

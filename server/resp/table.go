@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// maxName is the longest name of a command, in bytes.
+// maxName is the maximum length of a command's name, in bytes.
 const maxName = 64
 
 // Spec describes a command. The server checks Arity; COMMAND returns the rest to clients.
@@ -18,7 +18,7 @@ type Spec struct {
 	// Name is the name in lower case. Clients may use any case.
 	Name string
 
-	// Arity is the number of words, including the name: 3 is exactly three, -3 three or more.
+	// Arity is the number of words, including the name: 3 means exactly three, -3 three or more.
 	Arity int
 
 	// Flags are Redis's flags, such as "readonly", "write" and "fast". COMMAND returns
@@ -30,14 +30,14 @@ type Spec struct {
 	// the end. All are 0 for a command without keys.
 	FirstKey, LastKey, KeyStep int
 
-	// Syntax lists the arguments for clients to show, with optional ones in brackets: "key max_burst count period
+	// Syntax lists the arguments as clients show them, with optional ones in brackets: "key max_burst count period
 	// [quantity]".
 	Syntax string
 
 	// Summary describes the command in one sentence.
 	Summary string
 
-	// Group is the heading for the command in clients' lists.
+	// Group is the heading for the command in lists that clients show.
 	Group string
 }
 
@@ -45,8 +45,8 @@ type Spec struct {
 type command struct {
 	Spec
 
-	// do executes the command: it appends one reply to c.out. words[0] is the name.
-	// do is nil for a decision command, and for one that only has subcommands.
+	// do executes the command: it appends one reply to c.out. words[0] is the name. do is nil for a decision command,
+	// and for a command that only has subcommands.
 	do       func(ctx context.Context, c *conn, words [][]byte)
 	decision *DecisionCommand // nil for other commands
 

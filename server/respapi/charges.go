@@ -96,9 +96,9 @@ func parseItem(words [][]byte, kind engine.Kind) (item decide.Item, err error) {
 	return item, err
 }
 
-// appendLimits appends an array of the limits, the binding one first: for each its policy, the index of its first
-// charge, CL.THROTTLE's five integers, and the units that open reservations with a ceiling can still charge if above
-// 0.
+// appendLimits appends an array of the limits, the binding one first. Each has its policy, the index of its first
+// charge, CL.THROTTLE's five integers and, if above 0, the units that open reservations with a ceiling can still
+// charge.
 func appendLimits(dst []byte, r *decide.Response) []byte {
 	dst = wire.AppendArray(dst, len(r.Limits))
 	if len(r.Limits) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// TestCharges checks that a command can be charged under several keys or none, and that the reply has each limit.
+// TestCharges checks that a command is charged under all of several keys or none, and that the reply has each limit.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -87,7 +87,7 @@ policies:
 	}
 }
 
-// TestReserveAll checks that a list with a permit is reserved, renewed and settled with the actual use of each
+// TestReserveAll checks that a list with a permit is reserved, renewed and settled with the actual units of each
 // charge.
 func TestReserveAll(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`

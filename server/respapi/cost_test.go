@@ -17,11 +17,11 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// ending is a command whose answer marks the end of the answers to an input.
+// ending is a command whose reply marks the end of the replies to an input.
 const ending = "ECHO -end-\r\n"
 
-// untilEnding reads to the answer of ending, or to the end of the connection. It does not read line by line, because then large answers
-// would cost this client more than the server.
+// untilEnding reads to the reply to ending, or to the end of the connection. It does not read line by line, because
+// large replies would then cost this client more than the server.
 func untilEnding(from *bufio.Reader) (last bool) {
 	for end := ""; ; {
 		if _, err := from.Peek(1); err != nil {
@@ -37,7 +37,7 @@ func untilEnding(from *bufio.Reader) (last bool) {
 	}
 }
 
-// answered is the end of the answer of ending.
+// answered is the end of the reply to ending.
 const answered = "-end-\r\n"
 
 // TestCostOfCommands (known bug 69): a byte of a command costs at most costtest.Most times as much as a byte of a
@@ -89,7 +89,8 @@ func TestCostOfCommands(t *testing.T) {
 		input("a line of words", strings.Repeat("x ", 30_000)+"\r\n"),
 		input("a line of escapes", `ECHO "`+strings.Repeat(`\x61`, 15_000)+"\"\r\n"),
 	)
-	// The server closes the connection after these, so each includes the cost of a new one, like this plain take.
+	// The server closes the connection after these, so each includes the cost of a new connection, like this plain
+	// take.
 	closing := func(name, commands string) costtest.Input { return raw(name, commands) }
 	costtest.Compare(t, closing("plain, on a new connection", command("HEADGATE.TAKE", "api", "customer-17")+"QUIT\r\n"),
 		closing("a long length", "*1\r\n$"+strings.Repeat("1", 40)),

@@ -77,8 +77,8 @@ func reserve() command {
 	})
 }
 
-// retryMillis returns the time until a retry of a denied request passes, in ms rounded up, or -1 if the request is
-// allowed or can never pass.
+// retryMillis returns the time until a retry of a denied request passes, in ms rounded up. It returns -1 if the request
+// is allowed or can never pass.
 func retryMillis(d *headgate.Decision) int64 {
 	if d.Allowed || d.RetryAfter == headgate.Never {
 		return -1
@@ -108,7 +108,7 @@ func report() command {
 	}, withFound)
 }
 
-// settling parses a reservation and the number of used units, by default none.
+// settling parses a reservation and the number of units used, by default 0.
 func settling(r *decide.Request, words [][]byte) (err error) {
 	r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
 	if r.Reservation == "" {

@@ -65,7 +65,8 @@ func exists() command {
 	}
 }
 
-// ttl returns TTL or PTTL: the time until a key is at full capacity again, rounded up, or -2 if it is.
+// ttl returns TTL or PTTL, which reply with the time until a key is at full capacity again, rounded up, or -2 if it
+// already is.
 func ttl(name string, unit time.Duration) command {
 	return command{
 		Spec: resp.Spec{

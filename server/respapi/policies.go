@@ -99,7 +99,8 @@ func ofUnits(err error) error {
 	return &service.Error{Code: decided.Code, Field: units.Field, Err: &units}
 }
 
-// appendSix appends CL.THROTTLE's five integers, the delay in ms and, if the policy has first, the limit that paid.
+// appendSix appends an array of CL.THROTTLE's five integers, the delay in ms and, if the policy has first, the limit
+// that paid.
 func appendSix(dst []byte, r *decide.Response) []byte {
 	if r.Paid == "" {
 		return appendSixOf(dst, 6, r)
@@ -107,13 +108,13 @@ func appendSix(dst []byte, r *decide.Response) []byte {
 	return wire.AppendBulk(appendSixOf(dst, 7, r), r.Paid)
 }
 
-// appendSixOf starts an array of length elements with these six.
+// appendSixOf starts an array of length elements with these six values.
 func appendSixOf(dst []byte, length int, r *decide.Response) []byte {
 	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
 	return wire.AppendInt(dst, format.Millis(r.Decision.Delay))
 }
 
-// appendRemaining appends the remaining units, or -1 if nothing limits.
+// appendRemaining appends the remaining units, or -1 if no limit applies.
 func appendRemaining(dst []byte, r *decide.Response) []byte {
 	if r.Decision.Unlimited {
 		return wire.AppendInt(dst, -1)

@@ -93,7 +93,7 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	return a
 }
 
-// limitsOf is the reply's part for each limit of several charges.
+// limitsOf returns the reply's part for each limit of several charges.
 func limitsOf(limits []wire.Value) string {
 	var texts []string
 	for _, l := range limits {
@@ -203,7 +203,7 @@ func ints(v wire.Value) []int64 {
 	return all
 }
 
-// A denied reserve returns its wait in ms as well as in s, both rounded up.
+// A denied reserve returns its wait in milliseconds and in seconds, both rounded up.
 func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 	clock := headgatetest.NewClock()
 	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}}"))
@@ -234,7 +234,7 @@ func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 	}
 }
 
-// Errors of the policy commands speak of units, as COMMAND DOCS does, and not of a cost.
+// Errors of the policy commands say units, like COMMAND DOCS, and not cost.
 func TestErrorsNameUnits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}, jobs: {algorithm: concurrency, limit: 2}}"))
 	if err != nil {

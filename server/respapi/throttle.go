@@ -90,7 +90,7 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	return append(dst, decide.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
 }
 
-// appendFive appends the five integers of CL.THROTTLE. If nothing limits, capacity and remaining are -1.
+// appendFive appends the five integers of CL.THROTTLE. If no limit applies, capacity and remaining are -1.
 func appendFive(dst []byte, d *headgate.Decision) []byte {
 	denied := int64(1)
 	if d.Allowed {
@@ -110,7 +110,7 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	return dst
 }
 
-// seconds rounds up like format.Ceil. It is repeated here because the path of CL.THROTTLE may touch only a bounded
+// seconds rounds up like format.Ceil. It is repeated here because the code path of CL.THROTTLE may touch only a bounded
 // number of files (scripts/hops).
 func seconds(d time.Duration) int64 {
 	whole := int64(d / time.Second)
@@ -135,8 +135,8 @@ func errArity(name string) error {
 	return fmt.Errorf("wrong number of arguments for '%s' command", name)
 }
 
-// text returns the word as a string that shares its memory. That is safe because the word does not change during the
-// call of the service, and [engine.Store] forbids stores and layers to retain a key.
+// text returns the word as a string that shares its memory. This is safe because the word does not change during the
+// service call, and [engine.Store] forbids stores and layers to retain a key.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
 
 func parseKey(word []byte) (string, error) {
@@ -158,7 +158,7 @@ func parseInt(name string, word []byte, least, most int64) (int64, error) {
 // numbers are the arguments of CL.THROTTLE that describe the limit.
 type numbers struct{ maxBurst, count, period int64 }
 
-// limitCache caches built limits, because most calls of a client have the same few. It is indexed by a hash; a new
+// limitCache caches built limits, because most of a client's calls use the same few. It is indexed by a hash; a new
 // limit replaces the one in its entry.
 var limitCache [256]atomic.Pointer[builtLimit]
 

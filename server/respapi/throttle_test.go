@@ -41,7 +41,7 @@ func TestThrottleReplies(t *testing.T) {
 		{0, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},
 		{333333 * time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{1, 1, 0, 1, 1}},
 		{time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},
-		// A rate above what redis-cell enforces.
+		// A rate too high for redis-cell to enforce.
 		{0, "CL.THROTTLE fast 0 6000 1 1", []int64{0, 1, 0, -1, 1}},
 		{0, "CL.THROTTLE fast 0 6000 1 1", []int64{1, 1, 0, 1, 1}},
 		{167 * time.Microsecond, "CL.THROTTLE fast 0 6000 1 1", []int64{0, 1, 0, -1, 1}},
@@ -96,8 +96,8 @@ func TestErrorsNameTheArgument(t *testing.T) {
 	}
 }
 
-// TestKeyCommandsFailInAnOutage checks that DEL, UNLINK, EXISTS, TTL and PTTL are errors if the store does not
-// answer, although failure: allow answers CL.THROTTLE.
+// TestKeyCommandsFailInAnOutage checks that DEL, UNLINK, EXISTS, TTL and PTTL return errors if the store does not
+// answer, even if failure: allow answers CL.THROTTLE.
 func TestKeyCommandsFailInAnOutage(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {

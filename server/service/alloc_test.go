@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestNoAllocation checks that hashed keys allocate no more than others. It does not run with the race detector,
-// which makes pools drop their memory.
+// TestNoAllocation checks that hashed keys cost no more allocations than plain keys. It does not run with the race
+// detector, which makes pools drop their memory.
 func TestNoAllocation(t *testing.T) {
 	allocations := map[bool]float64{}
 	for _, hashed := range []bool{false, true} {

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestCandidateNeverDenies checks that a candidate is charged with each take of its policy, also inside all. It is
-// not in the answer, denies nothing, and counts in a separate namespace. A key with an override has none.
+// TestCandidateNeverDenies checks that each take charges the policy's candidate, also inside all. The candidate is not
+// in the answer, denies nothing, and counts in a separate namespace. It does not apply to a key with an override.
 func TestCandidateNeverDenies(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -36,8 +36,8 @@ type Error struct {
 	Err   error
 }
 
-// public is an error with a text for clients. The full text is for operators, because it can contain addresses and
-// servers' replies.
+// public is an error with a separate text for clients. The full text is for operators, because it can contain addresses
+// and servers' replies.
 type public interface {
 	error
 	Public() string
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// OfCharge returns the error for the charge at an index of a request with several. It names the charge.
+// OfCharge returns the error for the charge at an index of a request with several charges. It names the charge.
 func OfCharge(place int, err error) *Error {
 	e := classify(err)
 	charge := "charges." + strconv.Itoa(place)
@@ -65,11 +65,11 @@ func OfCharge(place int, err error) *Error {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes every error of a request match [headgate.ErrInvalid], except those with code Unavailable.
+// Is makes every error of a request match [headgate.ErrInvalid], except errors with code Unavailable.
 func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
 
-// classify returns an error of a request with its code. For an unknown policy the text has only its name, because a
-// client may not know the other policies.
+// classify returns a request's error with its code. For an unknown policy the text has only its name, because the
+// client may not be allowed to know the other policies.
 func classify(err error) *Error {
 	if coded, ok := errors.AsType[*Error](err); ok {
 		return coded

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// unconfirmed grants every permit, but reports that too few replicas have it. Meanwhile the client has left.
+// unconfirmed grants every permit, but reports that too few replicas have it. The client leaves during the call.
 type unconfirmed struct {
 	engine.Store
 
@@ -34,7 +34,7 @@ func (u *unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.
 }
 
 // Known bug 55: a permit that is not replicated is released, including a shadow's, if no client knows its holder. If
-// the client named the holder, it keeps what it may have held before.
+// the client named the holder, the holder keeps the units that it may have held before.
 func TestGivesUpPermits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:
@@ -79,7 +79,7 @@ policies:
 }
 
 // TestReserveWithoutTheSharedSecret: a server that started in an outage and does not know the shared secret yet signs
-// with its own, and can settle those reservations even after it knows the shared one (known bug 57).
+// with its own secret. It can settle those reservations even once it knows the shared secret (known bug 57).
 func TestReserveWithoutTheSharedSecret(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {

@@ -62,7 +62,7 @@ func secrets(t *testing.T, text string) *keyhash.File {
 }
 
 // TestHashedKeys checks that the store and the observer see only hashes, in calls with errors, shadows and inline
-// limits. Overrides see the key, its patterns and its hashes.
+// limits. Overrides match the key, its patterns and its hashes.
 func TestHashedKeys(t *testing.T) {
 	file := secrets(t, strings.Repeat("new", 11)+"\n"+strings.Repeat("old", 11))
 	hash := func(secret int, key string) string { return file.Secrets().Of(secret, key) }

@@ -36,27 +36,27 @@ type Observer interface {
 
 // Observed is one call: a batch of requests.
 type Observed struct {
-	// Context is the caller's: it has the id and the span of the request.
+	// Context is the caller's context. It has the id and the span of the request.
 	Context   context.Context //nolint:containedctx // an Observed ends with the call that it describes
 	FrontEnd  FrontEnd
 	Requests  []decide.Request
 	Responses []decide.Response
-	// Shadows are the shadow limits on which the requests were decided.
+	// Shadows are the decisions of shadow limits.
 	Shadows []decide.Shadow
-	// Began is the start of the call, Ended the time of its decision, and Took the time between.
+	// Began is the start of the call, Ended the time of its decision, and Took the time in between.
 	Began, Ended time.Time
 	Took         time.Duration
 
 	counted []string // the hashes of the keys; nil if keys are not hashed
 }
 
-// Labels for requests without a policy of the file. Policy names have no parentheses.
+// Labels for requests without a policy from the file. Policy names have no parentheses.
 const (
 	InlinePolicy = "(inline)" // limits that come with the request
 	OtherPolicy  = "(other)"  // names of inactive policies
 )
 
-// Policy returns the name of the policy that a request named, for labels. It never returns a text chosen by a client.
+// Policy returns the name of the policy that a request named, for labels. It never returns text chosen by a client.
 func (o *Observed) Policy(i int) string {
 	switch r := &o.Requests[i]; {
 	case o.Responses[i].Requested != nil:
@@ -70,7 +70,7 @@ func (o *Observed) Policy(i int) string {
 	}
 }
 
-// Key returns the key or hash that a request is counted under; for several items, that of the binding limit.
+// Key returns the key or hash that a request is counted under; for several items, the key of the binding limit.
 // Observers show it instead of Request.Key. Its memory is reused.
 func (o *Observed) Key(i int) string {
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// noted records, as text, the calls and shadows that an observer saw.
+// noted records the calls and shadows that an observer saw, as text.
 type noted struct{ calls, shadows []string }
 
 func (n *noted) Observe(o *service.Observed) {
@@ -25,8 +25,8 @@ func (n *noted) Observe(o *service.Observed) {
 	}
 }
 
-// TestObserverSeesShadowsOfTheirRequests covers calls with inline limits, errors, policies without shadows and
-// several with shadows.
+// TestObserverSeesShadowsOfTheirRequests covers calls with inline limits, errors, a policy without shadows and several
+// policies with shadows.
 func TestObserverSeesShadowsOfTheirRequests(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

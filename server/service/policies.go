@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// inForce is the active policies, and the values derived from them. It is immutable.
+// inForce has the active policies and the values derived from them. It is immutable.
 type inForce struct {
 	set        *policy.Set
 	routes     *route.Table
@@ -32,7 +32,7 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 // Proxies returns the addresses that are trusted to describe another request.
 func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
 
-// SetPolicies replaces the policies and the routes, and returns the new generation. Running calls of Do use the old
+// SetPolicies replaces the policies and the routes, and returns the new generation. Calls of Do in progress use the old
 // policies. Spent units are kept: see rule 10 in docs/design/rules.md.
 func (s *Service) SetPolicies(set *policy.Set, routes *route.Table) (generation uint64) {
 	next := &inForce{set: set, routes: routes, needsStore: s.config.needsStore(set)}

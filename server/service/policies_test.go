@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestRouteThatLeavesTheFile checks that if the policies of a route are removed from the file between routing and
-// decision, the request is not limited.
+// TestRouteThatLeavesTheFile checks that a request is not limited if its route's policies are removed from the file
+// between routing and decision.
 func TestRouteThatLeavesTheFile(t *testing.T) {
 	before, err := policy.Parse("before.yaml", []byte("policies: {a: 1/1h}\nroutes: [{key: [{const: all}], policies: [a]}]"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// checkReuse is how long the result of a check is reused. It limits the store to a hundred checks a second,
+	// checkReuse is how long the result of a check is reused. It limits checks of the store to a hundred a second,
 	// regardless of the number of probes.
 	checkReuse = 10 * time.Millisecond
 	// checkTimeout bounds a check if the deadline of decisions is longer.
@@ -28,9 +28,9 @@ var checkOp = engine.Op{
 	Charges: []engine.Charge{{Limit: rule.TokenBucket(rule.PerSecond(1))}},
 }
 
-// Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] of code
-// Unavailable with the reason: the server drains, or, with [Config.CheckStore], the store does not answer and a
-// failure mode is deny. A server with only other failure modes stays ready.
+// Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] with code
+// Unavailable and the reason: the server drains or, with [Config.CheckStore], the store does not answer and a failure
+// mode is deny. A server with only other failure modes stays ready.
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():
@@ -45,7 +45,7 @@ func (s *Service) Ready(ctx context.Context) error {
 // Drain makes Ready return an error. Requests are still answered.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// needsStore reports whether readiness depends on the store, because some request would be an error during an outage.
+// needsStore reports whether readiness depends on the store, because some requests would be errors during an outage.
 func (c *Config) needsStore(policies *policy.Set) bool {
 	needs := c.Failure == policy.Deny
 	for _, name := range policies.Names() {

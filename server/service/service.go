@@ -35,8 +35,8 @@ type Config struct {
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// Users restricts calls to the rights of the users in their contexts. It is set if any listener has users;
-	// clients of other listeners may take.
+	// Users restricts calls to the rights of the users in their contexts. It is set if any listener has users. Clients
+	// of other listeners may take.
 	Users bool
 	// NoInline refuses limits that come with a request.
 	NoInline bool
@@ -47,7 +47,7 @@ type Config struct {
 	// hashed. Overrides use the unhashed key.
 	HashKeys *keyhash.File
 	// Pressure returns the level of pressure on the process. nil means no pressure. Under pressure all classes except
-	// the first leave more.
+	// the first leave more units.
 	Pressure func() int
 	// Cause returns the reason why decisions are made without the store, for the watcher, or nil if the store
 	// answers. Without Cause, such a decision means that the store is away.
@@ -62,8 +62,8 @@ type Config struct {
 	// Secret returns the secret for signing reservations, which all servers on one store share. If it is nil, the
 	// service uses its own.
 	Secret func(ctx context.Context) ([]byte, error)
-	// Deadline bounds each call to the store: to the smaller of Deadline and three quarters of the time that the
-	// caller's context leaves. 0 sets no bound.
+	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters of
+	// that time. 0 means no bound.
 	Deadline time.Duration
 }
 
@@ -79,7 +79,7 @@ type Watcher interface {
 	NotReplicated(ctx context.Context, err error)
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
-	// Replied is called with the answers to clients of a call in which the store failed, or that began while Away was
+	// Replied is called with the answers to clients for each call that saw the store fail, or that began while Away was
 	// true.
 	Replied(r Replies)
 }
@@ -88,7 +88,7 @@ type Watcher interface {
 type Service struct {
 	config    Config
 	rules     decide.Rules
-	own       []byte // a secret of this service only
+	own       []byte // this service's own secret
 	policies  atomic.Pointer[inForce]
 	readiness readiness
 	draining  atomic.Bool
@@ -127,8 +127,8 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []decide.Reque
 	s.DoWithin(ctx, s.config.Deadline, from, requests, responses)
 }
 
-// DoWithin is Do with a deadline instead of [Config.Deadline]. It bounds the call to the store, to three quarters of
-// the time left in the caller's context if that is less; 0 sets no bound.
+// DoWithin is Do with a deadline instead of [Config.Deadline]. It bounds the call to the store. If the caller's context
+// leaves less time, the bound is three quarters of that time. 0 means no bound.
 func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	var began time.Time
 	if s.config.Observer != nil {
@@ -183,11 +183,11 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	}
 }
 
-// seal returns the signer for the reservations of a call, or nil if it has none.
+// seal returns the signer for the reservations of a call, or nil if the call has none.
 func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
 	for i := range requests {
 		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle || requests[i].Reservation != "" {
-			own, end := bounded(ctx, s.config.Deadline) // finding the secret takes none of the decision's time
+			own, end := bounded(ctx, s.config.Deadline) // finding the secret does not use the decision's time
 			defer end()
 			return s.signer(own)
 		}
@@ -195,8 +195,8 @@ func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Se
 	return nil
 }
 
-// bounded returns the context for the call to the store: it ends after a time, or after three quarters of the time
-// left in ctx if that is less.
+// bounded returns the context for the call to the store. It ends after left or, if ctx leaves less time, after three
+// quarters of that time.
 func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if left <= 0 {
 		return ctx, func() {}
@@ -240,8 +240,8 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate
 	return away || failed
 }
 
-// Undo gives back the charge of a request, even if the caller's context has ended. The call to the store is bounded
-// like a decision, or by a second.
+// Undo gives back the charge of a request, even if the caller's context has ended. The call to the store may take as
+// long as a decision, and at most a second.
 func (s *Service) Undo(ctx context.Context, charged *operate.Charged) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
@@ -256,7 +256,8 @@ func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
-// cause returns the reason why decisions are made without the store, or nil if the store is back but not yet trusted.
+// cause returns the reason why decisions are made without the store, or nil if the store answers again but is not
+// trusted yet.
 func (s *Service) cause() error {
 	if s.config.Cause == nil {
 		return headgate.ErrStoreUnavailable

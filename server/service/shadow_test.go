@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// If a shadow cannot be decided, here because the memory store is full, the live limit's answer is still returned,
-// for any verb (known bug 59: the limit had been charged, and its client got an error).
+// If a shadow cannot be decided, here because the memory store is full, every verb still returns the live limit's
+// answer (known bug 59: the limit was charged, and the client got an error).
 func TestShadowErrorIsNotTheAnswers(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:

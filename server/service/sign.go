@@ -15,7 +15,7 @@ import (
 // text is the signature, a dot and the reservation. It has the secrets of one call.
 type signer struct {
 	shared []byte // shared by all servers on one store; nil while unknown
-	own    []byte // of this server: a reservation of its share is settled only here
+	own    []byte // this server's own: a reservation of its share is settled only here
 	err    *Error // the reason why shared is unknown
 }
 
@@ -46,8 +46,7 @@ func (g *signer) Sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac(secret, text)) + "." + text
 }
 
-// errReservation is the cause of Invalid for a reservation that no server on this store has signed, or that was
-// modified.
+// errReservation is the cause of Invalid for a reservation that no server on this store signed, or that was modified.
 var errReservation = errors.New("reservation is not one of this service; accepted: what reserve answered")
 
 // Open returns the reservation in a signed text.

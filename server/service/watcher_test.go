@@ -48,8 +48,8 @@ func (c *counter) Replied(r service.Replies) {
 	c.replies.Local += r.Local
 }
 
-// TestWatcherSeesOutages checks that only failures of the store count as failed, and that only the store's own
-// answers to calls that began in an outage count as answered.
+// TestWatcherSeesOutages checks that only the store's failures count as failed, and that only the store's own answers
+// to calls that began in an outage count as answered.
 func TestWatcherSeesOutages(t *testing.T) {
 	promised := func(m engine.Mode) engine.Result {
 		return engine.Result{Outcome: engine.Outcome{Allowed: true, Promise: engine.Promise{Mode: m}}}
@@ -97,8 +97,8 @@ func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestNotReplicatedIsNoOutage checks that a store that has charged and answered neither failed nor is down, whatever
-// the failure mode answers.
+// TestNotReplicatedIsNoOutage checks that a store that has charged and answered does not count as failed or away,
+// whatever the failure mode answers.
 func TestNotReplicatedIsNoOutage(t *testing.T) {
 	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
@@ -114,8 +114,8 @@ func TestNotReplicatedIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestWatcherSeesFailedShadows checks that a shadow that the store did not count is a failure, although the request
-// is allowed.
+// TestWatcherSeesFailedShadows checks that a shadow that the store did not count is a failure, even if the request is
+// allowed.
 func TestWatcherSeesFailedShadows(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {quiet: {algorithm: gcra, rate: 1/s, shadow: true}}"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package shadows counts what the shadow limits of policies would change: the requests that they would newly deny,
-// and those that they would newly allow.
+// Package shadows counts the answers that the shadow limits of policies would change: requests newly denied and newly
+// allowed.
 package shadows
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// MaxPolicies is the number of policies with a shadow that are compared. Further ones, by name, are not.
+// MaxPolicies is the maximum number of policies with a shadow that are compared: the first ones by name.
 const MaxPolicies = 10_000
 
-// row is the counters of one policy.
+// row has the counters of one policy.
 type row struct {
 	policy         string
 	limits, shadow []string
@@ -109,7 +109,7 @@ func index(allowed bool) int {
 	return 0
 }
 
-// Compare returns what the shadows would change, sorted by policy.
+// Compare returns the changes that the shadows would make, sorted by policy.
 func (t *Tracker) Compare() []adminapi.Shadow {
 	rows := t.table.Load().rows
 	all := make([]adminapi.Shadow, len(rows))

@@ -118,8 +118,8 @@ policies:
 	w.want("plain", "none")
 }
 
-// TestShadowAmongOtherLimits checks that a looser shadow does not allow requests that another limit denies, and that
-// a policy that consists only of shadows counts a request once, however many limits it has.
+// TestShadowAmongOtherLimits checks that a looser shadow does not allow requests that another limit denies, and that a
+// policy of only shadows counts a request once, however many limits it has.
 func TestShadowAmongOtherLimits(t *testing.T) {
 	w := newWorld(t)
 	w.load(`
@@ -145,7 +145,7 @@ policies:
 	w.want("quiet", "1 0 2 0 0")
 }
 
-// TestCountsBeginAnew checks that counts restart if the live limit or the candidate changes, and not otherwise.
+// TestCountsBeginAnew checks that counts restart if the live limit or the candidate changes, but not otherwise.
 func TestCountsBeginAnew(t *testing.T) {
 	w := newWorld(t)
 	file := func(limit, candidate int, other string) string {
@@ -169,7 +169,7 @@ func TestCountsBeginAnew(t *testing.T) {
 	w.want("a", "none")
 }
 
-// TestOutageIsNotCompared checks that requests in an outage are not compared, because neither answer is known.
+// TestOutageIsNotCompared checks that requests during an outage are not compared, because neither answer is known.
 func TestOutageIsNotCompared(t *testing.T) {
 	w := newWorld(t)
 	w.load("policies: {a: {algorithm: fixed-window, limit: 5, window: 1h, failure: allow, shadow: {limit: 2}}}")

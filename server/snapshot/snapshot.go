@@ -1,4 +1,4 @@
-// Package snapshot preserves the memory store across restarts of the server, in a file that is replaced atomically.
+// Package snapshot preserves the memory store across server restarts, in a file that is replaced atomically.
 package snapshot
 
 import (
@@ -43,7 +43,7 @@ type Config struct {
 	Path  string
 	Every time.Duration
 	Store *memstore.Store
-	// Logger gets a line for each failed snapshot, and for the first successful one after it.
+	// Logger gets a line for each failed snapshot, and for the first success after it.
 	Logger *slog.Logger
 }
 

@@ -79,7 +79,7 @@ func restore(t *testing.T, path string) *memstore.Store {
 	return store
 }
 
-// TestKilledWhileWriting checks that whenever a process is killed, the file is a complete snapshot.
+// TestKilledWhileWriting checks that the file is a complete snapshot whenever a process is killed.
 func TestKilledWhileWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "snapshot")
 	random := rand.New(rand.NewPCG(1, 2))
@@ -135,8 +135,8 @@ func TestRunWritesInTime(t *testing.T) {
 	})
 }
 
-// TestFailureIsLogged checks that a failed write is counted and logged, as is the first success after it. The last
-// snapshot stays.
+// TestFailureIsLogged checks that a failed write is counted and logged, and that the first success after it is logged
+// too. The last snapshot stays.
 func TestFailureIsLogged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	path := filepath.Join(dir, "snapshot")

@@ -1,5 +1,5 @@
-// Package tlsfiles serves TLS with certificates from files that can be reloaded, so that a certificate is renewed
-// without a restart.
+// Package tlsfiles serves TLS with certificates from files that can be reloaded, so that renewing a certificate needs
+// no restart.
 package tlsfiles
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// maxFile is the largest size of a certificate chain or key.
+// maxFile is the maximum size of a certificate chain or key.
 const maxFile = 4 << 20
 
 // Files are the files of a listener. It is safe for concurrent use.

@@ -11,11 +11,11 @@ import (
 // part is the part of a request for one key: the whole request, or one of several charges.
 type part struct {
 	request int
-	limit   *decide.LimitAnswer // of the charge; nil for all
+	limit   *decide.LimitAnswer // limit of the charge; nil for the whole request
 }
 
-// partsOf returns the keys of a call's requests; a request with several charges has several. It is nil if every
-// request has one.
+// partsOf returns the keys of a call's requests. A request with several charges has several keys. It returns nil if
+// every request has one key.
 func partsOf(o *service.Observed) []part {
 	charges := func(r *decide.Response) bool { return len(r.Limits) > 0 && r.Limits[0].Items != nil }
 	several := false

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/topkeys"
 )
 
-// TestTimelineKeepsTheLastDecisions checks that it has the latest first, at most 32, separately for each key and
-// policy, with allowed and denied ones in their order.
+// TestTimelineKeepsTheLastDecisions checks that the timeline has at most 32 decisions, latest first, separately for
+// each key and policy, with allowed and denied ones in order.
 func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	tracker := topkeys.New()
 	if got := tracker.Timeline("api", "a"); len(got) != 0 {
@@ -54,7 +54,7 @@ func TestTimelineIsBounded(t *testing.T) {
 	at := start
 	for round := range 3 {
 		for i := range 3000 {
-			// Slow enough that each event is counted.
+			// Slow enough to count each event.
 			at = at.Add(300 * time.Microsecond)
 			buffer := []byte(fmt.Sprintf("%04d%s", i, long))
 			tracker.Observe(call(at, api, string(buffer)))
@@ -82,8 +82,8 @@ func TestTimelineIsBounded(t *testing.T) {
 	runtime.KeepAlive(tracker)
 }
 
-// TestTimelineSamplesHotKeys checks that at a high rate a share of the requests is kept, with the number of requests
-// that each represents, and that denied requests still appear among many allowed ones.
+// TestTimelineSamplesHotKeys checks that at a high rate a sample of the requests is kept, each with the number of
+// requests that it represents, and that denied requests still appear among many allowed ones.
 func TestTimelineSamplesHotKeys(t *testing.T) {
 	tracker := topkeys.New()
 	at := start

@@ -62,8 +62,7 @@ func (t *Tracker) shadows(o *service.Observed, events topkeys.Events) {
 	}
 }
 
-// requests describes each request of a call: the key it is counted under, whether it was denied, and its timeline
-// event.
+// requests describes each request of a call: its key, whether it was denied, and its timeline event.
 type requests struct {
 	of      func(i int) (topkeys.Subject, bool)
 	refused func(i int) bool

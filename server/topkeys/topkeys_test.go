@@ -28,7 +28,7 @@ var (
 	other = &policy.Policy{Name: "other"}
 )
 
-// call is one call of a service with answers; a key that begins with "!" is denied.
+// call is one service call with answers. A key that begins with "!" is denied.
 func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	o := &service.Observed{Ended: at}
 	for _, key := range keys {
@@ -39,12 +39,12 @@ func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	return o
 }
 
-// changed is a shadow's decision that would change the answer to the first request.
+// changed returns a shadow's decision that would change the answer to the first request.
 func changed(live bool) decide.Shadow {
 	return decide.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
 }
 
-// TestKeysOfChangedAnswers checks the keys that a shadow would newly deny, and separately those that it would newly
+// TestKeysOfChangedAnswers checks the keys that a shadow would newly deny and, separately, the keys that it would newly
 // allow.
 func TestKeysOfChangedAnswers(t *testing.T) {
 	tracker := topkeys.New()
@@ -218,8 +218,8 @@ func TestMillionKeysInAMinute(t *testing.T) {
 	runtime.KeepAlive(tracker)
 }
 
-// TestEachIsCounted checks that at 4000 requests per second nothing is sampled, and that with many more keys than
-// slots the bounds hold without exception.
+// TestEachIsCounted checks that at 4000 requests per second every request is counted, and that with many more keys than
+// slots the bounds always hold.
 func TestEachIsCounted(t *testing.T) {
 	tracker, want := topkeys.New(), exact{}
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(3, 4)), 1.1, 1, 1_000_000)
@@ -242,7 +242,7 @@ func TestMemory(t *testing.T) {
 	tracker := topkeys.New()
 	long := strings.Repeat("k", engine.MaxKeyBytes-20)
 	at := start
-	for _, span := range []time.Duration{10 * time.Minute, 10 * time.Second} { // the hour's, then the minute's
+	for _, span := range []time.Duration{10 * time.Minute, 10 * time.Second} { // the hour's windows, then the minute's
 		for i := range 6 * 2000 {
 			at = at.Add(span / 2000)
 			o := call(at, api, fmt.Sprintf("!%d%s%s", i, span, long))
@@ -266,7 +266,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestSampled checks that at 640 000 requests per second a share is counted, and that the bounds still hold.
+// TestSampled checks that at 640 000 requests per second a sample is counted, and that the bounds still hold.
 func TestSampled(t *testing.T) {
 	tracker, want := topkeys.New(), exact{}
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.2, 1, 100_000)

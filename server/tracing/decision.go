@@ -61,8 +61,8 @@ func (t *Tracer) spans(o *service.Observed) {
 	}
 }
 
-// describe sets the attributes of a span. For several requests, as in a batch, the outcome is the worst one, and
-// policy and mode are set if they are the same for all.
+// describe sets the attributes of a span. For several requests, as in a batch, outcome is the worst outcome, and policy
+// and mode are set if they are the same for all.
 func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	var s summary
 	for i := range o.Requests {
@@ -94,7 +94,7 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	}
 }
 
-// text returns a copy of a text from a client or store, in valid UTF-8: the memory of a key is reused, and invalid
+// text returns a copy of a string from a client or store, in valid UTF-8: the memory of a key is reused, and invalid
 // bytes would keep the whole message from being sent.
 func text(from string) string { return strings.Clone(strings.ToValidUTF8(from, "\uFFFD")) }
 
@@ -102,8 +102,8 @@ func text(from string) string { return strings.Clone(strings.ToValidUTF8(from, "
 type summary struct {
 	requests, denied int
 	worst            outcomes.Outcome
-	policy, mode     string // "" if they differ, and the mode of errors
-	err              error  // of the first undecided request
+	policy, mode     string // "" if they differ; the mode of an error is ""
+	err              error  // error of the first undecided request
 }
 
 func (s *summary) add(policy string, allowed bool, mode engine.Mode, err error) {

@@ -14,7 +14,7 @@ import (
 // retry configures how a message is retried while the collector does not accept it.
 var retry = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: callTimeout}
 
-// recoveryTime is how long messages must succeed until the collector counts as back, so that at most two lines are
+// recoveryTime is how long messages must succeed before the collector counts as back, so that at most two lines are
 // logged in that time.
 const recoveryTime = 10 * time.Second
 
@@ -32,7 +32,7 @@ type exporter struct {
 	mu   sync.Mutex
 	away bool
 	last time.Time // last failure
-	lost int       // spans in this outage
+	lost int       // spans lost in this outage
 }
 
 // ExportSpans sends one message. Failures are logged, not returned.
@@ -60,7 +60,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// back logs the end of an outage of the collector.
+// back logs the end of a collector outage.
 func (e *exporter) back(now time.Time) {
 	if e.away && now.Sub(e.last) >= recoveryTime {
 		e.away = false
@@ -68,8 +68,8 @@ func (e *exporter) back(now time.Time) {
 	}
 }
 
-// Stats counts spans since the start. Those that have ended but are in no other count are waiting, or were dropped
-// because too many waited.
+// Stats counts spans since the start. Spans that have ended but are in no other count are waiting, or were dropped
+// because too many were waiting.
 type Stats struct{ Ended, Sent, Lost int64 }
 
 // Stats returns the counts.

@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// Proxy creates the spans of forwarded requests, except those for readyPath. The upstream's span is a child of the
-// request's. The name is only the method, and paths are omitted, because clients choose them and they can contain a
-// key.
+// Proxy creates the spans of forwarded requests, except requests for readyPath. The upstream's span is a child of the
+// request's span. The name is only the method, and paths are omitted, because clients choose them and they can contain
+// a key.
 func (t *Tracer) Proxy(readyPath string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, sampled := t.ofClient(r)

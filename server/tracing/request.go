@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// traced are the paths whose requests have spans. Health checks have none.
+// traced are the paths whose requests have spans. Health checks have no spans.
 var traced = map[string]bool{
 	"/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true,
 	"/v1/reserve": true, "/v1/commit": true, "/v1/report": true, "/v1/cancel": true, "/v1/acquire": true, "/v1/renew": true, "/v1/release": true,
@@ -31,14 +31,14 @@ type requestSpan struct {
 	decided bool // Observe has been called
 }
 
-// begin starts the span of a request in the client's trace.
+// begin starts a request's span in the client's trace.
 func (t *Tracer) begin(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, *requestSpan) {
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...))
 	s := &requestSpan{Span: span}
 	return context.WithValue(ctx, spanKey{}, s), s
 }
 
-// end ends the span. A request without a decision had an earlier error, or no limit.
+// end ends the span. A request without a decision failed earlier, or has no limit.
 func (s *requestSpan) end(failed bool) {
 	switch {
 	case s.decided:
@@ -98,8 +98,8 @@ type statusWriter struct {
 	status int
 }
 
-// WriteHeader records the status. If the body was too large, it closes the connection, as net/http would do with its
-// own writer: otherwise the server would read the rest.
+// WriteHeader records the status. If the body was too large, it closes the connection, as net/http does with its own
+// writer: otherwise the server would read the rest.
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	if status == http.StatusRequestEntityTooLarge {
@@ -128,7 +128,7 @@ func (t *Tracer) Unary(ctx context.Context, request any, info *grpc.UnaryServerI
 	return answer, err
 }
 
-// The methods whose calls have spans.
+// The gRPC methods whose calls have spans.
 const (
 	shouldRateLimit = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
 	check           = "/envoy.service.auth.v3.Authorization/Check"

@@ -28,7 +28,7 @@ import (
 
 // Bounds on waiting spans and on messages.
 const (
-	// MaxQueue is the number of spans that can wait for the collector. Further ones are dropped.
+	// MaxQueue is the maximum number of spans that wait for the collector. Further ones are dropped.
 	MaxQueue = 2048
 	// maxBatch is the number of spans in one message.
 	maxBatch = 512
@@ -37,7 +37,7 @@ const (
 	// exportTimeout bounds one message with its retries, and callTimeout one attempt.
 	exportTimeout = 5 * time.Second
 	callTimeout   = 3 * time.Second
-	// maxValue is the largest size of a text attribute.
+	// maxValue is the maximum size of a string attribute.
 	maxValue = 256
 )
 
@@ -97,8 +97,9 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// sampled reports whether a request gets a span: if the client's span is sampled or, without one, for a share of the
-// requests. This is decided before the span is created, so that a request without one costs almost nothing.
+// sampled reports whether a request gets a span: if the client's span is sampled or, without a client's span, for a
+// share of the requests. This is decided before the span is created, so that a request without a span costs almost
+// nothing.
 func (t *Tracer) sampled(client trace.SpanContext) bool {
 	if client.IsValid() {
 		return client.IsSampled()

@@ -19,7 +19,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// names returns lines with a number of headers.
+// names returns lines with n headers.
 func names(n int) (lines string) {
 	for i := range n {
 		lines += fmt.Sprintf("x-%d: s3cret\n", i)
@@ -59,7 +59,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestRatio checks that about the configured share of a connection's requests have spans, each with its times.
+// TestRatio checks that about the configured share of a connection's requests have spans with the right times.
 func TestRatio(t *testing.T) {
 	collector := tracetest.New(t)
 	tracer, err := tracing.New(t.Context(), tracing.Config{Endpoint: collector.GRPC, Ratio: 0.1, Logger: quiet})

@@ -24,13 +24,13 @@ const (
 	maxFileBytes = 1 << 20
 )
 
-// File is the users of a file. It is safe for concurrent use.
+// File has the users from a file. It is safe for concurrent use.
 type File struct {
 	path    string
 	current atomic.Pointer[all]
 }
 
-// Open reads a file with users, or with tokens of operators.
+// Open reads a file with users, or with operators' tokens.
 func Open(name string) (*File, error) {
 	f := &File{path: name}
 	_, err := f.Reload()
@@ -68,7 +68,7 @@ type fields struct {
 	Inline   *bool          `yaml:"inline"`
 }
 
-// list returns a field that is a list of texts, or nil if it is not set. An empty one is an error, because it could
+// list returns a field that is a list of strings, or nil if it is not set. An empty list is an error, because it could
 // mean none or all.
 func list(name string, n *yamlfile.Node, accepted string) (texts []string, err error) {
 	switch {
@@ -88,7 +88,7 @@ func list(name string, n *yamlfile.Node, accepted string) (texts []string, err e
 	return texts, nil
 }
 
-// fieldError is an error of a field of a user.
+// fieldError is an error in a user's field.
 type fieldError struct{ field, message string }
 
 func (e *fieldError) Error() string { return e.field + ": " + e.message }

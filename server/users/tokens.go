@@ -13,11 +13,11 @@ const (
 	maxTokenBytes = 256
 )
 
-// readOnly starts the line of a token that may only read.
+// readOnly is the prefix of a line with a token that may only read.
 const readOnly = "read "
 
-// hasTokens reports whether a file has operators' tokens, one a line, instead of users: none of its lines is a YAML
-// line with a name.
+// hasTokens reports whether a file has operators' tokens, one a line, instead of users: then no line is a YAML line
+// with a name.
 func hasTokens(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); strings.HasSuffix(line, ":") || strings.Contains(line, ": ") {
@@ -27,7 +27,7 @@ func hasTokens(text string) bool {
 	return strings.TrimSpace(text) != ""
 }
 
-// parseTokens reads a file with tokens: each is the secret of an operator.
+// parseTokens reads a file with tokens. Each is an operator's secret.
 func parseTokens(name string, data []byte) (*all, error) {
 	a := newAll()
 	for line := range strings.Lines(string(data)) {

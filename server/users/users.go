@@ -5,10 +5,10 @@
 //	  shop:    {sha256: [5e88…], may: [take]}
 //	  ops:     {sha256: [2c26…, fcde…], may: [take, operate]}
 //
-// The secret of a user is its RESP password (AUTH) and its HTTP and gRPC bearer token. The file has its SHA-256, so
+// A user's secret is its RESP password (AUTH) and its HTTP and gRPC bearer token. The file has the secret's SHA-256, so
 // that a reader of the file cannot use it. A secret must be random, because a guess can be checked against its hash.
-// Two hashes allow a secret to be rotated. The user default is for clients without a secret; if the file has none,
-// such clients are refused.
+// Two hashes allow a secret to be rotated. The user default is for clients without a secret; if the file has no such
+// user, such clients are refused.
 //
 //	users.go   users and their rights
 //	file.go    the file
@@ -29,19 +29,19 @@ import (
 // Default is the name of the user without a secret.
 const Default = "default"
 
-// slash replaces the slashes in patterns and names before they are matched, because a wildcard of package path matches no
-// slash, and an Envoy domain can contain one.
+// slash replaces the slashes in patterns and names before they are matched, because a wildcard in package path matches
+// no slash, and an Envoy domain can contain one.
 const slash = "\x00"
 
-// User is a user of the file. A nil *User has no rights.
+// User is a user from the file. A nil *User has no rights.
 type User struct {
-	// Name is its name in the file.
+	// Name is the user's name in the file.
 	Name string
 
 	may      right
 	inline   bool
 	policies []string
-	digest   [sha256.Size]byte // of the secret that it authenticated with
+	digest   [sha256.Size]byte // digest of the secret that the user authenticated with
 }
 
 // right is a set of rights.
@@ -68,7 +68,7 @@ func (u *User) MayTake() bool { return u.has(mayTake) }
 // MayWrite reports whether the user may give units back and reset keys.
 func (u *User) MayWrite() bool { return u.has(mayWrite) }
 
-// MayRead reports whether the user may see what the admin listener shows.
+// MayRead reports whether the user may read through the admin listener.
 func (u *User) MayRead() bool { return u.has(mayRead) }
 
 // MayOperate reports whether the user may change the server through the admin listener.
@@ -94,8 +94,8 @@ type all struct {
 	text     [sha256.Size]byte // the hash of the file
 }
 
-// of returns the user with the secret. The digest is compared in constant time. Timing of the map lookup reveals only
-// digests, from which secrets cannot be derived.
+// of returns the user with the secret. The digest is compared in constant time. The timing of the map lookup reveals
+// only digests, and secrets cannot be derived from these.
 func (a *all) of(secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
 	u := a.byDigest[digest]
@@ -139,7 +139,7 @@ var (
 	ErrMayNotBring   = errors.New("requests of this user cannot have limits of their own; accepted: a policy")
 )
 
-// Bearer returns the user of an Authorization header.
+// Bearer returns the user for an Authorization header.
 func (f *File) Bearer(authorization string) (*User, error) {
 	if authorization == "" {
 		if u := f.Unknown(); u != nil {

@@ -63,7 +63,7 @@ users:
 	}
 }
 
-// Without policies a user may use all of them, and with an empty list none.
+// Without a list of policies a user may use all policies, and with an empty list none.
 func TestPolicies(t *testing.T) {
 	for text, want := range map[string]bool{"": true, ", policies: []": false, ", policies: [login]": true, ", policies: [other]": false} {
 		f, _ := open(t, "users: {a: {may: &may [take], sha256: ["+hashed("a")+"]}, default: {may: *may"+text+"}}")
@@ -148,8 +148,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestTokens checks that a file of lines has the operators' secrets. A users file with a mistake is not taken for
-// one.
+// TestTokens checks that a file of plain lines has the operators' secrets, and that a users file with a mistake is not
+// taken for a file of tokens.
 func TestTokens(t *testing.T) {
 	const acts, looks = "a-token-that-acts", "a-token-that-looks"
 	f, path := open(t, acts+"\n\n read "+looks+" \n")

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// identity distinguishes a file from another one of the same size and time: its inode number and its ctime, which no
+// identity distinguishes a file from another with the same size and time: its inode number and its ctime, which no
 // program can set.
 func identity(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxEntries bounds the files and directories of one watched directory.
+	// maxEntries is the maximum number of files and directories in one watched directory.
 	maxEntries = 20_000
-	// maxDepth bounds the nesting of its subdirectories.
+	// maxDepth is the maximum nesting of its subdirectories.
 	maxDepth = 8
 )
 
@@ -23,9 +23,9 @@ var errTooMany = errors.New("more than 20000 files, or directories nested more t
 
 // snapshot is the state of the paths at one instant.
 type snapshot struct {
-	// files is a hash over the name, size, time and identity of each file.
+	// files is a hash of the name, size, time and identity of each file.
 	files [sha256.Size]byte
-	// directories are the directories whose events reveal a change of the files.
+	// directories are the directories whose events reveal changes to the files.
 	directories []string
 }
 
@@ -33,8 +33,8 @@ type snapshot struct {
 func take(paths []string) (snapshot, error) {
 	t := taker{sum: sha256.New(), seen: map[string]bool{}}
 	for _, path := range paths {
-		// The parent is watched because path itself can be replaced: by an editor that renames a new file, or as a
-		// link.
+		// The parent is watched because path itself can be replaced, by an editor that renames a new file or by
+		// changing a link.
 		t.watch(filepath.Dir(path))
 		if err := t.visit(path, 0); err != nil {
 			return snapshot{}, err
@@ -90,7 +90,7 @@ func (t *taker) visit(path string, depth int) error {
 			continue
 		}
 		err := t.visit(filepath.Join(path, e.Name()), depth+1)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file deleted meanwhile, or a dangling link
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file deleted in the meantime, or a dangling link
 			return err
 		}
 	}

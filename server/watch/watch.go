@@ -1,7 +1,7 @@
-// Package watch reports changes of files or directories, so that a server can reload its configuration.
+// Package watch reports changes to files or directories, so that a server can reload its configuration.
 //
-// It follows symbolic links, including replaced ones: Kubernetes updates the files of a ConfigMap by renaming the
-// link ..data.
+// It follows symbolic links, including replaced ones: Kubernetes updates a ConfigMap's files by renaming the link
+// ..data.
 //
 //	watcher, err := watch.Path("/etc/headgate/policies.yaml")
 //	load()                       // a change from here on is not missed
@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// quiet is how long nothing must change before a change is reported: an editor, or a copy of many files, changes
-	// a directory in several steps.
+	// quiet is the time without further changes before a change is reported: an editor, or a copy of many files,
+	// changes a directory in several steps.
 	quiet = 100 * time.Millisecond
-	// longest is how long a report can wait for quiet.
+	// longest is how long a report waits for quiet at most.
 	longest = time.Second
-	// pollEvery is how often the files are compared without an event. Network file systems send no events for changes
-	// by other machines.
+	// pollEvery is the interval for comparing the files without an event. Network file systems send no events for
+	// changes by other machines.
 	pollEvery = 5 * time.Second
 )
 
@@ -36,7 +36,7 @@ type Watcher struct {
 	last   snapshot
 }
 
-// Path starts to watch files or directories, which must exist. Afterwards call Run, which reports the changes since
+// Path starts watching files or directories, which must exist. Afterwards call Run, which reports the changes since
 // Path and frees the watcher, or Close.
 func Path(names ...string) (*Watcher, error) {
 	var paths []string
@@ -52,8 +52,8 @@ func Path(names ...string) (*Watcher, error) {
 		return nil, fmt.Errorf("watch %s: %w", strings.Join(names, ", "), err)
 	}
 	w := &Watcher{paths: paths, events: events}
-	// The directories are watched before the files are read: a change in between causes an event, and the next
-	// snapshot has it.
+	// The directories are watched before the files are read: a change in between causes an event, and the next snapshot
+	// includes it.
 	first, err := take(paths)
 	if err == nil {
 		err = w.follow(first.directories)
@@ -71,7 +71,7 @@ func Path(names ...string) (*Watcher, error) {
 // Run calls changed after each change, until ctx ends. Changes in quick succession are reported once: after 100 ms
 // without a change, and at most 1 s after the first. Run waits for changed to return before it calls it again.
 //
-// If a path disappears, Run calls changed once, and again when all are back.
+// If a path disappears, Run calls changed once, and again when all paths are back.
 func (w *Watcher) Run(ctx context.Context, changed func()) {
 	defer func() { _ = w.events.Close() }()
 	poll := time.NewTicker(pollEvery)
@@ -145,7 +145,7 @@ func (w *Watcher) follow(directories []string) error {
 	}
 	for _, d := range w.events.WatchList() {
 		if !wanted[d] {
-			_ = w.events.Remove(d) // fails if the directory is gone, which is as good
+			_ = w.events.Remove(d) // fails if the directory is gone, which has the same effect
 		}
 	}
 	return nil

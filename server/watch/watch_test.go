@@ -57,7 +57,7 @@ func wantReport(t *testing.T, reports <-chan struct{}, after string) {
 	}
 }
 
-// wantSilence fails if there is a report within three times the time of one.
+// wantSilence fails if there is a report within three times the time that a report takes.
 func wantSilence(t *testing.T, reports <-chan struct{}, after string) {
 	t.Helper()
 	select {
@@ -67,8 +67,8 @@ func wantSilence(t *testing.T, reports <-chan struct{}, after string) {
 	}
 }
 
-// TestFile checks that writing, replacing, deleting or creating a file is a change, and that changes of its
-// neighbours are not.
+// TestFile checks that writing, replacing, deleting or creating a file is a change, and that changes to its neighbours
+// are not.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policies.yaml")
@@ -87,7 +87,7 @@ func TestFile(t *testing.T) {
 	wantReport(t, reports, "a new file of that name")
 }
 
-// A file with the same size and time as before is a change, whether it was replaced or overwritten.
+// A replaced or overwritten file is a change, even if it has the same size and time as before.
 func TestSameSizeAndTime(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a file has no other identity here")
@@ -132,8 +132,8 @@ func TestManyWritesAreOneReport(t *testing.T) {
 	}
 }
 
-// TestConfigMap updates a file like Kubernetes, which writes new files into a new directory and renames the link
-// ..data, through which each file is linked.
+// TestConfigMap updates a file like Kubernetes, which writes new files into a new directory and renames the link ..data
+// that each file's link goes through.
 func TestConfigMap(t *testing.T) {
 	dir := t.TempDir()
 	version := func(name, text string) {

@@ -1,5 +1,6 @@
-// Command api counts the exported names of package headgate, as `go doc -all .` prints them. Its test fails above the
-// bounds of docs/design/api.md, on an alias, and on a type of the engine that the page does not name.
+// Command api counts the exported names of package headgate, as `go doc -all .` prints them. Its test fails if they
+// exceed the bounds in docs/design/api.md, and if there is an alias or a type of the engine that the page does not
+// name.
 //
 //	cd tools && GOWORK=off go run ./api
 package main
@@ -19,10 +20,10 @@ import (
 // The bounds.
 const maxNames, maxMethods = 45, 45
 
-// surface is the exported names of a package.
+// surface has the exported names of a package.
 type surface struct {
 	functions, types, errors, constants, methods []string
-	// aliases are types that have their fields and methods on another page.
+	// aliases are types whose fields and methods are documented on another page.
 	aliases []string
 	// engine are the types of package engine in signatures and fields.
 	engine []string

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// engineTypes are the types of the engine that programs meet, with the reasons in docs/design/api.md.
+// engineTypes are the types of the engine that programs see. docs/design/api.md has the reasons.
 var engineTypes = []string{"LimitOutcome", "Promise", "Store"}
 
 // The surface is within its bounds, has no alias, and shows no other type of the engine.

@@ -1,5 +1,5 @@
-// Command house draws docs/design/house.md: the layers of the project and their dependencies, from the imports. Its
-// test checks that every import points down.
+// Command house draws docs/design/house.md: the project's layers and their dependencies, from the imports. Its test
+// checks that every import points down.
 //
 //	cd tools && GOWORK=off go run ./house
 package main
@@ -18,7 +18,7 @@ const module = "github.com/headgate/headgate"
 // room is a group of packages.
 type room struct {
 	name, holds string
-	packages    []string // directories; one that ends with /* includes those below it
+	packages    []string // directories; a name that ends with /* includes the directories below it
 }
 
 // floors are the rooms from the top down. A room may need only rooms on lower floors.
@@ -126,7 +126,7 @@ func inspect(root string) (*house, error) {
 	return h, nil
 }
 
-// look adds the imports of one package.
+// look adds a package's imports.
 func (h *house) look(from string, imports []string) {
 	here, ok := placeOf(from)
 	if !ok {
@@ -158,7 +158,7 @@ func folderOf(path string) string {
 	return strings.TrimPrefix(path, module+"/")
 }
 
-// reduced omits an arrow if others lead to the same room.
+// reduced omits an arrow if other arrows lead to the same room.
 func (h *house) reduced() map[string][]string {
 	var leads func(from, to string) bool
 	leads = func(from, to string) bool {

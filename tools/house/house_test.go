@@ -25,7 +25,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestImportThatLeadsUp checks that such an import is found, and also a package without a room.
+// TestImportThatLeadsUp checks that an import that leads up is found, and also a package without a room.
 func TestImportThatLeadsUp(t *testing.T) {
 	h := &house{needs: map[string]map[string]bool{}}
 	h.look("engine", []string{module + "/memstore", module + "/engine/algo", "fmt"})
@@ -38,7 +38,7 @@ func TestImportThatLeadsUp(t *testing.T) {
 	}
 }
 
-// TestStoresReadNoHints checks that engine.Hints are for layers alone.
+// TestStoresReadNoHints checks that only layers read engine.Hints.
 func TestStoresReadNoHints(t *testing.T) {
 	for _, store := range []string{"memstore", "redisstore"} {
 		files, err := filepath.Glob("../../" + store + "/*.go")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// catches has, by mutant, the test that caught it last. That test is tried first, so that most mutants need one test
+// catches has, by mutant, the test that last caught it. That test is tried first, so that most mutants need one test
 // instead of a suite.
 type catches map[string]suite
 

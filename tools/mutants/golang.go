@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// goWords splits Go source, or a part of it, into words. The end of a line that ends a statement is a semicolon.
+// goWords splits Go source, whole or in part, into words. The end of a line that ends a statement is a semicolon.
 // Commas and semicolons before a closing bracket, which depend on the layout, are not words.
 func goWords(source string) []word {
 	var s scanner.Scanner

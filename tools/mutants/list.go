@@ -15,7 +15,7 @@ type mutant struct {
 	dir         string // the directory with the mistake
 	kind        string // selects the suites that should catch it
 	function    string // the function with the mistake
-	which       int    // which match in the function, from 1; 0 if there is only one
+	which       int    // the number of the match in the function, from 1; 0 if there is only one
 	pattern     string // the original code
 	replacement string // the code that replaces it
 	breaks      string // a description of the broken behaviour
@@ -25,7 +25,7 @@ func (m *mutant) place() string {
 	return fmt.Sprintf("%s %s %q → %q", m.dir, m.function, m.pattern, m.replacement)
 }
 
-// key identifies a mutant in catches.txt, independent of changes in the list around it.
+// key identifies a mutant in catches.txt, independent of its place in the list.
 func (m *mutant) key() string {
 	return fmt.Sprintf("%s %s %s #%d ¦ %s ¦ %s", m.dir, m.kind, m.function, m.which, m.pattern, m.replacement)
 }
@@ -43,7 +43,8 @@ func ids(mutants []mutant) []int {
 	return all
 }
 
-// A heading is a line "[directory] kind of suites". A function may be followed by the number of the match in it.
+// A heading is a line "[directory] kind of suites". A function may be followed by the number of the match in the
+// function.
 var (
 	heading = regexp.MustCompile(`^\[(\S+)\] (\w+)$`)
 	address = regexp.MustCompile(`^(.*\S) #(\d+)$`)

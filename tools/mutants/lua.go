@@ -32,8 +32,8 @@ func luaWords(source string) []word {
 	return joined(words)
 }
 
-// luaScopes returns the functions and the parts of the fragments in a directory, and the code outside of both. Their
-// names begin with the file's: "bucket.lua span".
+// luaScopes returns the functions and the parts of the fragments in a directory, and the code outside both. Their names
+// begin with the file's name: "bucket.lua span".
 func luaScopes(dir string) (scopes []scope, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.lua"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command mutants plants mistakes in the code that decides and runs the tests: some test must fail for each. A
-// mistake that survives all tests fails the run.
+// Command mutants plants mistakes in the code that makes decisions, and runs the tests: some test must fail for each
+// mistake. A mistake that survives all tests fails the run.
 //
 // The mistakes are in mutants.txt, each with its function and the code to replace, so that neither layout nor file
 // names matter. All are compiled in at once, selected by an environment variable, so one build serves them all.
@@ -94,7 +94,7 @@ type runner struct {
 	mutants []mutant
 	known   catches
 	queue   []int // the mutants to try, by index in the list
-	always  int   // how many of them do not depend on the time
+	always  int   // number of mutants that are tried regardless of the time
 
 	mu       sync.Mutex
 	caught   catches
@@ -116,7 +116,7 @@ func (r *runner) packages() (pkgs []string) {
 	return slices.Compact(pkgs)
 }
 
-// tryAll tries the mutants of the queue, several at once, until the time is up.
+// tryAll tries the mutants in the queue, several at once, until the time is up.
 func (r *runner) tryAll() {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, r.parallel)
@@ -148,8 +148,8 @@ func (r *runner) tryOne(m *mutant) {
 	fmt.Printf("%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
 }
 
-// summary checks that the tests that caught mutants pass without one, and counts. With a time limit it only counts,
-// because those tests have just passed without mistakes.
+// summary counts, and checks that the tests that caught mutants pass without a mutant. With a time limit it only
+// counts, because those tests have just passed without mistakes.
 func (r *runner) summary() error {
 	byPackage := map[string][]string{}
 	for _, s := range r.caught {

@@ -20,7 +20,7 @@ func (e *edit) changed() string { return e.source[:e.at] + e.text + e.source[e.e
 // body returns the function's body with the change.
 func (e *edit) body() string { return e.source[e.from:e.at] + e.text + e.source[e.end:e.to] }
 
-// plan finds the place of every mutant, and reports for each that has none what was found instead.
+// plan finds the place of every mutant. For a mutant without a place it reports the candidates that it found.
 func plan(root string, mutants []mutant) ([]edit, error) {
 	edits, rooms := make([]edit, len(mutants)), map[string]room{}
 	var wrong []error
@@ -75,7 +75,7 @@ func (r room) plan(m *mutant) (edit, error) {
 	return f.replace(f.place, m.replacement)
 }
 
-// where lists the functions that contain the pattern, to help find its new place.
+// where lists the functions that contain the pattern, to help find the mutant's new place.
 func (r room) where(m *mutant) string {
 	var names []string
 	for _, s := range r.scopes {

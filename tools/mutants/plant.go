@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// The environment of a test process selects the mistake: a mistake in Go by its number, one in Lua by a directory
+// The environment of a test process selects the mistake: a mistake in Go by its number, a mistake in Lua by a directory
 // that replaces the embedded fragments.
 const (
 	switchOn  = "HEADGATE_MUTANT"
 	fragments = "HEADGATE_MUTANT_LUA"
 )
 
-// switchFile is added to each package with mistakes in Go, and fragmentsFile to each with mistakes in its embedded
-// Lua.
+// switchFile is added to each package with mistakes in Go, and fragmentsFile to each package with mistakes in its
+// embedded Lua.
 const (
 	switchFile = `package %s
 
@@ -89,7 +89,7 @@ func plant(dir string, edits []edit, ids []int) (*plantation, error) {
 	return p, p.write()
 }
 
-// alternative is the function's body with the mistake, which runs instead of the original while the mistake is
+// alternative returns the function's body with the mistake, which runs instead of the original while the mistake is
 // selected.
 func (e *edit) alternative(id int) string {
 	end := ""
@@ -157,7 +157,7 @@ func (p *plantation) openFragments(edits []edit) error {
 	return nil
 }
 
-// add adds a new file to the package of another file.
+// add adds a new file to the package of an existing file.
 func (p *plantation) add(beside, name, format string) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), beside, nil, parser.PackageClauseOnly)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// due fills the queue. Without a time limit it has all mutants. With one, mutants of changed files come first, and
-// the others follow in an order seeded by the tree, so that each tree tries different ones, and the same tree the
-// same ones on every machine.
+// due fills the queue. Without a time limit it has all mutants. With a time limit, mutants of changed files come first,
+// and the others follow in an order seeded by the tree, so that each tree tries different mutants, and one tree the
+// same mutants on every machine.
 func (r *runner) due(edits []edit) error {
 	var part, parts int
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
@@ -54,7 +54,7 @@ func (r *runner) weight(i int) int {
 	return weight
 }
 
-// script returns the output of a script of the repository, or "" if it fails.
+// script returns the output of one of the repository's scripts, or "" if it fails.
 func (r *runner) script(name string) string {
 	out, err := exec.Command(filepath.Join(r.root, "scripts", name)).Output() //nolint:gosec // the program's own
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *runner) script(name string) string {
 	return string(out)
 }
 
-// together returns one pattern for tests, each given by its name and those of its subtests. It may match more than
-// these.
+// together returns one pattern for several tests, each given by its name and the names of its subtests. It may match
+// more tests than these.
 func together(names []string) string {
 	var levels [][]string
 	for _, name := range names {

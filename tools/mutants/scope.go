@@ -24,7 +24,7 @@ func between(words []word, from, to int) []word {
 	return words[low:high]
 }
 
-// line returns the line of a byte.
+// line returns the line number of a byte.
 func (s scope) line(at int) int { return 1 + strings.Count(s.source[:at], "\n") }
 
 // room is the code of a directory: a Go package, or Lua fragments.
@@ -46,7 +46,7 @@ func readRoom(root, dir string) (room, error) {
 	return room{dir, append(functions, fragments...)}, err
 }
 
-// named returns the scopes with a name: more than one if build constraints select among files of a package.
+// named returns the scopes with a name. There are several if build constraints select among a package's files.
 func (r room) named(name string) (found []scope) {
 	for _, s := range r.scopes {
 		if s.name == name {
@@ -56,7 +56,7 @@ func (r room) named(name string) (found []scope) {
 	return found
 }
 
-// wordsOf splits a text like the code of the scope.
+// wordsOf splits text in the same way as the scope's code.
 func (s scope) wordsOf(text string) []word {
 	if filepath.Ext(s.file) == ".lua" {
 		return luaWords(text)

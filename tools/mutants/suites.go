@@ -7,7 +7,7 @@ import (
 // suite is tests of a package, named by its directory.
 type suite struct{ pkg, tests string }
 
-// conformance has the suites that run for a kind of mutants after the tests of their own packages, quick ones first.
+// conformance has the suites that run for a kind of mutant after the tests of its own package, quick ones first.
 var conformance = map[string][]suite{
 	"steps": {{"conform/memory", "TestMemstore"}, {"conform/steps", "TestDifferential|TestSharesDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
 	// Decisions in Redis.
@@ -19,7 +19,7 @@ var conformance = map[string][]suite{
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},
-	// Decisions in Redis with states in fields of hashes.
+	// Decisions in Redis with states in hash fields.
 	"hashes": {
 		{"conform/lua", "TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
 		{"conform/servers", "TestKeyCommandsOnHashes"},
@@ -33,8 +33,8 @@ var conformance = map[string][]suite{
 	// Decisions with the files of envoyproxy/ratelimit. The comparison with that server is omitted, because it needs
 	// its binary.
 	"envoy": nil,
-	// Mistakes that only faults reveal: the audit of the answers must find each. The tests of the package are
-	// omitted, because they do not test the audit. Faults happen at random, so the audit has three tries.
+	// Mistakes that only faults reveal: the audit of the answers must find each. The package's tests are omitted,
+	// because they do not test the audit. Faults happen at random, so the audit has three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
 	// Matching and charging of requests.
 	"routes": {{"policy", "TestRoutes|TestOverrides|TestClassOfARequest"}, {"policy/decide", "."}},

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Time limits for tests with a mistake, because one that hangs them counts as caught. A single test takes a few
+// Time limits for tests with a mistake, because a mistake that hangs a test counts as caught. A single test takes a few
 // seconds at most, the longest suite a minute on a quiet machine.
 const (
 	testLimit  = 30 * time.Second
@@ -103,7 +103,7 @@ func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	return suite{}, false
 }
 
-// only returns the suite for one test, by its name and those of its subtests.
+// only returns the suite for one test, given by its name and the names of its subtests.
 func (s suite) only() suite {
 	if s.tests == everything {
 		return suite{s.pkg, "."}

@@ -43,7 +43,8 @@ func match(code, pattern []word) []place {
 	return places
 }
 
-// fits reports whether the code begins with the pattern. A wildcard matches one name, the same at each occurrence.
+// fits reports whether the code begins with the pattern. A wildcard matches one name, and the same name at each
+// occurrence.
 func fits(code, pattern []word) (names map[string]string, ok bool) {
 	names = map[string]string{}
 	for i, p := range pattern {
@@ -82,7 +83,7 @@ func filled(words []word, replacement string, names map[string]string) (text, un
 	return text + replacement[from:], ""
 }
 
-// same reports whether two texts are the same words.
+// same reports whether two texts have the same words.
 func same(a, b []word) bool {
 	return slices.EqualFunc(a, b, func(a, b word) bool { return a.text == b.text })
 }

@@ -38,7 +38,7 @@ var patterns = []pattern{
 	{"by it", regexp.MustCompile(`(?i)\b(by|of|from) it\b`)},
 }
 
-// place is where a pattern was found.
+// place is a place with a pattern.
 type place struct {
 	file string
 	line int

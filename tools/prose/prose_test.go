@@ -43,7 +43,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestPatterns finds each pattern in a sentence, and none in the sentence that replaces it.
+// TestPatterns finds each pattern in a sentence, and no pattern in the sentence that replaces it.
 func TestPatterns(t *testing.T) {
 	for name, c := range map[string]struct{ bad, good string }{
 		"what":                 {"What is stored is what was spent.", "The store holds consumption, not limits."},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Settings of the machine that would change a binary, or make its build fail.
+// Settings of the machine that would change a binary or break its build.
 var cleared = []string{"GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GODEBUG", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED"}
 
 // build builds the static binary of a target, and returns its path.

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is an id that systems assign to neither people nor services.
+// user is an id that systems do not assign to people or services.
 const user = "65532:65532"
 
 // image writes an OCI layout with an image for each Linux architecture, as one tar file.

@@ -3,8 +3,8 @@
 //
 //	cd tools/release && GOWORK=off go run . -version v0.9.0 -key headgate.key
 //
-// Two runs on one commit with one version of Go make equal files: all times are the commit's,
-// and no file of the machine is used.
+// Two runs on one commit with one version of Go make equal files: all times are the commit's, and no files of the
+// machine are used.
 //
 //	source.go   the commit and the version
 //	build.go    binaries

@@ -44,7 +44,7 @@ func (r *release) notices(p *papers) error {
 	return os.WriteFile(p.notices, b.Bytes(), 0o644)
 }
 
-// pageLicenses returns the licenses of the libraries in the operator page. A missing one is an error.
+// pageLicenses returns the licenses of the libraries in the operator page. A missing license is an error.
 func pageLicenses(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "LICENSES"))
 	if err != nil {
@@ -66,7 +66,7 @@ func pageLicenses(folder string) ([]byte, error) {
 	return text, nil
 }
 
-// licenses adds the license files of the modules in a target's binary. A module without one is an error.
+// licenses adds the license files of the modules in a target's binary. A module without a license is an error.
 func (r *release) licenses(t target, files map[string][]string) error {
 	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}} {{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{else}}Go\t{{$.Root}}\t{{$.Root}}{{end}}", "./cmd/headgate")
 	c.Dir = filepath.Join(r.root, "server")

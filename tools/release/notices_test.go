@@ -24,7 +24,8 @@ func TestPageLicenses(t *testing.T) {
 	}
 }
 
-// TestLicensesOf checks that a package's own files and its module's are found; a module without any is an error.
+// TestLicensesOf checks that a package's own license files and its module's are found. A module without any is an
+// error.
 func TestLicensesOf(t *testing.T) {
 	top := t.TempDir()
 	inner := filepath.Join(top, "inner")

@@ -49,7 +49,7 @@ func (r *release) packages(t target, binary string, p *papers) error {
 	return nil
 }
 
-// debianVersion returns the version for deb and rpm, in which 1.0~rc.1 is older than 1.0.
+// debianVersion returns the version for deb and rpm, where 1.0~rc.1 is older than 1.0.
 func debianVersion(version string) string { return strings.Replace(version, "-", "~", 1) }
 
 func (r *release) packageInfo(t target, kind, binary string, p *papers) (*nfpm.Info, error) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// papers are the files of a release besides the binary.
+// papers are the files of a release other than the binary.
 type papers struct {
 	manuals                     []string // paths
 	bash, zsh, fish             string
@@ -95,7 +95,7 @@ func (r *release) changelog(p *papers) error {
 		debianVersion(r.version), note, maintainer, r.time.Format("Mon, 02 Jan 2006 15:04:05 -0700")))
 }
 
-// writeCertificates writes the web's certificate authorities, for rediss:// and https:// from the image. They come
+// writeCertificates writes the public certificate authorities, for rediss:// and https:// from the image. They come
 // from a module, not from the machine, so that builds are reproducible.
 func writeCertificates(p *papers) error {
 	return write(p.certificates, func(w *os.File) error {

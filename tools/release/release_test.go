@@ -109,8 +109,8 @@ func TestVersionsOfPackages(t *testing.T) {
 	}
 }
 
-// TestUnitOfPackages checks that the program has the packages' path, and that the manual installation steps are left
-// out.
+// TestUnitOfPackages checks that the unit has the packages' path of the program, and omits the manual installation
+// steps.
 func TestUnitOfPackages(t *testing.T) {
 	r, p := small(t, "1.2.3")
 	if err := r.unit(p); err != nil {

@@ -55,7 +55,7 @@ func readPassword(path, passwordFile string) (string, error) {
 	return string(password), err
 }
 
-// sign returns the signature as a minisign file. Its comment has no time, so that signatures of the same text are
+// sign returns the signature as a minisign file. The comment has no time, so that signatures of the same text are
 // equal.
 func (s *signer) sign(text []byte, comment string) []byte {
 	return minisign.SignWithComments(s.key, text, comment, "signature by the key "+fmt.Sprintf("%016X", s.key.ID()))

@@ -54,7 +54,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestEmptied checks that only a release is replaced.
+// TestEmptied checks that emptied removes only an earlier release.
 func TestEmptied(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name string) {

@@ -14,7 +14,7 @@ import (
 // Run is the program's function for a store at a URL.
 type Run func(ctx context.Context, w io.Writer, url string) error
 
-// Prints runs the program in memory, and twice on one Redis server. Each run must print the same.
+// Prints runs the program in memory, and twice on one Redis server. Each run must print the same text.
 func Prints(t *testing.T, run Run, want string) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()

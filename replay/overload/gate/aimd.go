@@ -2,8 +2,8 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// AIMD is the AIMDLimit of Netflix/concurrency-limits. A sample that shows at least half of the limit in use raises
-// the limit by one; a failed sample, or one above the latency bound, cuts it by a tenth.
+// AIMD is the AIMDLimit of Netflix/concurrency-limits. A sample that shows at least half the limit in use raises the
+// limit by one; a failed sample, or a sample above the latency bound, cuts it by a tenth.
 // https://github.com/Netflix/concurrency-limits
 //
 // Known fault: it oscillates forever, camunda/camunda#8298.
@@ -14,7 +14,7 @@ type AIMD struct {
 	Timeout int64
 }
 
-// NewAIMD returns an AIMD with its defaults, except for the latency bound, whose default is 5 s.
+// NewAIMD returns an AIMD with its defaults except for the latency bound, whose default is 5 s.
 func NewAIMD(timeout int64) *AIMD {
 	return &AIMD{limit: 20, Min: 20, Max: 200, Backoff: 0.9, Timeout: timeout}
 }

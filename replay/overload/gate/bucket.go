@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Bucket is Headgate's token bucket for all attempts, with an optional second one per tenant. Either both are charged
-// or neither, in one step.
+// Bucket is Headgate's token bucket for all attempts, with an optional second bucket per tenant. Either both are
+// charged or neither, in one step.
 type Bucket struct {
 	steps   []algo.Step
 	pool    algo.State

@@ -1,5 +1,5 @@
 // Package gate implements gates for package model: Headgate's own steps, and other projects' limiters, rewritten from
-// their documentation and from reading their source. Comments name the source and the known fault of each.
+// their documentation and source code. Comments name the source and the known fault of each.
 //
 // Time is passed as an argument in µs. No gate reads a clock.
 //

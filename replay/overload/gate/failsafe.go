@@ -7,15 +7,15 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Failsafe is modelled on failsafe-go's adaptive limiter: it applies the queue estimate of Vegas to the p90 of
-// windows, with a smoothed baseline, and with guards that compare how in-flight attempts, throughput and latency move
-// together. The original's prioritized queue of callers is left out: at a full limit it refuses.
+// Failsafe is modelled on failsafe-go's adaptive limiter: it applies the queue estimate of Vegas to the p90 of windows,
+// with a smoothed baseline, and with guards that compare how in-flight attempts, throughput and latency move together.
+// It omits the original's prioritized queue of callers: at a full limit it refuses.
 // https://failsafe-go.dev/adaptive-limiter/
 //
 // Known fault: in a long incident the baseline adapts to the degraded latency (failsafe-go/failsafe-go#127).
 type Failsafe struct {
 	limit, Min, Max float64
-	// full means that no permit was left at the end of the window.
+	// full means that no permits were left at the end of the window.
 	full         bool
 	window       window
 	medians      []float64
@@ -62,7 +62,7 @@ func (f *Failsafe) Observe(now int64, s model.Sample) {
 	step := max(1, math.Log10(f.limit))
 	f.full = s.Left+1 >= int(f.limit)
 	next := f.limit + step*f.direction(math.Ceil(f.limit*(1-base/recent)), step)
-	// A limit far above what is used is lowered again.
+	// A limit far above the use is lowered again.
 	if next > 5*inflight {
 		next = f.limit - step
 	}

@@ -2,12 +2,12 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Fleet is several gates in front of one server, each of which sees only the attempts of its own tenants, like
-// limiters in several proxies.
+// Fleet has several gates in front of one server. Each gate sees only the attempts of its own tenants, like limiters in
+// several proxies.
 type Fleet struct {
 	gates    []model.Gate
 	inflight []int
-	// entered records by slot how many attempts were in flight at the gate when the attempt was admitted.
+	// entered has, by slot, the number of attempts in flight at the gate when the attempt was admitted.
 	entered []int
 }
 

@@ -40,7 +40,7 @@ func traffic(g model.Gate, attempts int, rtt func(i int) int64) (most int) {
 	return most
 }
 
-// TestFixedBoundsAttempts checks that Headgate's permits never exceed the limit, and that all of them are used.
+// TestFixedBoundsAttempts checks that Headgate's permits never exceed the limit, and that all are used.
 func TestFixedBoundsAttempts(t *testing.T) {
 	for _, n := range []int64{1, 7, 40} {
 		g, err := NewFixed(n)
@@ -69,7 +69,8 @@ func TestFixedBoundsAttempts(t *testing.T) {
 	}
 }
 
-// TestBucketKeepsItsPromise checks the burst at once, then the rate; a denied attempt passes exactly after its wait.
+// TestBucketKeepsItsPromise checks that the burst passes at once, then the rate, and that a denied attempt passes
+// exactly after its wait.
 func TestBucketKeepsItsPromise(t *testing.T) {
 	b, err := NewBucket("100/s burst 20", "", 1)
 	if err != nil {

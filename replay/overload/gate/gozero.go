@@ -13,8 +13,8 @@ type GoZero struct {
 	cpu    float64
 	flying float64
 	passed ring
-	// dropped means that an attempt was refused since the CPU was last below the threshold; busy is when it was last
-	// above.
+	// dropped means that an attempt was refused since the CPU use was last below the threshold; busy is when it was
+	// last above.
 	dropped bool
 	busy    int64
 	now     int64
@@ -34,7 +34,7 @@ func NewGoZero() *GoZero { return &GoZero{passed: newRing(shedPart, parts)} }
 // Tick smooths the CPU use of the server's process group.
 func (g *GoZero) Tick(_ int64, l model.Load) { g.cpu = 0.95*g.cpu + 0.05*l.Own }
 
-// bound returns how many attempts may be in flight while it sheds load.
+// bound returns the number of attempts that may be in flight while it sheds load.
 func (g *GoZero) bound(now int64) float64 {
 	most, least := 1.0, 1e6
 	g.passed.each(now, false, func(b *bucket) {
@@ -44,7 +44,7 @@ func (g *GoZero) bound(now int64) float64 {
 	return max(1, most*1e6/shedPart*least/1e6) * factor
 }
 
-// sheds reports whether the CPU is busy or was until a moment ago.
+// sheds reports whether the CPU is or was recently busy.
 func (g *GoZero) sheds(now int64) bool {
 	return g.cpu >= shedCPU || g.dropped && now-g.busy < coolOff
 }

@@ -68,11 +68,12 @@ func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
 	t.Errorf("the minimum is still %v µs", v.base)
 }
 
-// TestGradient2Moves: a steady latency adds the smoothed queue, twice the latency takes a quarter of the ratio's cut.
+// TestGradient2Moves: a steady latency adds the smoothed queue, and twice the latency takes a quarter of the ratio's
+// cut.
 func TestGradient2Moves(t *testing.T) {
 	g := NewGradient2()
 	now := int64(1)
-	g.Observe(now, sample(100*ms, 20)) // it opens the first window, so that each call of feed fills one
+	g.Observe(now, sample(100*ms, 20)) // opens the first window, so that each call of feed fills one
 	feed := func(rtt int64) float64 {
 		before := g.Limit()
 		for range 25 {
@@ -94,8 +95,8 @@ func TestGradient2Moves(t *testing.T) {
 	}
 }
 
-// TestGradient2FollowsStableTimeouts reproduces Netflix/concurrency-limits#137: when every attempt times out the
-// latency is constant, so the limit reaches its maximum.
+// TestGradient2FollowsStableTimeouts reproduces Netflix/concurrency-limits#137: if every attempt times out, the latency
+// is constant, so the limit reaches its maximum.
 func TestGradient2FollowsStableTimeouts(t *testing.T) {
 	g := NewGradient2()
 	for i := range int64(10_000) {
@@ -106,8 +107,8 @@ func TestGradient2FollowsStableTimeouts(t *testing.T) {
 	}
 }
 
-// TestFailsafeBaselineBecomesTheSickLatency reproduces failsafe-go/failsafe-go#127: within a minute of an incident
-// the baseline is that of the incident.
+// TestFailsafeBaselineBecomesTheSickLatency reproduces failsafe-go/failsafe-go#127: within a minute of an incident the
+// baseline adapts to it.
 func TestFailsafeBaselineBecomesTheSickLatency(t *testing.T) {
 	f := NewFailsafe()
 	now := int64(1)

@@ -8,10 +8,10 @@ import "github.com/headgate/headgate/replay/overload/model"
 // https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
 //
 // Known faults: under load the lowest latency of a second includes the queue, so the product keeps the queue at its
-// length (the minimum latches); the CPU use is the maximum of process and host, so other processes on the host can
+// length (the minimum latches up); the CPU use is the maximum of process and host, so other processes on the host can
 // trip it.
 type Sentinel struct {
-	// MaxLoad is the bound of the load average and MaxCPU that of the CPU use, 0 to 1; 0 means no bound.
+	// MaxLoad bounds the load average and MaxCPU the CPU use, 0 to 1; 0 means no bound.
 	MaxLoad, MaxCPU float64
 
 	load1, cpu float64
@@ -24,8 +24,8 @@ func NewSentinel(maxLoad, maxCPU float64) *Sentinel {
 	return &Sentinel{MaxLoad: maxLoad, MaxCPU: maxCPU, passed: newRing(500_000, 2)}
 }
 
-// loadEvery is how often Linux updates the load average, in µs. loadDecay is the weight of the previous one-minute
-// average, e^(−5/60).
+// loadEvery is the interval between Linux's updates of the load average, in µs. loadDecay is the weight of the previous
+// one-minute average, e^(−5/60).
 const (
 	loadEvery = 5_000_000
 	loadDecay = 0.92004

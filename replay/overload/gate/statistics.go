@@ -22,7 +22,7 @@ func variation(x []float64) float64 {
 	return math.Sqrt(sum/float64(len(x))) / m
 }
 
-// correlation returns Pearson's coefficient of two lists of equal length, or 0 if one of them is constant.
+// correlation returns Pearson's coefficient for two lists of equal length, or 0 if one of them is constant.
 func correlation(x, y []float64) float64 {
 	mx, my := mean(x), mean(y)
 	xy, xx, yy := 0.0, 0.0, 0.0

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// window collects samples until it covers a span of time and has a number of samples.
+// window collects samples until it covers a minimum span of time and has a minimum number of samples.
 type window struct {
 	opened int64
 	rtts   []float64
@@ -15,7 +15,7 @@ type window struct {
 	failed   bool
 }
 
-// maxWindow limits how many samples of a window are kept.
+// maxWindow is the maximum number of samples kept in a window.
 const maxWindow = 4096
 
 func (w *window) add(now int64, s model.Sample) {
@@ -57,7 +57,7 @@ func (w *window) clear(now int64) { *w = window{opened: now, rtts: w.rtts[:0]} }
 type average struct {
 	value float64
 	seen  int
-	// age is the number of values that the mean spans; warm is the number of first values with equal weights.
+	// age is the number of values that the mean spans; warm is the number of initial values with equal weights.
 	age, warm int
 }
 

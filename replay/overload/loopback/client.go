@@ -70,7 +70,7 @@ func (p *player) begin(ctx context.Context) {
 	})
 }
 
-// get returns the status of a response, after reading all of it.
+// get reads the whole response and returns its status.
 func (p *player) get(ctx context.Context) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 const second = 1_000_000
 
-// config is ten workers with 40 ms a request, 250 a second, and clients that wait for 800 ms.
+// config returns ten workers with 40 ms a request, which is 250 a second, and clients that wait for 800 ms.
 func config(seconds int64, rate float64) model.Config {
 	return model.Config{
 		Seed: 1, Length: seconds * second,
@@ -74,9 +74,9 @@ func TestPlayRefusesWhatItCannotPlay(t *testing.T) {
 	}
 }
 
-// TestGoodputAsSimulated checks that the goodput is within 10 % of the simulated one: for a fixed limit under
-// overload, for an adaptive one while a dependency is slow, and for another one under bursts. Without a limit no
-// comparison is possible, because the goodput of a growing queue depends on the last percent of the capacity.
+// TestGoodputAsSimulated checks that the goodput is within 10 % of the simulated goodput: for a fixed limit under
+// overload, for an adaptive limit while a dependency is slow, and for another adaptive limit under bursts. Without a
+// limit no comparison is possible, because the goodput of a growing queue depends on the last percent of the capacity.
 func TestGoodputAsSimulated(t *testing.T) {
 	if !*real {
 		t.Skip("needs a quiet machine: make simulate-real")

@@ -20,8 +20,8 @@ const (
 
 // Count counts the calls by outcome. The sum is the number of calls.
 type Count struct {
-	// Good calls were answered within the deadline, Refused ones were refused by the gate, and Late ones not answered
-	// in time. Unsent calls were not sent because too many were in progress.
+	// Good calls were answered within the deadline, Refused calls were refused by the gate, and Late calls were not
+	// answered in time. Unsent calls were not sent because too many were in progress.
 	Good, Refused, Late, Unsent int
 }
 
@@ -32,7 +32,7 @@ func (c Count) Sum() int { return c.Good + c.Refused + c.Late + c.Unsent }
 func (c Count) Goodput() float64 { return float64(c.Good) / float64(max(c.Sum(), 1)) }
 
 // Play sends the requests of the configuration's first client, which must be open and not retry, and returns when the
-// last one has ended. Rate and slowdown change as configured; the number of workers is the initial one. CPU,
+// last request has ended. Rate and slowdown change as configured; the number of workers keeps its initial value. CPU,
 // contention, pauses and neighbours are ignored.
 func Play(ctx context.Context, c model.Config, g model.Gate) (Count, error) {
 	length := time.Duration(c.Length) * time.Microsecond
@@ -54,7 +54,7 @@ func Play(ctx context.Context, c model.Config, g model.Gate) (Count, error) {
 	return p.count, err
 }
 
-// player is the clients of a run.
+// player has the clients of a run.
 type player struct {
 	url      string
 	started  time.Time

@@ -13,14 +13,14 @@ import (
 type server struct {
 	config  *model.Config
 	started time.Time
-	// workers is a semaphore for requests being served. Go unblocks senders in the order in which they came.
+	// workers is a semaphore for requests being served. Go unblocks senders in order of arrival.
 	workers chan struct{}
 
 	mu       sync.Mutex
 	gate     model.Gate
 	random   *rand.Rand
 	inflight int
-	slots    []int32 // unused ones
+	slots    []int32 // unused slots
 	used     int32
 	late     time.Duration // by how much sleeps took too long
 }
@@ -71,7 +71,7 @@ func (s *server) enter() (a model.Attempt, start int64, ok bool) {
 }
 
 // serve sleeps for as long as the request takes. Timers fire late, by a millisecond on a busy machine, so the next
-// request sleeps less by that amount. This keeps the throughput of the workers equal to the model's.
+// request sleeps less by that amount. This keeps the workers' throughput equal to the model's.
 func (s *server) serve() {
 	work := s.work()
 	began := time.Now()
@@ -81,7 +81,7 @@ func (s *server) serve() {
 	s.late += time.Since(began) - work
 }
 
-// work draws how long the next request takes.
+// work draws the service time of the next request.
 func (s *server) work() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *server) work() time.Duration {
 	return work - paid
 }
 
-// leave tells the gate that a request ended.
+// leave reports the end of a request to the gate.
 func (s *server) leave(a model.Attempt, start int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

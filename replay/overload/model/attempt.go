@@ -1,6 +1,6 @@
 package model
 
-// call is a request of a client, with its attempts one after another.
+// call is a client's request, with its attempts one after another.
 type call struct {
 	start  int64
 	client int32
@@ -15,7 +15,7 @@ type attempt struct {
 	start int64
 	// call is abandoned once the client has given up.
 	call int32
-	// uses distinguishes the attempts that use a slot, so that the expiry of an earlier one is ignored.
+	// uses distinguishes the attempts that use a slot, so that the expiry of an earlier attempt is ignored.
 	uses uint32
 	// failed means that the queue was full.
 	failed bool
@@ -116,7 +116,7 @@ func (r *run) tell(a *attempt, failed bool) {
 	r.gate.Done(r.now, Sample{Attempt: a.Attempt, Start: a.start, RTT: r.now - a.start, Left: r.inflight, Failed: failed})
 }
 
-// expired runs when the client of an attempt gives up. The server continues to work on it.
+// expired runs when the client of an attempt gives up. The server continues to work on the attempt.
 func (r *run) expired(slot int32, use uint32) {
 	a := &r.attempts[slot]
 	if a.uses != use {

@@ -2,9 +2,9 @@ package model
 
 import "math/rand/v2"
 
-// Client is a source of requests. If Rate is set, it is open: requests arrive as a Poisson process, however many are
-// in progress. Otherwise it is closed: each of Users sends a request, waits until it ends, thinks, and sends the next
-// one.
+// Client is a source of requests. If Rate is set, it is open: requests arrive as a Poisson process, however many are in
+// progress. Otherwise it is closed: each of Users sends a request, waits until it ends, thinks, and sends the next
+// request.
 type Client struct {
 	// Tenant is the index of the client's counts.
 	Tenant int
@@ -18,7 +18,7 @@ type Client struct {
 	Retry    Retry
 }
 
-// Retry configures what a client does if an attempt is refused or not answered in time.
+// Retry configures the client's behaviour if an attempt is refused or not answered in time.
 type Retry struct {
 	// Max is the number of attempts after the first one.
 	Max int

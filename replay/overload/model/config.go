@@ -13,13 +13,13 @@ type Server struct {
 	Service Service
 	// Slowdown multiplies service times; an empty course means 1.
 	Slowdown Course
-	// Contention is the fraction by which each other request in the server prolongs a service time, so that
-	// throughput falls when too many are inside (Gunther's universal scalability law).
+	// Contention is the fraction that each other request in the server adds to a service time, so that throughput falls
+	// when too many are inside (Gunther's universal scalability law).
 	Contention float64
 	Pause      Pause
 	// Drops means that a worker skips a waiting attempt if its client has given up.
 	Drops bool
-	// Queue limits the number of waiting requests. A request beyond it fails at once. 0 means 100 000.
+	// Queue limits the number of waiting requests. Further requests fail at once. 0 means 100 000.
 	Queue int
 	// CPU is the share of a service time that is CPU time, 0 to 1. The rest is spent waiting for a dependency.
 	CPU float64
@@ -31,14 +31,14 @@ type Server struct {
 // Config configures a run.
 type Config struct {
 	Seed uint64
-	// Length is how long new requests are sent, in µs.
+	// Length is the time that new requests are sent, in µs.
 	Length  int64
 	Server  Server
 	Clients []Client
-	// AtClient puts the gate at the client: for the gate, an attempt that is not answered in time ends as a timeout.
-	// A gate at the server sees the attempt until the server has finished it.
+	// AtClient puts the gate at the client: for the gate, an attempt that is not answered in time ends as a timeout. A
+	// gate at the server sees the attempt until the server finishes it.
 	AtClient bool
-	// Phases are the times at which phases begin, starting with 0. Counts are kept by phase.
+	// Phases are the times when phases begin, starting with 0. Counts are kept by phase.
 	Phases []int64
 	// Tenants is the number of tenants; 0 means 1.
 	Tenants int
@@ -55,7 +55,7 @@ const (
 	maxQueue    = 100_000
 	maxPhases   = 100
 	maxLength   = 24 * 3_600_000_000
-	longestWait = 3_600_000_000 // for workers, after the end of the run
+	longestWait = 3_600_000_000 // wait for workers after the end of the run
 )
 
 var errAttempts = errors.New("model: more attempts than a run may have")

@@ -1,19 +1,19 @@
 package model
 
-// Point is a value from a time on.
+// Point is a value that starts at a time.
 type Point struct {
 	At    int64
 	Value float64
 }
 
 // Course is a value that changes over time. Steps keep each value until the next point; a ramp is linear between
-// points. Before the first point, a course has the value of that point. An empty course is 0.
+// points. Before the first point, a course has that point's value. An empty course is 0.
 type Course struct {
 	points []Point
 	linear bool
 }
 
-// Constant returns a course of one value.
+// Constant returns a course with one value.
 func Constant(value float64) Course { return Course{points: []Point{{0, value}}} }
 
 // Steps returns a course that keeps each value until the next point.
@@ -34,7 +34,7 @@ func Alternating(high, low float64, part, period, end int64) Course {
 // At returns the value at a time. It takes time proportional to the number of points.
 func (c Course) At(at int64) float64 { return (&reader{Course: c}).at(at) }
 
-// maxPoints bounds a course.
+// maxPoints is the maximum number of points of a course.
 const maxPoints = 100_000
 
 // reader reads a course at non-decreasing times.

@@ -1,12 +1,12 @@
 package model
 
-// Gate admits or refuses attempts. It learns how each admitted attempt ended.
+// Gate admits or refuses attempts. It is told how each admitted attempt ended.
 type Gate interface {
 	// Allow decides an attempt. wait is the Retry-After of a refusal in µs, or 0 if the gate cannot know it.
 	Allow(now int64, a Attempt) (allowed bool, wait int64)
 	// Done is called once for each admitted attempt.
 	Done(now int64, s Sample)
-	// Limit returns how many attempts may be in flight, or 0 if the gate has no such limit.
+	// Limit returns the number of attempts that may be in flight, or 0 if the gate has no such limit.
 	Limit() float64
 }
 
@@ -23,7 +23,7 @@ type Attempt struct {
 type Sample struct {
 	Attempt
 
-	// Start is the time of its admission, and RTT the time until its end, in µs.
+	// Start is the attempt's time of admission, and RTT the time until its end, in µs.
 	Start, RTT int64
 	// Left is the number of attempts that are still in flight.
 	Left int
@@ -33,7 +33,7 @@ type Sample struct {
 
 // Load is the load of a machine as reported by its operating system: averages since the last tick.
 type Load struct {
-	// Own is the CPU use of the server's process group and Host that of the machine, as fractions of all its CPUs: 0
+	// Own is the CPU use of the server's process group and Host the machine's CPU use, as fractions of all its CPUs: 0
 	// to 1.
 	Own, Host float64
 	// Runnable is the number of threads that run or wait for a CPU, assuming one thread per request.

@@ -51,7 +51,7 @@ func (h *Histogram) Merge(o *Histogram) {
 func (h *Histogram) Total() int64 { return h.total }
 
 // Quantile returns the duration in µs that a fraction q of the durations does not exceed, rounded down to its bucket,
-// or 0 if there are none.
+// or 0 without durations.
 func (h *Histogram) Quantile(q float64) int64 {
 	if h.total == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestEventsHappenInOrder checks that events are ordered by time, then by the order in which they were added.
+// TestEventsHappenInOrder checks that events are ordered by time, then by the order of being added.
 func TestEventsHappenInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var l loop
@@ -37,7 +37,7 @@ func TestEventsHappenInOrder(t *testing.T) {
 	}
 }
 
-// TestPauseStopsWork compares with a clock that counts the microseconds outside of pauses.
+// TestPauseStopsWork compares with a clock that counts the microseconds outside pauses.
 func TestPauseStopsWork(t *testing.T) {
 	p := Pause{Every: 10, For: 3}
 	for now := range int64(25) {
@@ -87,7 +87,7 @@ func TestCourses(t *testing.T) {
 	}
 }
 
-// TestQuantiles checks that quantiles are within 1/32 of those of the sorted list, also after a merge.
+// TestQuantiles checks that quantiles are within 1/32 of the sorted list's quantiles, also after a merge.
 func TestQuantiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var a, b Histogram

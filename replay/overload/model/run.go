@@ -81,7 +81,7 @@ func (r *run) begin(client int32) {
 }
 
 // schedule adds the next arrival of an open client. If the rate changes before that arrival, it draws again at the
-// change; that is correct because a Poisson process is memoryless.
+// change. This is correct because a Poisson process is memoryless.
 func (r *run) schedule(client int32) {
 	rates := &r.rates[client]
 	at := r.now
@@ -126,7 +126,7 @@ func (r *run) arrive(client int32) {
 	r.try(r.open(client))
 }
 
-// observe shows the load of the machine to the gate, and records the gate's limit.
+// observe shows the machine's load to the gate, and records the gate's limit.
 func (r *run) observe() {
 	l := r.load(r.now)
 	if r.watcher != nil {
@@ -134,7 +134,7 @@ func (r *run) observe() {
 	}
 	r.startWaiting() // workers may have been added
 	r.tally.observed(r.now, r.gate.Limit(), r.inflight)
-	// Waiting requests may need workers that are added later. The wait is bounded, because a server may have none
+	// Waiting requests may need workers that are added later. The wait is bounded, because a server may have no workers
 	// left.
 	if r.now+TickEvery <= r.Length || r.inServer() > 0 && r.now < r.Length+longestWait {
 		r.add(r.now+TickEvery, tick, 0)

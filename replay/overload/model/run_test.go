@@ -72,8 +72,8 @@ func plain(rate float64, workers int, service Service) Config {
 	}
 }
 
-// TestQueueAsInTheory checks against queueing theory: latencies of M/M/1 are exponential with mean 1/(μ−λ), the wait
-// in M/D/1 is half that of M/M/1, and the number in the server is the rate times the mean latency (Little).
+// TestQueueAsInTheory checks against queueing theory: latencies of M/M/1 are exponential with mean 1/(μ−λ), the wait in
+// M/D/1 is half the wait in M/M/1, and the number in the server is the rate times the mean latency (Little).
 func TestQueueAsInTheory(t *testing.T) {
 	c := plain(80, 1, Service{Shape: Exponential, Mean: 10_000})
 	tally := mustRun(t, c, newOpen(t))
@@ -118,7 +118,7 @@ func TestServiceTimesHaveTheirMean(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameRun checks that equal seeds give equal runs, and that other seeds give other runs.
+// TestSameSeedSameRun checks that equal seeds give equal runs, and different seeds different runs.
 func TestSameSeedSameRun(t *testing.T) {
 	c := randomConfig(rand.New(rand.NewPCG(3, 3)))
 	c.Seed = 7
@@ -133,8 +133,8 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-// TestEveryAttemptEndsOnce checks in random runs that each admitted attempt ends once, all calls are counted, and
-// none is good twice.
+// TestEveryAttemptEndsOnce checks in random runs that each admitted attempt ends once, all calls are counted, and no
+// call is good twice.
 func TestEveryAttemptEndsOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	retried, timeouts := 0, 0
@@ -190,8 +190,7 @@ func randomConfig(r *rand.Rand) Config {
 	return c
 }
 
-// TestRetriesAtTheirInstants checks that a call is tried once and Max times more, after exactly the pauses of its
-// client.
+// TestRetriesAtTheirInstants checks that a call is tried once and Max times more, after exactly its client's pauses.
 func TestRetriesAtTheirInstants(t *testing.T) {
 	c := plain(1, 1, Service{Mean: 1000})
 	c.Length = 2 * second
@@ -212,7 +211,7 @@ func TestRetriesAtTheirInstants(t *testing.T) {
 }
 
 // TestServerWithoutWorkersEnds checks that requests that no worker serves are not good, and that the run ends.
-// Unbounded service times must not make the time go back.
+// Unbounded service times must not make the time go backwards.
 func TestServerWithoutWorkersEnds(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"no workers": func(c *Config) { c.Server.Workers = Steps(Point{0, 1}, Point{second, 0}) },
@@ -240,8 +239,8 @@ func (r refusing) Allow(now int64, _ Attempt) (bool, int64) {
 	return false, 0
 }
 
-// TestRatesOfPhases checks that a Poisson process with a changing rate has the counts of each phase, and a ramp their
-// mean.
+// TestRatesOfPhases checks that a Poisson process with a changing rate has the expected counts in each phase, and a
+// ramp their mean.
 func TestRatesOfPhases(t *testing.T) {
 	c := plain(1, 100, Service{Shape: Exact, Mean: 1000})
 	c.Length, c.Phases = 300*second, []int64{0, 100 * second, 200 * second}

@@ -2,7 +2,7 @@ package model
 
 import "math/rand/v2"
 
-// server is the workers and their queue.
+// server has the workers and their queue.
 type server struct {
 	workers, slowdown, neighbour reader
 	// queue has the waiting attempts, starting at head.
@@ -72,7 +72,7 @@ func (r *run) startWaiting() {
 	}
 }
 
-// work returns how long the next attempt takes, given the current slowdown and contention.
+// work returns the service time of the next attempt, given the current slowdown and contention.
 func (r *run) work(service *Service, random *rand.Rand) int64 {
 	t := service.Draw(random)
 	if len(r.slowdown.points) > 0 {

@@ -9,13 +9,13 @@ import (
 type Shape uint8
 
 const (
-	// Exact: each request takes the mean.
+	// Exact means that each request takes the mean.
 	Exact Shape = iota
 	// Exponential has a coefficient of variation of 1.
 	Exponential
 	// Lognormal has the sigma of Service.Spread.
 	Lognormal
-	// Bimodal: Share of the requests take Spread times as long as the others.
+	// Bimodal means that Share of the requests take Spread times as long as the others.
 	Bimodal
 )
 
@@ -51,7 +51,7 @@ func (s *Service) Draw(r *rand.Rand) float64 {
 // pauses.
 type Pause struct{ Every, For int64 }
 
-// finish returns when work ends that starts at now and needs work µs outside of pauses.
+// finish returns the end of work that starts at now and needs work µs outside pauses.
 func (p Pause) finish(now, work int64) int64 {
 	if p.For <= 0 || p.Every <= p.For {
 		return now + work

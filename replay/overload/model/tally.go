@@ -2,17 +2,16 @@ package model
 
 // Count counts the calls that began in one phase.
 type Count struct {
-	// Offered is the number of calls, and Good the number answered within the client's deadline, in whichever
-	// attempt.
+	// Offered is the number of calls, and Good the number answered within the client's deadline, in any attempt.
 	Offered, Good int64
 	// Refused is the number of attempts that the gate refused, and Wrong the number refused while a worker was idle.
 	Refused, Wrong int64
 }
 
-// Share is the calls of one tenant.
+// Share has the calls of one tenant.
 type Share struct{ Offered, Good int64 }
 
-// Moment is a part of the run, as sums over its ticks.
+// Moment is a part of the run, with sums over its ticks.
 type Moment struct {
 	// Squares is the sum of the squared limits.
 	Limit, Squares, Inflight float64
@@ -20,17 +19,17 @@ type Moment struct {
 	Good, Offered            int64
 }
 
-// Tally is the counts of a run.
+// Tally has the counts of a run.
 type Tally struct {
 	Phases  []Count
 	Tenants []Share
-	// Latency is that of admitted attempts, as the client sees it: a timeout counts as the deadline.
+	// Latency is the latency of admitted attempts as the client sees it: a timeout counts as the deadline.
 	Latency *Histogram
 	// Moments divide the run into equal parts, each Every µs long.
 	Moments []Moment
 	Every   int64
 	Length  int64
-	// Begins are the times at which the phases begin.
+	// Begins are the times when the phases begin.
 	Begins []int64
 }
 

@@ -12,7 +12,7 @@ import (
 // highest is the highest limit drawn, because a gate that multiplies a rate and a latency can exceed any scale.
 const highest = 250
 
-// pairs returns the means of pairs of neighbours, to halve the size of a drawing.
+// pairs returns the means of neighbouring pairs, to halve the size of a drawing.
 func pairs(values []float64) []float64 {
 	half := make([]float64, 0, len(values)/2)
 	for i := 0; i+1 < len(values); i += 2 {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/scenario"
 )
 
-// Report is the results of a run.
+// Report has the results of a run.
 type Report struct {
 	Seeds   int
 	Results []*scenario.Result
@@ -30,7 +30,7 @@ type Fault struct {
 	Shown bool
 }
 
-// New returns a report, including the faults whose scenario ran.
+// New returns a report that includes the faults whose scenarios ran.
 func New(seeds int, results []*scenario.Result) *Report {
 	r := &Report{Seeds: seeds, Results: results}
 	for _, f := range scenario.Faults() {
@@ -72,7 +72,7 @@ func ms(us int64) string { return strconv.FormatInt(us/1000, 10) }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// limits describes how a limit changed, or is empty if the gate has none.
+// limits describes how a limit changed. It returns "" if the gate has no limit.
 func limits(r *scenario.Row) string {
 	if r.Early == 0 && r.Late == 0 {
 		return ""

@@ -62,7 +62,7 @@ func TestPageLoadsNothing(t *testing.T) {
 	}
 }
 
-// TestTables checks that every row has the columns of its header, and that only faults of scenarios that ran are
+// TestTables checks that every row has the columns of its header, and that only faults of scenarios that have run are
 // listed.
 func TestTables(t *testing.T) {
 	var b strings.Builder

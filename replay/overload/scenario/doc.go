@@ -1,5 +1,5 @@
-// Package scenario runs gates through typical situations of a server, and compares each gate with the best fixed
-// limit found for the same situation.
+// Package scenario runs gates through a server's typical situations, and compares each gate with the best fixed limit
+// found for the same situation.
 //
 // The files:
 //

@@ -5,7 +5,7 @@ type Fault struct {
 	Gate, Scenario string
 	// Name is the fault in a few words, and Source the thread or paper that reports it.
 	Name, Source string
-	// Figure measures it, and Unit describes the number.
+	// Figure measures the fault, and Unit describes the number.
 	Figure func(*Row) float64
 	Unit   string
 	// At is the threshold of the figure: the fault is demonstrated by at least At or, if Most is set, by at most At.

@@ -59,7 +59,7 @@ func controlled(controller func(seed uint64) gate.Controller) func(uint64, int) 
 	return func(seed uint64, _ int) (model.Gate, error) { return gate.NewAdaptive(controller(seed)), nil }
 }
 
-// gateNamed returns the gate of a scenario with a name, and whether it exists.
+// gateNamed returns the scenario's gate with the given name, and whether it exists.
 func (s *Scenario) gateNamed(name string) (Gate, bool) {
 	all := s.gates()
 	i := slices.IndexFunc(all, func(g Gate) bool { return g.Name == name })

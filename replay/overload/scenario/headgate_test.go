@@ -6,12 +6,12 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// TestHeadgate compares package adaptive with the best fixed limit found in each situation. Where it misses the
-// general target, the expected figure is that of docs/adaptive.md.
+// TestHeadgate compares package adaptive with the best fixed limit found in each situation. Where it misses the general
+// target, the expected figure is the figure in docs/adaptive.md.
 func TestHeadgate(t *testing.T) {
 	asked := func(name string) (goodput, latency float64) {
 		switch name {
-		case "contention": // fewer calls would complete more, but it does not look for that
+		case "contention": // fewer calls in flight would complete more, but the controller does not look for that
 			return 0.85, 3
 		case "proxies": // the limits of eight processes add up
 			return 0.97, 3

@@ -5,20 +5,19 @@ import "github.com/headgate/headgate/replay/overload/model"
 // Result is a scenario with all gates.
 type Result struct {
 	Name, About string
-	// Phases are the times at which the phases begin, in µs.
+	// Phases are the times when the phases begin, in µs.
 	Phases []int64
 	Best   *Best
 	Rows   []*Row
 }
 
-// Row is the figures of one gate in one scenario, as means over the seeds.
+// Row has the figures of one gate in one scenario, as means over the seeds.
 type Row struct {
 	Gate, About string
 	Ours        bool
-	// Goodput is the share of the calls that were answered in time, in whichever attempt; Least is that of the worst
-	// seed.
+	// Goodput is the share of the calls that were answered in time, in any attempt; Least is the worst seed's goodput.
 	Goodput, Least float64
-	// OfBest is the goodput divided by that of the best fixed limit. WorstPhase is the lowest such ratio of any
+	// OfBest is the goodput divided by the best fixed limit's goodput. WorstPhase is the lowest such ratio of any
 	// phase, each compared with its own best limit. Both are 0 until compared.
 	OfBest, WorstPhase float64
 	// Refused is the number of refused attempts per call, and Wrong the number refused while a worker was idle.
@@ -35,14 +34,14 @@ type Row struct {
 	Sample *model.Tally
 }
 
-// Phase is the figures of a phase.
+// Phase has the figures of a phase.
 type Phase struct {
 	Goodput, Refused float64
 	// Limit is the mean limit in the last fifth of the phase.
 	Limit float64
 }
 
-// newRow sums up the runs of a gate.
+// newRow averages the runs of a gate.
 func newRow(g *Gate, tallies []*model.Tally, best *Best) *Row {
 	r := &Row{Gate: g.Name, About: g.About, Ours: g.Ours, Least: 1, Sample: tallies[0], Phases: make([]Phase, len(tallies[0].Phases))}
 	latency, n := &model.Histogram{}, float64(len(tallies))
@@ -83,7 +82,7 @@ func (r *Row) addLimits(t *model.Tally, n float64) {
 	}
 }
 
-// hopeless is the goodput below which a phase is not compared, because no limit helps.
+// hopeless is a goodput. A phase below it is not compared, because no limit helps.
 const hopeless = 0.01
 
 // compare divides by the best fixed limits.

@@ -11,8 +11,8 @@ import (
 type Options struct {
 	// Seeds is the number of runs of each gate in each scenario, 1 to MaxSeeds.
 	Seeds int
-	// Limits are the fixed limits to try; nil means Coarse. Refine also tries limits between the neighbours of the
-	// best one.
+	// Limits are the fixed limits to try; nil means Coarse. Refine also tries limits between the neighbours of the best
+	// limit.
 	Limits []int64
 	Refine bool
 	// Each calls f for 0 to n−1, in any order and possibly concurrently; nil means one after another. The results do
@@ -20,13 +20,13 @@ type Options struct {
 	Each func(n int, f func(i int))
 }
 
-// MaxSeeds bounds the runs.
+// MaxSeeds is the maximum of Options.Seeds.
 const MaxSeeds = 1000
 
-// Coarse are the fixed limits that are tried by default.
+// Coarse has the fixed limits that are tried by default.
 var Coarse = []int64{5, 10, 14, 20, 40, 80, 160}
 
-// Fine are the limits of a full search, before refining.
+// Fine has the limits for a full search, before refining.
 var Fine = []int64{2, 4, 6, 8, 10, 12, 14, 17, 20, 24, 28, 34, 40, 57, 80, 113, 160, 320}
 
 func (o *Options) check() error {
@@ -60,7 +60,7 @@ func (s *Scenario) once(g *Gate, seed uint64) (*model.Tally, error) {
 	return t, nil
 }
 
-// gate makes the gate of a run, or one for each proxy.
+// gate makes the gate for a run, or one for each proxy.
 func (s *Scenario) gate(g *Gate, seed uint64, tenants int) (model.Gate, error) {
 	if s.Proxies < 2 {
 		return g.New(seed, tenants)

@@ -22,7 +22,7 @@ func brief(s Scenario, seconds int64) Scenario {
 	return s
 }
 
-// TestScenariosRun checks that every scenario is valid with every gate, and that its name and its text are unique.
+// TestScenariosRun checks that every scenario is valid with every gate, and that its name and text are unique.
 func TestScenariosRun(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range All() {
@@ -42,7 +42,7 @@ func TestScenariosRun(t *testing.T) {
 	}
 }
 
-// TestOrderOfRunsDoesNotMatter checks that results are the same if the runs happen in reverse.
+// TestOrderOfRunsDoesNotMatter checks that results are the same if the runs happen in reverse order.
 func TestOrderOfRunsDoesNotMatter(t *testing.T) {
 	s, _ := Named("step")
 	s = brief(s, 150)
@@ -84,7 +84,7 @@ func TestBestFixedLimit(t *testing.T) {
 	}
 }
 
-// TestRefinedSearch checks that the search tries limits between the neighbours of the best one, none twice.
+// TestRefinedSearch checks that the search tries limits between the neighbours of the best limit, and none twice.
 func TestRefinedSearch(t *testing.T) {
 	for _, c := range []struct {
 		limits []int64

@@ -13,7 +13,7 @@ type Scenario struct {
 	Build func(seed uint64) model.Config
 	// Proxies is the number of gates, each for some of the tenants; 0 means one gate for all.
 	Proxies int
-	// Extra gates are added to those of all scenarios.
+	// Extra has gates in addition to the gates of all scenarios.
 	Extra []Gate
 }
 
@@ -45,7 +45,7 @@ func open(rate model.Course) []model.Client { return []model.Client{{Rate: rate,
 // All returns the scenarios in the order of the report.
 func All() []Scenario { return slices.Concat(steady(), overload(), sick(), clients()) }
 
-// Named returns the scenario with a name, and whether it exists.
+// Named returns the scenario with the given name, and whether it exists.
 func Named(name string) (Scenario, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Best is the fixed limit with the highest goodput of those tried. If two differ by less than 0.2 % of the calls, the
-// one with the lower p99 wins.
+// Best is the tried fixed limit with the highest goodput. If two differ by less than 0.2 % of the calls, the limit with
+// the lower p99 wins.
 type Best struct {
 	Limit int64
 	// Tried is the number of limits tried.
@@ -22,7 +22,7 @@ type PhaseBest struct {
 	Goodput float64
 }
 
-// alike is the difference in goodput below which the latency decides.
+// alike is a difference in goodput. Below it, the latency decides.
 const alike = 0.002
 
 // search tries fixed limits.
@@ -85,7 +85,7 @@ func bestOf(rows []*Row) (best int) {
 	return best
 }
 
-// between returns up to six more limits between the neighbours of a limit.
+// between returns up to six further limits between the neighbours of a limit.
 func between(limits []int64, middle int64) (more []int64) {
 	low, high := int64(1), 2*middle
 	for _, n := range limits {

@@ -6,9 +6,9 @@ import (
 )
 
 // The Append functions append one reply, or the beginning of one, to dst and return the extended slice. If the form
-// depends on the protocol version, it is the second argument.
+// depends on the protocol version, the version is the second argument.
 
-// AppendSimple appends a simple string such as +OK. It cannot contain CR or LF: they become blanks.
+// AppendSimple appends a simple string such as +OK. CR and LF, which it cannot contain, become blanks.
 func AppendSimple(dst []byte, text string) []byte { return appendLine(dst, '+', text) }
 
 // AppendError appends an error. text begins with its code in capitals, as in "ERR unknown command". CR and LF become
@@ -67,7 +67,7 @@ func AppendBool(dst []byte, p Proto, v bool) []byte {
 	}
 }
 
-// AppendDouble appends a floating-point number as the shortest text that parses to the same number: a bulk string in
+// AppendDouble appends a floating-point number as the shortest text that parses to the same number, in a bulk string in
 // RESP2.
 func AppendDouble(dst []byte, p Proto, v float64) []byte {
 	text := strconv.FormatFloat(v, 'g', -1, 64)

@@ -2,15 +2,14 @@ package wire
 
 import "strconv"
 
-// ProtocolError means that the bytes read are not RESP, or exceed a bound of this package. The input after it cannot
-// be parsed: the server sends the error and closes the connection.
+// ProtocolError means that the bytes read are not RESP, or exceed a bound of this package. Later input cannot be
+// parsed: the server sends the error and closes the connection.
 type ProtocolError struct {
-	// Reason describes the violation, in Redis's words if Redis has some, such as "invalid bulk length".
+	// Reason describes the violation, in Redis's wording if Redis has one, such as "invalid bulk length".
 	Reason string
 }
 
-// Error returns the text that Redis would send: "Protocol error: " and the reason. It has no code such as ERR in
-// front.
+// Error returns the text that Redis would send: "Protocol error: " and the reason, without a code such as ERR.
 func (e *ProtocolError) Error() string { return "Protocol error: " + e.Reason }
 
 // Reasons without formatting are created once, so that a flood of bad input costs no allocations.

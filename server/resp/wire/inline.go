@@ -2,8 +2,8 @@ package wire
 
 import "bytes"
 
-// parseInline parses one line of words, as typed into telnet. It ends with LF; a CR before that is dropped. Words
-// with quotes and escapes are decoded in place, so b is changed, but only once the line is complete.
+// parseInline parses one line of words, as typed into telnet. The line ends with LF; a CR before the LF is dropped.
+// Words with quotes and escapes are decoded in place, so b is changed, but only once the line is complete.
 func parseInline(args [][]byte, b []byte, maxArgs int) (_ [][]byte, n int, err error) {
 	end := bytes.IndexByte(b[:min(len(b), MaxInline+1)], '\n')
 	if end < 0 {
@@ -69,7 +69,7 @@ func decodeWord(b []byte) (word []byte, n int, err error) {
 }
 
 // decodeQuoted decodes a quoted string at the front of src, whose first byte is the quote, into dst. It returns the
-// number of bytes written and consumed, including both quotes; used is 0 if the string does not end.
+// numbers of bytes written and consumed, including both quotes; used is 0 if the string does not end.
 func decodeQuoted(dst, src []byte) (size, used int) {
 	quote := src[0]
 	for i := 1; i < len(src); {
@@ -111,8 +111,8 @@ func decodeEscape(b []byte, quote byte) (c byte, n int) {
 	}
 }
 
-// isBlank reports whether c separates words. In Redis CR does, but a CR inside a line is more likely half of a broken
-// line end, and is rejected.
+// isBlank reports whether c separates words. In Redis a CR separates words too, but a CR inside a line is more likely
+// half of a broken line end, so it is rejected.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' }
 
 func isHex(c byte) bool {

@@ -15,7 +15,7 @@ type Reader struct {
 	buf     []byte // len(buf) is its size; buf[pos:end] is read but not yet parsed
 	pos     int
 	end     int
-	batch   []Command // from the last ReadBatch; its words point into buf
+	batch   []Command // result of the last ReadBatch; its words point into buf
 	args    [][]byte  // backs batch
 	err     error     // protocol error after the last complete command; final
 	readErr error     // final error of src
@@ -23,22 +23,22 @@ type Reader struct {
 	anonymous bool // the bounds for unauthenticated clients apply
 }
 
-// NewReader returns a Reader of the commands in src.
+// NewReader returns a Reader for the commands in src.
 func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, buf: make([]byte, minBuffer)}
 }
 
-// SetAnonymous sets whether the client must still authenticate. Until then a command has at most MaxAnonymousArgs
+// SetAnonymous sets whether the client must still authenticate. While it must, a command has at most MaxAnonymousArgs
 // words and MaxAnonymousCommand bytes, and a batch is one command, so that the next one is read with the bounds that
-// apply after it.
+// then apply.
 func (r *Reader) SetAnonymous(anonymous bool) { r.anonymous = anonymous }
 
-// ReadBatch returns the complete buffered commands, at most MaxBatch. Only if there are none does it read from the
-// source, until there is one. Like Redis, it skips empty commands.
+// ReadBatch returns the complete buffered commands, at most MaxBatch. If there are no complete commands, it reads from
+// the source until there is one. Like Redis, it skips empty commands.
 //
-// The commands and their bytes are valid until the next call. An error comes after all commands that precede it, and
-// then repeats: a *ProtocolError, io.EOF at the end between two commands, io.ErrUnexpectedEOF inside one, or another
-// error of the source.
+// The commands and their bytes are valid until the next call. An error is returned after all commands that precede it,
+// and by all later calls: a *ProtocolError, io.EOF at an end between two commands, io.ErrUnexpectedEOF at an end inside
+// a command, or another error of the source.
 func (r *Reader) ReadBatch() ([]Command, error) {
 	for {
 		r.parse()
@@ -56,8 +56,8 @@ func (r *Reader) ReadBatch() ([]Command, error) {
 	}
 }
 
-// Buffered returns the number of bytes read from the source and not yet returned. During a read of the source they
-// are the beginning of one command; zero then means that none has begun.
+// Buffered returns the number of bytes read from the source and not yet returned. During a read of the source they are
+// the beginning of one command; zero then means that no command has begun.
 func (r *Reader) Buffered() int { return r.end - r.pos }
 
 // parse collects the complete commands at the front of the buffer. A partial command is parsed again from its start
@@ -168,8 +168,8 @@ func parseMultibulk(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err
 	return args, pos, nil
 }
 
-// parseBulk parses one bulk string, $2\r\nhi\r\n, and returns its data as a slice of b. The null string is not a
-// valid word.
+// parseBulk parses one bulk string, $2\r\nhi\r\n, and returns its data as a slice of b. A null string is not a valid
+// word.
 func parseBulk(b []byte, in *bounds) (word []byte, n int, err error) {
 	if len(b) == 0 {
 		return nil, 0, nil

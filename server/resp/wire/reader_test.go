@@ -125,8 +125,8 @@ func TestLengthsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestAnonymousBatches (known bug 69): before a client has authenticated, a batch is a single command, so that the
-// next one is read with the bounds that then apply, and the buffer does not grow.
+// TestAnonymousBatches (known bug 69): until a client has authenticated, a batch is a single command, so that the next
+// one is read with the bounds that then apply, and the buffer does not grow.
 func TestAnonymousBatches(t *testing.T) {
 	word := strings.Repeat("x", MaxAnonymousCommand-len("*1\r\n$16370\r\n\r\n"))
 	exact := "*1\r\n$" + strconv.Itoa(len(word)) + "\r\n" + word + "\r\n"
@@ -177,7 +177,7 @@ func TestSourceErrors(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
 		}
 	}
-	// Data and an error in the same Read: first the data, then the error.
+	// If a Read returns data and an error, the data comes first.
 	got, err := readAll(iotest.DataErrReader(strings.NewReader("PING\r\n")))
 	if len(got) != 1 || err != io.EOF {
 		t.Errorf("read %q, %v; want one PING and EOF", got, err)

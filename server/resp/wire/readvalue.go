@@ -13,8 +13,8 @@ func NewReplyReader(src io.Reader) *bufio.Reader { return bufio.NewReaderSize(sr
 // ReadValue reads one RESP2 or RESP3 reply from r, which must come from NewReplyReader. It rejects streamed strings and
 // aggregates, which no server sends.
 //
-// The error is a *ProtocolError for input that is not RESP or exceeds a bound of this package, io.EOF before a reply,
-// io.ErrUnexpectedEOF inside one, or any other error that the source returns.
+// The error is a *ProtocolError for input that is not RESP or exceeds a bound of this package, io.EOF at an end before
+// a reply, io.ErrUnexpectedEOF at an end inside a reply, or any other error that the source returns.
 func ReadValue(r *bufio.Reader) (Value, error) {
 	if _, err := r.Peek(1); err != nil {
 		return Value{}, err
@@ -27,7 +27,7 @@ func ReadValue(r *bufio.Reader) (Value, error) {
 	return v, err
 }
 
-// parser reads one reply, and counts down what the reply may still contain.
+// parser reads one reply, and counts down the bytes and values that it may still contain.
 type parser struct {
 	r            *bufio.Reader
 	items, bytes int
@@ -91,7 +91,7 @@ func (p *parser) attributed(text string, depth int) (Value, error) {
 	return v, nil
 }
 
-// aggregate reads the items of an array or similar. Memory grows as they arrive, not by the announced number.
+// aggregate reads the items of an array or similar. Memory grows as the items arrive, not by the announced number.
 func (p *parser) aggregate(kind Kind, text string, depth int) (Value, error) {
 	if depth == MaxDepth {
 		return Value{}, &ProtocolError{"too deep reply"}
@@ -117,7 +117,7 @@ func (p *parser) aggregate(kind Kind, text string, depth int) (Value, error) {
 	return v, nil
 }
 
-// bulk reads a text after its length in bytes. Memory grows as the text arrives.
+// bulk reads text after its length in bytes. Memory grows as the text arrives.
 func (p *parser) bulk(kind Kind, text string) (Value, error) {
 	n, ok := parseDecimal([]byte(text), MaxReplyBytes)
 	switch {

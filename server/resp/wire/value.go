@@ -3,7 +3,7 @@ package wire
 // Kind is the type of a Value: the type byte that RESP3 sends first.
 type Kind byte
 
-// The kinds of values. In brackets, the fields of Value that they use.
+// The kinds of values, with the fields of Value that they use in parentheses.
 const (
 	Simple    Kind = '+' // a line of text (Text)
 	Error     Kind = '-' // an error with its code, on a line (Text)
@@ -34,8 +34,8 @@ type Value struct {
 }
 
 // Append appends v in its RESP3 form, which ReadValue parses back to v. A parsed reply is reproduced byte for byte,
-// except that both nulls of RESP2 become "_", integers lose a plus sign, leading zeros and the sign of zero, and
-// empty attributes vanish.
+// except that both nulls of RESP2 become "_", integers lose a plus sign, leading zeros and the sign of zero, and empty
+// attributes are dropped.
 func (v Value) Append(dst []byte) []byte {
 	if len(v.Attrs) > 0 {
 		dst = appendHeader(dst, byte(attribute), int64(len(v.Attrs)/2))

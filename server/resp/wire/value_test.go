@@ -14,7 +14,7 @@ func TestReadValue(t *testing.T) {
 	tests := []struct {
 		in   string
 		want Value
-		out  string // what v.Append writes, or empty if it is the same as in
+		out  string // output of v.Append, or empty if it equals in
 	}{
 		{"+OK\r\n", Value{Kind: Simple, Text: "OK"}, ""},
 		{"+\r\n", Value{Kind: Simple}, ""},
@@ -57,7 +57,7 @@ func TestReadValue(t *testing.T) {
 	}
 }
 
-// nested returns an array in an array, depth of them, around a null.
+// nested returns a null inside depth nested arrays.
 func nested(depth int) Value {
 	v := Value{Kind: Null}
 	for range depth {

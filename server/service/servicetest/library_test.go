@@ -52,8 +52,8 @@ func TestLibraryAnswersTheSuite(t *testing.T) {
 	servicetest.RunLibrary(t, func(_ *testing.T, l *decide.Limiter) servicetest.Front { return library{l} })
 }
 
-// TestLibraryHashesKeysAsAServer checks that with the same file of secrets both count a key together, and that
-// neither shows it to the store. Overrides see the key itself.
+// TestLibraryHashesKeysAsAServer checks that with the same file of secrets a program and a server share a key's
+// counter, and that neither shows the key to the store. Overrides match the key itself.
 func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secrets")
 	if err := os.WriteFile(path, []byte(strings.Repeat("s", 32)), 0o600); err != nil {

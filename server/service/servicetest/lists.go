@@ -22,7 +22,7 @@ func LimitText(policy string, place int, remaining int64) string {
 	return fmt.Sprintf("%s.%d: %d left", policy, place, remaining)
 }
 
-// LimitsText joins the texts of all limits, the binding one first.
+// LimitsText joins the text of all limits, the binding one first.
 func LimitsText(binding int, texts []string) string {
 	for i := binding; i > 0; i-- {
 		texts[i-1], texts[i] = texts[i], texts[i-1]
@@ -51,17 +51,17 @@ func commitEach(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Commits: true}
 }
 
-// report reports the units used so far of a reservation.
+// report returns a request that reports the units used so far of a reservation.
 func report(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Reports: true}
 }
 
-// allOrNothing is a request with two keys.
+// allOrNothing returns a request with two keys.
 func allOrNothing(kind engine.Kind, reply, bucket int64) Request {
 	return list(kind, Charge{"reply", "ann", reply}, Charge{"bucket", "org", bucket})
 }
 
-// call is a reserve for a call with an estimate of tokens, and one of two concurrent calls.
+// call returns a reserve for a call: the estimated tokens, and one of two concurrent calls.
 func call(tokens int64) Request {
 	return list(engine.OpReserve, Charge{"day", "ann", 1}, Charge{"jobs", "org", 1}, Charge{"bucket", "ann", tokens})
 }

@@ -1,4 +1,4 @@
-// Package servicetest is a suite of requests that every front end must answer equally. The test of a front end wraps
+// Package servicetest is a suite of requests that every front end must answer in the same way. A front end's test wraps
 // it in a [Front] and calls [Run].
 package servicetest
 
@@ -99,7 +99,7 @@ func (r *Request) Decide() (q decide.Request, ok bool) {
 	return q, true
 }
 
-// Answer has the values that every front end can answer, in the coarsest of their units.
+// Answer has the values that every front end can return, in the coarsest of their units.
 type Answer struct {
 	Allowed, Unlimited, Never, Found bool
 	Limit, Remaining                 int64
@@ -173,11 +173,11 @@ func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g 
 	}
 }
 
-// ground is the setup that a case runs on.
+// ground is the setup for a case.
 type ground struct {
 	config   *policy.Config
 	limiter  *headgate.Limiter
-	failure  policy.Failure // of inline limits
+	failure  policy.Failure // failure mode of inline limits
 	readOnly bool
 }
 
@@ -223,7 +223,7 @@ func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 }
 
 type step struct {
-	after   time.Duration // since the previous step
+	after   time.Duration // time since the previous step
 	request Request
 	want    Answer
 }
@@ -259,7 +259,7 @@ func Of(d *headgate.Decision) Answer {
 	return a
 }
 
-// Verb returns the wire name of a kind of operation.
+// Verb returns the name of a kind of operation on the wire.
 func Verb(kind engine.Kind) string {
 	if kind == engine.OpAllow {
 		return "take"

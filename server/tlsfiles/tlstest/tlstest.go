@@ -17,12 +17,10 @@ import (
 	"time"
 )
 
-// Files are certificates: an authority's, and one with its key for servers and
-// clients on 127.0.0.1.
+// Files are an authority's certificate, and a certificate with its key for servers and clients on 127.0.0.1.
 type Files struct{ CA, Cert, Key string }
 
-// Client returns the configuration of a client that believes the authority and shows the
-// certificate.
+// Client returns the configuration of a client that trusts the authority and presents the certificate.
 func (f *Files) Client(t testing.TB) *tls.Config {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
@@ -38,7 +36,7 @@ func (f *Files) Client(t testing.TB) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// New makes an authority and a certificate that it has signed, in a directory of the test.
+// New makes an authority and a certificate signed by it, in a directory of the test.
 func New(t testing.TB) *Files {
 	t.Helper()
 	dir := t.TempDir()

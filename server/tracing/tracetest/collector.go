@@ -1,4 +1,4 @@
-// Package tracetest is a collector of traces for tests: OTLP over gRPC and over HTTP.
+// Package tracetest is a trace collector for tests: OTLP over gRPC and over HTTP.
 package tracetest
 
 import (

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestArchives checks that each archive has its files, and a program for its system, whose modules are all in the
-// bill of materials.
+// TestArchives checks that each archive has its files and a program for its system, and that the program's modules are
+// all in the bill of materials.
 func TestArchives(t *testing.T) {
 	for _, target := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64", "windows_arm64"} {
 		t.Run(target, func(t *testing.T) {

@@ -46,7 +46,7 @@ func named(format string, args ...any) string {
 	return filepath.Join(*folder, fmt.Sprintf(format, args...))
 }
 
-// need skips a test, with a prominent message, if a program is missing.
+// need skips a test with a prominent message if a program is missing.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -56,7 +56,7 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// asRoot skips a test, with a prominent message, that only root can run.
+// asRoot skips a test that only root can run, with a prominent message.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {

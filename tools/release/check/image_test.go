@@ -48,7 +48,7 @@ func images(t *testing.T) map[string]v1.Image {
 	return found
 }
 
-// TestImage checks that each architecture has the program of its archive, a numeric user, a health check, and only
+// TestImage checks that each architecture has the program from its archive, a numeric user, a health check, and only
 // the files that it needs.
 func TestImage(t *testing.T) {
 	found := images(t)

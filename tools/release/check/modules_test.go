@@ -34,8 +34,8 @@ func main() {
 }
 `
 
-// TestModules checks that go get and go install get all modules at the version of the release, from a directory
-// instead of the module proxy, in a module without replace.
+// TestModules checks that go get and go install get all modules at the release's version, from a directory instead of
+// the module proxy, in a module without replace.
 func TestModules(t *testing.T) {
 	tree := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "tree.tar")

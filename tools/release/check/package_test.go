@@ -28,7 +28,7 @@ func emptyRoot(t *testing.T) string {
 	return folder
 }
 
-// debian returns an empty root, and a function that runs dpkg on it. The packages' scripts run outside of it with
+// debian returns an empty root, and a function that runs dpkg on that root. The packages' scripts run outside it with
 // DPKG_ROOT, because the root has no shell.
 func debian(t *testing.T) (place string, dpkg func(args ...string) string) {
 	t.Helper()
@@ -87,7 +87,7 @@ func TestDeb(t *testing.T) {
 	}
 }
 
-// TestRPM installs the package into an empty root, runs the server from it and erases it.
+// TestRPM installs the package into an empty root, runs its server and erases the package.
 func TestRPM(t *testing.T) {
 	asRoot(t)
 	need(t, "rpm")
@@ -104,7 +104,7 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// present tests that an installed package has its files.
+// present checks that an installed package has its files.
 func present(t *testing.T, place string, more ...string) {
 	t.Helper()
 	for _, name := range append(more, packaged...) {

@@ -61,8 +61,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSignature checks that the library and minisign itself accept the signature, and that neither does after one
-// changed byte.
+// TestSignature checks that the library and minisign itself accept the signature, and that both reject it if one byte
+// changes.
 func TestSignature(t *testing.T) {
 	key, err := minisign.PublicKeyFromFile(*publicKey)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestUpgrade upgrades a package of an earlier build to the release. The changed policies stay, and the release
+// TestUpgrade upgrades a package from an earlier build to the release. The changed policies stay, and the release
 // continues from the state written by the earlier program.
 func TestUpgrade(t *testing.T) {
 	if *previous == "" {
