@@ -25,6 +25,33 @@ func BenchmarkSteps(b *testing.B) {
 	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
 }
 
+// BenchmarkNewKeys decides on keys that have no state, as a flood of made-up keys does.
+func BenchmarkNewKeys(b *testing.B) {
+	const n = 1 << 20
+	limit, keys := rule.TokenBucket(rule.PerHour(1000)), make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("user:%015d", i)
+	}
+	ctx := context.Background()
+	var p *headgate.Policy
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if i%n == 0 {
+			b.StopTimer()
+			store, err := memstore.New(memstore.Config{MaxKeys: n})
+			if err != nil {
+				b.Fatal(err)
+			}
+			p = operate.Policy(headgate.New(headgate.WithStore(store)), "", limit)
+			b.StartTimer()
+		}
+		if _, err := p.Allow(ctx, keys[i%n]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func decideAll(b *testing.B, limit engine.Limit) {
 	b.Helper()
 	for _, n := range []int{1, 10_000, 1 << 20} {

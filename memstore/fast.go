@@ -52,7 +52,7 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 }
 
 // fast decides an operation on one limit of a key with a state of two words. It reports false, and has changed no
-// state, for any other operation.
+// state, for any other operation. A transaction takes 1.4 times as long (BenchmarkSteps).
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
@@ -93,7 +93,8 @@ const (
 	verdictUndecided // the steps of package algo have to decide
 )
 
-// take decides an allow by the system clock, if the key has a state and [algo.Words.Allow] can decide on it.
+// take decides an allow by the system clock, if [algo.Words.Allow] can decide on the key's state, or on a full limit if
+// it has none.
 // Otherwise it changes nothing. at is a clock reading, and is set to the instant of the decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
@@ -107,13 +108,18 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	now = max(now, h.last)
 	h.last = now
 	*at = now
-	place := h.known(&s.scopes, key, c)
-	if place == nowhere {
+	if c.stale.Load() {
 		h.mu.Unlock()
-		return verdictAbsent
+		return verdictUndecided
+	}
+	place := h.find(&s.scopes, key, c)
+	if place == nowhere {
+		v := s.takeNew(h, c, limit, key, now, cost, o)
+		h.mu.Unlock()
+		return v
 	}
 	slot := &h.table.slots[place]
-	if slot.scope != c.id {
+	if slot.scope != c.id { // of other numbers, or in a box
 		h.mu.Unlock()
 		return verdictUndecided
 	}
@@ -132,6 +138,22 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	default:
 		return verdictDenied
 	}
+}
+
+// takeNew decides an allow on a key without a state, and stores its first state. It leaves the key to the steps if the
+// request does not pass, or if keys have to be dropped or moved first.
+func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, cost int64, o *algo.Outcome) verdict {
+	if c.share != nil || h.soonest.Load() <= now || h.table.crowded() {
+		return verdictUndecided
+	}
+	var state algo.Words // of a full limit
+	if passes, ok := state.Allow(limit, now, cost, o); !passes || !ok || !s.reserve(1) {
+		return verdictUndecided
+	}
+	i := h.enter(s, key, c)
+	h.table.slots[i].state = state
+	h.note(i, state.Expires(limit, algo.Instant{Now: now}))
+	return verdictAllowed
 }
 
 // known returns the place of a key's state, or nowhere if the key has no state of two words or its scope was dropped.
