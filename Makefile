@@ -5,9 +5,9 @@ SHELL := /bin/bash
 
 LINT := $(CURDIR)/bin/tools/golangci-lint
 RATELIMIT := $(CURDIR)/bin/tools/ratelimit
-# Runs, not seconds: the end of a time can itself be reported as a failure (golang/go#75804).
+# A number of runs, not seconds: Go's fuzzer can report the end of a time limit as a failure (golang/go#75804).
 FUZZTIME ?= 5000x
-# What the coverage is asked of: the packages where a mistake would let too much through.
+# The packages whose coverage is checked: a mistake in them would let too much through.
 COVERED := engine engine/algo memstore server/service server/resp
 
 .PHONY: help
@@ -15,11 +15,11 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: build
-build: ## bin/headgate, static, without the tables that debuggers read
+build: ## build bin/headgate: static, without debug information
 	cd server && CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o ../bin/headgate ./cmd/headgate
 
 .PHONY: run
-run: build ## the server, in memory
+run: build ## run the server, in memory
 	bin/headgate serve
 
 .PHONY: setup
@@ -27,19 +27,19 @@ setup: ## install what a bare Debian machine lacks (gcc, Redis, Valkey, node, ch
 	@./scripts/setup
 
 .PHONY: check
-check: $(LINT) ## the quick look before a commit: format, vet, lint of what changed, fast tests; under 30 s once warm
+check: $(LINT) ## the quick check before a commit: format, vet, lint of changed code, fast tests; under 30 s with a warm cache
 	@./scripts/check
 
 .PHONY: test
-test: setup ## the tests of a change, step by step, in about ten minutes
+test: setup ## the tests for a change, step by step, in about ten minutes
 	@scripts/test
 
 .PHONY: test-full
-test-full: setup $(LINT) ## what make test leaves out, in 35 CPU minutes once builds are cached: other deployments and more; and the long ones, in 30 to 46 more: all fuzz targets and planted mistakes; PARTS=10 runs one step of ten, drawn by the tree
+test-full: setup $(LINT) ## the tests that make test omits, in 35 CPU minutes once builds are cached: other deployments and more; and the long ones, in 30 to 46 more: all fuzz targets and planted mistakes; PARTS=10 runs one step of ten, chosen by a hash of the tree
 	@scripts/test-full $(PARTS)
 
 .PHONY: test-long
-test-long: ## the longest: 10^6 differential steps an algorithm (and on Redis), 10^5 interleavings, 5 minutes a fuzz target, an hour of chaos
+test-long: ## the longest tests: 10^6 differential steps per algorithm (and on Redis), 10^5 interleavings, 5 minutes per fuzz target, an hour of chaos
 	@cd conform && go test -timeout 1h -run TestDifferential ./steps -steps=1000000
 	@cd conform && go test -timeout 1h -run TestVersions ./steps ./lua -interleavings=100000
 	@cd conform && go test -timeout 3h -parallel 2 -every-client -deployments all -run TestScripts ./lua -redis-steps=1000000
@@ -47,7 +47,7 @@ test-long: ## the longest: 10^6 differential steps an algorithm (and on Redis), 
 	@$(MAKE) --no-print-directory soak
 
 .PHONY: test-servers
-test-servers: ## the stores' cases on the servers in the folders of HEADGATE_SERVERS (scripts/newer-servers FOLDER makes one)
+test-servers: ## the stores' cases on the servers in the folders named by HEADGATE_SERVERS (scripts/newer-servers FOLDER makes one)
 	@scripts/test-servers
 
 .PHONY: chaos
@@ -55,12 +55,12 @@ chaos: ## 8 seeds of faults on real servers, with an audit of every answer (ten 
 	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 30m -seeds 8 -for 55s
 
 .PHONY: chaos-full
-chaos-full: ## 100 seeds; those with a result in bin/chaos.jsonl do not run again
+chaos-full: ## 100 seeds; seeds with a result in bin/chaos.jsonl do not run again
 	@mkdir -p bin
 	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 5h -seeds 100 -for 60s -results $(CURDIR)/bin/chaos.jsonl
 
 .PHONY: soak
-soak: ## one seed of faults for an hour: what processes hold stays bounded, and every answer is audited
+soak: ## one seed of faults for an hour: the processes' memory, goroutines and files stay bounded, and every answer is audited
 	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 2h -seeds 1 -deployment standalone -for 1h
 
 .PHONY: upgrade
@@ -68,7 +68,7 @@ upgrade: ## a rolling upgrade from the build of PREVIOUS (a commit or tag), on o
 	@./scripts/upgrade $(PREVIOUS)
 
 .PHONY: release
-release: ## the files of a release, from the last commit into bin/release: make release VERSION=v0.9.0 KEY=FILE; without KEY it is not signed
+release: ## make the release files from the last commit, into bin/release: make release VERSION=v0.9.0 KEY=FILE; without KEY they are not signed
 	@cd tools/release && GOWORK=off go run . -version "$(VERSION)" -out "$(abspath $(or $(OUT),bin/release))" \
 	  -key "$(if $(KEY),$(abspath $(KEY)))" -key-password-file "$(if $(KEY_PASSWORD_FILE),$(abspath $(KEY_PASSWORD_FILE)))"
 
@@ -77,7 +77,7 @@ release-test: ## make a release twice, compare the files, and install, start and
 	@scripts/release-test
 
 .PHONY: hops
-hops: ## how many files one decision runs through, by coverage
+hops: ## count the files that one decision runs through, by coverage
 	@./scripts/hops
 
 .PHONY: lint
@@ -87,8 +87,8 @@ lint: $(LINT) ## golangci-lint and gofumpt over all modules
 $(LINT): tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-# The rate limit service that Headgate is compared with. It has a module of its own: its
-# requirements would lower the linters' versions, or they would raise its.
+# The rate limit service that Headgate is compared with. It has a separate module, because its
+# requirements would lower the linters' versions, or the linters would raise its versions.
 $(RATELIMIT): tools/ratelimit/go.mod
 	cd tools/ratelimit && GOWORK=off go build -o $@ github.com/envoyproxy/ratelimit/src/service_cmd
 
@@ -97,19 +97,19 @@ dashboard: ## build the page for operators from dashboard/web into dashboard/dis
 	@./scripts/dashboard build
 
 .PHONY: dashboard-check
-dashboard-check: ## does dashboard/dist have what dashboard/web builds
+dashboard-check: ## check that dashboard/dist matches the build of dashboard/web
 	@./scripts/dashboard check
 
 .PHONY: dashboard-pictures
-dashboard-pictures: ## the pictures of docs/images, by the test of the page (two minutes)
+dashboard-pictures: ## make the pictures in docs/images with the page's test (two minutes)
 	@mkdir -p docs/images && cd conform && go test ./browser -count=1 -args -screenshots $(CURDIR)/docs/images
 
 .PHONY: site
-site: ## the documentation site from docs/, into bin/site/main; with VERSION=v0.9.0 into a folder of that name
+site: ## build the documentation site from docs/ into bin/site/main; with VERSION=v0.9.0 into a folder of that name
 	@VERSION="$(VERSION)" scripts/site
 
 .PHONY: vuln
-vuln: ## govulncheck, where its database can be reached
+vuln: ## govulncheck, if its database can be reached
 	@cd tools && GOWORK=off go build -o ../bin/tools/ golang.org/x/vuln/cmd/govulncheck
 	@for m in $$(scripts/modules); do (cd "$${m%...}" && $(CURDIR)/bin/tools/govulncheck ./...) || echo "govulncheck: skipped or failed in $$m (its database may be out of reach)"; done
 
@@ -118,27 +118,27 @@ fuzz: ## each fuzz target for FUZZTIME (5000 runs)
 	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: mutants-check
-mutants-check: ## has each planted mistake still its place in the code: a second or two, no suite runs
+mutants-check: ## check that each planted mistake still has its place in the code; a second or two, without running a suite
 	@cd tools && GOWORK=off go test -count=1 ./mutants ./house ./api
 
 .PHONY: mutants
-mutants: mutants-check ## plant all mistakes, one at a time: a test must catch each
+mutants: mutants-check ## plant all mistakes, one at a time; a test must catch each
 	@cd tools && GOWORK=off go run ./mutants -record
 
 .PHONY: bench
-bench: build $(RATELIMIT) ## Headgate beside others, in turns, into docs/benchmarks.md (half an hour)
+bench: build $(RATELIMIT) ## compare Headgate with other limiters, in turns, into docs/benchmarks.md (half an hour)
 	cd bench && go run . -out ../docs/benchmarks.md
 
 .PHONY: bench-pairs
-bench-pairs: ## CPU time of each kind of decision beside an earlier commit: make bench-pairs BEFORE=COMMIT (six minutes)
+bench-pairs: ## compare the CPU time of each kind of decision with an earlier commit: make bench-pairs BEFORE=COMMIT (six minutes)
 	@scripts/bench-pairs $(BEFORE) -only '$(ONLY)'
 
 .PHONY: bench-quick
-bench-quick: build $(RATELIMIT) ## the same in two minutes, printed
+bench-quick: build $(RATELIMIT) ## the same comparison in two minutes, printed
 	cd bench && go run . -length quick
 
 .PHONY: bench-full
-bench-full: build $(RATELIMIT) ## the same for longer, and with ten million keys, printed
+bench-full: build $(RATELIMIT) ## the same comparison, longer and with ten million keys, printed
 	cd bench && go run . -length full
 
 .PHONY: profile
@@ -146,11 +146,11 @@ profile: ## a CPU profile and a flame graph of each of our rows, in bin/profile
 	cd bench && go run . -length quick -profile ../bin/profile
 
 .PHONY: bench-redis
-bench-redis: ## operations a second of one Redis core, and bytes a key, by algorithm
+bench-redis: ## operations per second on one Redis core, and bytes per key, by algorithm
 	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s ./lua
 
 .PHONY: simulate
-simulate: ## limits under load in virtual time, beside those of others, into bin/simulate.html (a minute)
+simulate: ## compare limits with other limiters under load in virtual time, into bin/simulate.html (a minute)
 	@mkdir -p bin && cd replay && go run ./overload/cmd/overload -out ../bin/simulate.html
 
 .PHONY: simulate-full
@@ -158,9 +158,9 @@ simulate-full: ## the same with 20 seeds and a finer search for the best fixed l
 	@mkdir -p bin && cd replay && go run ./overload/cmd/overload -full -out ../bin/simulate.html
 
 .PHONY: simulate-real
-simulate-real: ## is the goodput of a real server over the loopback within 10 % of the simulated one (a minute, on a quiet machine)
+simulate-real: ## check that the goodput of a real server over the loopback is within 10 % of the simulated one (a minute, on a quiet machine)
 	@cd replay && go test ./overload/loopback -count=1 -v -run TestGoodputAsSimulated -real
 
 .PHONY: cover
-cover: ## coverage of the rooms that decide, by the tests nearest to them
+cover: ## coverage of the packages that decide, by the tests nearest to them
 	@./scripts/cover $(COVERED)

@@ -1,12 +1,12 @@
-# Sourced by scripts/test and scripts/test-full: runs the steps of a test, and prints what each
-# took.
+# Sourced by scripts/test and scripts/test-full: runs the steps of a test, and prints the time of
+# each.
 table=$(mktemp)
 trap 'finish; rm -f "$table"' EXIT
 mkdir -p bin
 
-# step NAME COMMAND...: the CPU time is that of the command and of all processes that it has
-# started and waited for, servers of the tests included. The command runs in a shell of its own,
-# which its first failure ends: where a shell asks for a status, set -e does nothing.
+# step NAME COMMAND...: the CPU time includes all processes that the command has started and waited
+# for, such as the tests' servers. The command runs in its own shell, which ends at the first
+# failure: set -e has no effect where a shell checks a status.
 step() {
   local name=$1 load
   shift
@@ -23,8 +23,8 @@ step() {
 
 alone() { (set -e; "$@"); }
 
-# finish prints the table, in seconds of wall and CPU time, also where a step has failed. The
-# load is that at the start of the step. With a pattern in $long, a second sum leaves out the steps
+# finish prints the table, in seconds of wall-clock and CPU time, even if a step has failed. The
+# load is the load at the start of the step. With a pattern in $long, a second sum omits the steps
 # that match it.
 finish() {
   awk -v long="${long-}" 'BEGIN { printf "%-22s %8s %8s %6s\n", "step", "wall s", "CPU s", "load" }
