@@ -20,7 +20,8 @@ import (
 // that can refuse the request are items of one request, which charges all of them or none. Descriptors of quota rules
 // are separate requests.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
-	b.own, b.class = own, classOf(request)
+	b.own, b.class = own, valueOf(request, classKey)
+	outcomes := outcomesOf(request)
 	b.requests = slices.Grow(b.requests, len(b.matches))
 	together := -1
 	for i := range b.matches {
@@ -41,6 +42,9 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 				q.Class, q.Limit = b.class, m.rule.classes.limit(b.class, q.Limit)
 			}
 		}
+		if kind == engine.OpAllow {
+			q.Outcomes = outcomes
+		}
 		if semantics != Improved || kind != engine.OpAllow || !m.refuses() {
 			b.places = append(b.places, itemIndex{request: len(b.requests)})
 			b.requests = append(b.requests, q)
@@ -48,7 +52,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		}
 		if together < 0 {
 			together = len(b.requests)
-			b.requests = append(b.requests, decide.Request{Kind: engine.OpAllow, Shadowed: true, Class: b.class})
+			b.requests = append(b.requests, decide.Request{Kind: engine.OpAllow, Shadowed: true, Class: b.class, Outcomes: outcomes})
 		}
 		all := &b.requests[together]
 		b.places = append(b.places, itemIndex{request: together, item: len(all.Items)})
