@@ -15,7 +15,8 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 // Under token buckets and pacers it reserves the units and returns at the time of its slot in the store: no caller of
 // any process overtakes another. The gaps are measured by the store's clock, so calls can start a little later than
 // their slot. Under other limits it holds nothing while it waits, and another process can be faster. Within a
-// process, the callers of one key under the same limits pass in order of arrival.
+// process, the callers of one key under the same limits pass in order of arrival. A pacer's MaxWait and MaxQueue do not
+// bound them: callers that do not fit into its queue wait in the process.
 //
 // It fails at once if the deadline of ctx is before the end of the wait: the error matches [ErrDenied] and
 // [context.DeadlineExceeded]. It also matches ErrDenied if n units can never pass. Other errors are the same as from

@@ -14,20 +14,21 @@ const MaxFileBytes = yamlfile.MaxBytes
 
 // Load reads a policies file. The error is [Errors] if the file is invalid, or the operating system's error if it
 // cannot be read.
-func Load(path string) (*Config, error) { return Reader{}.Reload(path, Empty()) }
+func Load(path string) (*Config, error) { return Reader{}.Reload(path, nil) }
 
 // Parse reads the text of a policies file. name is for error messages. The error is [Errors]: at most 100 errors or, if
 // the text is not YAML, the first syntax error.
 func Parse(name string, data []byte) (*Config, error) { return Reader{}.Parse(name, data) }
 
-// Reader reads policies files in the background of other work. The zero Reader reads like [Load] and [Parse].
+// Reader reads policies files without delaying requests. The zero Reader reads like [Load] and [Parse].
 type Reader struct {
 	// Pause is called every few values while a file is read, and during [Config.With] on the result. A server can yield
 	// to requests in it: ten thousand policies take an eighth of a second of CPU time. It can be nil.
 	Pause func()
 }
 
-// Reload is [Load] for a file that was read before. It returns last itself if the text of the file has not changed.
+// Reload is [Load] for a file that was read before. It returns last itself if the text of the file has not changed. last
+// is nil if the file was not read before.
 func (r Reader) Reload(path string, last *Config) (*Config, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -38,7 +39,7 @@ func (r Reader) Reload(path string, last *Config) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
-	if sha256.Sum256(data) == last.text {
+	if last != nil && sha256.Sum256(data) == last.text {
 		return last, nil
 	}
 	return r.Parse(path, data)

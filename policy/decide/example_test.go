@@ -1,9 +1,12 @@
 package decide_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
@@ -32,4 +35,53 @@ func ExampleLimiter_AllowRequest() {
 	// user "7": true, 1 left, error <nil>
 	// user "8": true, 2 left, error <nil>
 	// user "": false, 0 left, error httplimit: the request lacks what it is counted under: header X-User
+}
+
+// A program reads its policies file again while it runs. Keys keep what they have spent.
+func ExampleLimiter_Replace() {
+	folder, err := os.MkdirTemp("", "policies")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "policies.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			panic(err)
+		}
+	}
+	write("policies: {free: {rate: 3/1m, algorithm: token-bucket}}")
+	config, err := policy.Load(path)
+	if err != nil {
+		panic(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	policies := decide.New(config, limiter)
+	show := func() {
+		d, err := policies.Allow(context.Background(), "free", "ann")
+		fmt.Println(d.Allowed, d.Remaining, err)
+	}
+	show()
+
+	reload := func() { // call it from a ticker, or for a signal
+		next, err := policy.Reader{}.Reload(path, config)
+		if err != nil {
+			fmt.Println("the last valid file stays active") // err has every error of the new one
+			return
+		}
+		config = next
+		policies.Replace(config)
+	}
+	write("policies: {free: {rate: 10/1m, algorithm: token-bucket}}")
+	reload()
+	show()
+	write("policies: {free: {rate: much}}")
+	reload()
+	show()
+	// Output:
+	// true 2 <nil>
+	// true 8 <nil>
+	// the last valid file stays active
+	// true 7 <nil>
 }

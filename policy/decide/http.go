@@ -67,7 +67,7 @@ func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Response, err
 	if err != nil {
 		return Response{}, err
 	}
-	m, ok := l.config.Routes.Find(&request)
+	m, ok := l.config.Load().Routes.Find(&request)
 	if !ok {
 		return Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
 	}

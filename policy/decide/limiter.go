@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -16,7 +17,7 @@ import (
 // with servers and programs on the same store.
 type Limiter struct {
 	rules  Rules
-	config *policy.Config
+	config atomic.Pointer[policy.Config]
 }
 
 // Option is an option of [New].
@@ -37,13 +38,24 @@ func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Fa
 func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.Pressure = level } }
 
 // New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
+//
+// The failure mode local, which is the default, needs a store with shares: set Fallback in the options of open.Store.
+// Without it such policies return errors while the store is away, as with deny.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
-	l := &Limiter{config: config, rules: Rules{Limiter: limiter}}
+	l := &Limiter{rules: Rules{Limiter: limiter}}
 	for _, option := range options {
 		option(l)
 	}
-	l.rules.WatchTerms(config.Policies)
+	l.Replace(config)
 	return l
+}
+
+// Replace makes a changed policies file active. Requests that are being decided keep the file that they began with.
+// Counters go on: a limit with the same algorithm and name keeps what its keys have spent, as after a reload of a
+// server. [policy.Reader.Reload] reads a file again.
+func (l *Limiter) Replace(config *policy.Config) {
+	l.config.Store(config)
+	l.rules.WatchTerms(config.Policies)
 }
 
 // Allow charges the key the policy's cost for a request: one unit, unless the file sets another cost. A denial is a
@@ -85,7 +97,7 @@ const giveUpWithin = time.Second
 // Do decides requests in order, with one call to the store for each [engine.MaxOps] operations, and fills responses,
 // which must have the same length.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
-	b := l.rules.Begin(l.config.Policies, len(requests), nil)
+	b := l.rules.Begin(l.config.Load().Policies, len(requests), nil)
 	defer b.End()
 	for i := range requests {
 		b.Add(&requests[i])
@@ -102,7 +114,7 @@ func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Respon
 }
 
 func (l *Limiter) do(ctx context.Context, r *Request) Response {
-	b := l.rules.Begin(l.config.Policies, 1, nil)
+	b := l.rules.Begin(l.config.Load().Policies, 1, nil)
 	defer b.End()
 	b.Add(r)
 	b.Do(ctx)
