@@ -16,7 +16,7 @@ type Limiter struct {
 	*headgate.Limiter
 
 	// Clock sets the time of the decisions. [headgate.Policy.Wait] and [headgate.Semaphore.Acquire] sleep by the
-	// system's clock, and [headgate.Reservation.Delay] counts by it: to test them, use headgate.New() in a
+	// system's clock, and so does [headgate.Reservation.Delay]: to test them, use headgate.New() in a
 	// testing/synctest bubble.
 	Clock *Clock
 
