@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -135,10 +136,11 @@ descriptors:
 			if !ruled {
 				f.policies.Policies = nil
 			}
-			f.want("OK: OK 9/60 1s, OK", "a=1", "outcomes=8/2")
-			for _, value := range []string{"", "8", "8/2/0/0", "-1/2", "x/2", "8/1048577", "8/2/31622400001"} {
-				f.want("OK: OK 9/60 1s, OK", "a=1 x0", "outcomes="+value)
+			for n, value := range []string{"", "9", "0/9/0/0", "-1/9", "x/9", "0/1048577", "0/9/31622400001"} {
+				f.want(fmt.Sprintf("OK: OK %d/60 %ds, OK", 9-n, n+1), "a=1", "outcomes="+value)
 			}
+			f.clock.Advance(10 * time.Second)
+			f.want("OK: OK 9/60 1s, OK", "a=1", "outcomes=8/2") // as fast as before
 			f.clock.Advance(time.Second)
 			f.want("OK: OK 9/60 2s, OK", "a=1", "outcomes=9/0") // 1/0.875 s, rounded up
 			f.want("OVER_LIMIT: OVER_LIMIT 0/60 7s, OK", "a=1", "outcomes=0/1/7000")
