@@ -25,7 +25,7 @@ type Limiter struct {
 	inMemory bool          // the store is an engine.Binder: it decides without blocking, so no caller leaves during a decision
 	lines    lines         // callers that wait
 	turns    turns         // callers that reserve
-	seats    seats         // callers with a reserved slot
+	slots    slots         // callers with a reserved slot
 	outcomes outcomes      // reported, but not sent yet
 	watch    sync.Once     // starts watching the terms of reservations
 	watching sync.WaitGroup
@@ -113,7 +113,7 @@ func (l *Limiter) adHoc() string {
 func placed(limits []engine.Limit) []engine.Limit {
 	named := make([]engine.Limit, len(limits))
 	for i, limit := range limits {
-		named[i] = limit.Placed(i + 1)
+		named[i] = limit.WithPosition(i + 1)
 	}
 	return named
 }

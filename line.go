@@ -66,11 +66,11 @@ type line struct {
 	last Decision
 	at   time.Time
 	// next is the earliest instant when the first caller can pass.
-	next atomic.Pointer[chance]
+	next atomic.Pointer[denial]
 }
 
-// chance is an instant before which nothing passes, with the decision that gave it.
-type chance struct {
+// denial is an instant before which nothing passes, with the decision that gave it.
+type denial struct {
 	at       time.Time
 	decision Decision
 }
@@ -131,7 +131,7 @@ func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 
 // until records when the first caller can pass.
 func (w *waiter) until(wait time.Duration, d *Decision) {
-	w.line.next.Store(&chance{at: time.Now().Add(wait), decision: *d})
+	w.line.next.Store(&denial{at: time.Now().Add(wait), decision: *d})
 }
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }

@@ -98,8 +98,8 @@ type reserved struct {
 	decision    Decision
 	err         error
 
-	seat queue.Seat // for a caller that waits for its slot
-	name seatName
+	waiter queue.SlotWaiter // for a caller that waits for its slot
+	name   slotKey
 }
 
 func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a reserved) {

@@ -14,11 +14,11 @@ import (
 //
 // A call continues when its caller leaves. If its answer has charged units, they are given back.
 type turns struct {
-	queue.Turns[lineName, *asker]
+	queue.Turns[lineName, *caller]
 }
 
-// asker is a caller whose call runs in another goroutine.
-type asker struct {
+// caller is a caller whose call runs in another goroutine.
+type caller struct {
 	ctx    context.Context //nolint:containedctx // of one call, for the deadline and the values
 	policy *Policy
 	kind   engine.Kind
@@ -40,7 +40,7 @@ func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) res
 	if p.limiter.inMemory {
 		return p.reserve(ctx, key, n, false)
 	}
-	a := newAsker(ctx, p, engine.OpReserve, key, n)
+	a := newCaller(ctx, p, engine.OpReserve, key, n)
 	name := p.line(a.key)
 	w, ok := t.Join(name, a, maxWaiting, maxTurn, answer)
 	if !ok {
@@ -55,18 +55,18 @@ func (p *Policy) charge(ctx context.Context, key string, n int64) (t reserved) {
 		t.decision, t.err = p.AllowN(ctx, key, n)
 		return t
 	}
-	a := newAsker(ctx, p, engine.OpAllow, key, n)
-	go answer([]*asker{a})
+	a := newCaller(ctx, p, engine.OpAllow, key, n)
+	go answer([]*caller{a})
 	return a.wait(func() bool { return false })
 }
 
-func newAsker(ctx context.Context, p *Policy, kind engine.Kind, key string, n int64) *asker {
-	return &asker{ctx: ctx, policy: p, kind: kind, key: strings.Clone(key), units: n, done: make(chan struct{})}
+func newCaller(ctx context.Context, p *Policy, kind engine.Kind, key string, n int64) *caller {
+	return &caller{ctx: ctx, policy: p, kind: kind, key: strings.Clone(key), units: n, done: make(chan struct{})}
 }
 
 // wait returns the caller's answer, or leaves when its context ends. withdraw reports whether the caller left before
 // its call was sent.
-func (a *asker) wait(withdraw func() bool) reserved {
+func (a *caller) wait(withdraw func() bool) reserved {
 	select {
 	case <-a.done:
 		return a.answer
@@ -80,7 +80,7 @@ func (a *asker) wait(withdraw func() bool) reserved {
 }
 
 // answer reserves or charges for several callers of one line, in one call.
-func answer(callers []*asker) {
+func answer(callers []*caller) {
 	p := callers[0].policy
 	ops := make([]engine.Op, len(callers))
 	for i, a := range callers {
@@ -98,7 +98,7 @@ func answer(callers []*asker) {
 	ctx, cancel := queue.Outliving(undoWithin, contexts...)
 	defer cancel()
 	results := p.limiter.reserveEach(ctx, ops)
-	left := make([]*asker, 0, len(callers))
+	left := make([]*caller, 0, len(callers))
 	for i, a := range callers {
 		a.answer = results[i]
 		if mode := a.answer.decision.Promise.Mode; a.kind == engine.OpAllow && mode != engine.Exact && mode != engine.Split {
@@ -110,7 +110,7 @@ func answer(callers []*asker) {
 			left = append(left, a)
 		}
 		if a.answer.reservation != nil && (gone || a.answer.decision.Delay > 0) {
-			a.answer.sit(p, a.key, a.units)
+			a.answer.joinSlots(p, a.key, a.units)
 		}
 	}
 	// All callers have their slots now, so callers after one that left move up.

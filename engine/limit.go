@@ -59,15 +59,15 @@ func (l *spec) Name() string {
 	return l.name
 }
 
-// Placed returns an unnamed limit with its position in a request as its name, "1" for the first. It returns any other
+// WithPosition returns an unnamed limit with its position in a request as its name, "1" for the first. It returns any other
 // limit unchanged.
-func (l Limit) Placed(place int) Limit {
+func (l Limit) WithPosition(position int) Limit {
 	s := l.of()
 	if s.name != "" || s.err != nil || !s.counts() {
 		return l
 	}
 	named := *s
-	named.name = strconv.Itoa(place)
+	named.name = strconv.Itoa(position)
 	return named.limit()
 }
 

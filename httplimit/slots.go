@@ -29,8 +29,8 @@ const undoneAtOnce = 100
 // wait returns at the time of the request's slot, with the charge of that slot. It gives the slot back if the client
 // leaves.
 func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *operate.Charged) (*operate.Charged, error) {
-	seat := s.Take(name, time.Now().Add(delay), charged)
-	return s.Wait(ctx, nil, name, seat, undoneAtOnce, func(left []*operate.Charged) {
+	waiter := s.Take(name, time.Now().Add(delay), charged)
+	return s.Wait(ctx, nil, name, waiter, undoneAtOnce, func(left []*operate.Charged) {
 		own, cancel := settling(ctx)
 		defer cancel()
 		for _, c := range left {

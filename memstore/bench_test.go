@@ -17,12 +17,39 @@ import (
 // touched keeps the compiler from removing the reads of keys.
 var touched atomic.Int64
 
-// BenchmarkAllow decides with Quick on keys that have a state.
+// BenchmarkAllow decides with Words.Allow on keys that have a state.
 func BenchmarkAllow(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerHour(1000))) }
 
 // BenchmarkSteps decides with the steps of package algo.
 func BenchmarkSteps(b *testing.B) {
 	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
+}
+
+// BenchmarkNewKeys decides on keys that have no state, as a flood of made-up keys does.
+func BenchmarkNewKeys(b *testing.B) {
+	const n = 1 << 20
+	limit, keys := rule.TokenBucket(rule.PerHour(1000)), make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("user:%015d", i)
+	}
+	ctx := context.Background()
+	var p *headgate.Policy
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if i%n == 0 {
+			b.StopTimer()
+			store, err := memstore.New(memstore.Config{MaxKeys: n})
+			if err != nil {
+				b.Fatal(err)
+			}
+			p = operate.Policy(headgate.New(headgate.WithStore(store)), "", limit)
+			b.StartTimer()
+		}
+		if _, err := p.Allow(ctx, keys[i%n]); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func decideAll(b *testing.B, limit engine.Limit) {

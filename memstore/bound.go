@@ -22,7 +22,7 @@ var _ engine.Binder = (*Store)(nil)
 // Bind returns a bound for a token bucket without debt, or a fixed window that starts with its first request. See
 // [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
-	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().Quick() {
+	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().HasFastPath() {
 		return nil
 	}
 	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers()}

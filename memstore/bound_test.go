@@ -29,11 +29,16 @@ func ask(s *Store, op engine.Op) engine.Result {
 	return results[0]
 }
 
-// A bound limit gives the same answers as Do, or none, with any numbers and whatever else happens to the keys.
+// A bound limit gives the same answers as the steps, or none, with any numbers and whatever else happens to the keys. Do
+// gives the same answers too. With a clock of its own a store decides by the steps alone.
 func TestBoundDecidesAsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
-		one, other := open(t), open(t)
+		one := open(t)
+		other, err := New(Config{Clock: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
 		var limits []engine.Limit
 		var bounds []engine.Bound
 		for _, text := range []string{"3/1s burst 5", "7/1s burst 20", "fixed-window 4/1s", "fixed-window 6/1s"} {
@@ -67,6 +72,9 @@ func TestBoundDecidesAsDo(t *testing.T) {
 			}
 			if got := ask(one, op); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("step %d, %v: %+v, want %+v", step, op, got, want)
+			}
+			if a, b := one.Stats(), other.Stats(); a.Keys < 0 || a.Keys+a.Expired != b.Keys+b.Expired {
+				t.Fatalf("step %d, %v: %+v, want %+v", step, op, a, b)
 			}
 		}
 		if decided < 5000 {

@@ -32,7 +32,7 @@ func TestBytes(t *testing.T) {
 	for a, limit := range storetest.Examples() {
 		switch {
 		case a.Divides(): // all keys have one state: TestBytesOfShares
-		case a.InWords():
+		case a.TwoWords():
 			cases = append(cases, bytes{limit, 20, 44})
 		case a.Holds():
 			cases = append(cases, bytes{limit, 20, 600})

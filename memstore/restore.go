@@ -188,7 +188,7 @@ func (r *snapshotReader) key(h *shard) {
 			r.wrong()
 		}
 		b = box{state: state, expires: r.signed()}
-	case limit.Algorithm.InWords():
+	case limit.Algorithm.TwoWords():
 		key.state = algo.Words{r.word(), r.word()}
 		b.expires = key.state.Expires(limit, r.now)
 	default:

@@ -115,12 +115,17 @@ func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.I
 	if h.table.crowded() {
 		h.renew(s, t)
 	}
-	i := h.table.add(key.hi, key.mark())
-	at := &h.table.slots[i]
-	*at = key.slot()
-	at.scope = s.scopes.enter(c).id
-	h.write(at, state, expires)
+	i := h.enter(s, key, c)
+	h.write(&h.table.slots[i], state, expires)
 	h.note(i, expires)
+}
+
+// enter takes a slot for a key in a table that is not crowded.
+func (h *shard) enter(s *Store, key hash, c *scope) (i int) {
+	i = h.table.add(key.hi, key.mark())
+	h.table.slots[i] = key.slot()
+	h.table.slots[i].scope = s.scopes.enter(c).id
+	return i
 }
 
 // remove drops the state at an index.

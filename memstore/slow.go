@@ -168,7 +168,7 @@ func (t *transaction) lock() {
 	}
 	for i := range t.places {
 		p := &t.places[i]
-		t.store.shards[p.shard].hot.cool(p.key)
+		t.store.shards[p.shard].hot.drop(p.key)
 	}
 }
 

@@ -34,11 +34,13 @@ const (
 )
 
 // A table is rebuilt when nine tenths of it are in use, with room for about 15 % more. At 33 bytes a slot, this makes
-// 37 to 43 bytes a key.
+// 37 to 43 bytes a key. A table of fewer than smallKeys doubles, because a new key would otherwise cost several rebuilds
+// (BenchmarkNewKeys: 1110 ns without it, 920 with it).
 const (
 	fullTenths  = 9
 	freshTenths = 7.8
 	leastSlots  = 8
+	smallKeys   = 128
 )
 
 // slot returns a slot for the hash, without a state.
@@ -48,7 +50,12 @@ func (h hash) slot() slot { return slot{hi: h.hi, lo: uint32(h.lo >> 32)} }
 func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*fullTenths }
 
 // sized returns the number of slots of a table for this many keys.
-func sized(keys int) int { return max(leastSlots, int(float64(keys)/freshTenths*10)+1) }
+func sized(keys int) int {
+	if keys < smallKeys {
+		return max(leastSlots, 2*keys)
+	}
+	return max(leastSlots, int(float64(keys)/freshTenths*10)+1)
+}
 
 // add takes a slot for a key. The table must not be crowded.
 func (t *table) add(hi uint64, mark uint8) int {

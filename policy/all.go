@@ -49,5 +49,5 @@ func distinct(limits []engine.Limit) error {
 // buildNamed returns one limit under all. If it has no name, its position is the name.
 func (s LimitSpec) buildNamed(position int) (engine.Limit, error) {
 	limit, err := s.Build()
-	return limit.Placed(position), err
+	return limit.WithPosition(position), err
 }

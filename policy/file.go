@@ -13,10 +13,10 @@ type file struct {
 	Store          storeFields              `yaml:"store"`
 }
 
-// flawed marks structs with an error found while reading.
-type flawed struct{ broken bool }
+// readError marks structs with an error found while reading.
+type readError struct{ broken bool }
 
-func (f *flawed) MarkBroken() { f.broken = true }
+func (f *readError) MarkBroken() { f.broken = true }
 
 // policyFields is a policy as text or as fields.
 type policyFields struct {
@@ -32,7 +32,7 @@ func (p *policyFields) limit() *LimitSpec {
 
 type policyBody struct {
 	LimitFields `yaml:",inline"`
-	flawed
+	readError
 
 	Failure *string       `yaml:"failure"`
 	Mode    *string       `yaml:"mode"`
@@ -66,7 +66,7 @@ type shadowFields struct {
 }
 
 type overrideFields struct {
-	flawed
+	readError
 
 	Policy    *string      `yaml:"policy"`
 	Key       *string      `yaml:"key"`

@@ -2,7 +2,7 @@ package policy
 
 // routeFields is a route as written.
 type routeFields struct {
-	flawed
+	readError
 
 	Match          matchFields    `yaml:"match"`
 	Charge         []chargeFields `yaml:"charge"`
@@ -22,7 +22,7 @@ func (r *routeFields) SetLine(line int) { r.line = line }
 
 // chargeFields is one charge of a route as written.
 type chargeFields struct {
-	flawed
+	readError
 
 	Policy *string     `yaml:"policy"`
 	Key    []keyFields `yaml:"key"`
@@ -32,7 +32,7 @@ type chargeFields struct {
 // upstreamField is an upstream as a URL or as fields.
 type upstreamField struct {
 	upstreamFields
-	flawed
+	readError
 }
 
 type upstreamFields struct {
@@ -59,7 +59,7 @@ type matchFields struct {
 
 // keyFields is one part of a key. One of the fields is set.
 type keyFields struct {
-	flawed
+	readError
 
 	Path     *string         `yaml:"path"`
 	Header   *string         `yaml:"header"`
@@ -81,7 +81,7 @@ type jwtFields struct {
 
 // costFields is a cost as a number, or as the name of the header that has it.
 type costFields struct {
-	flawed
+	readError
 
 	number *int64
 	header *costHeaderFields
@@ -89,7 +89,7 @@ type costFields struct {
 
 // routeClass is a class as a name, or as the name of the header that has it.
 type routeClass struct {
-	flawed
+	readError
 
 	name   *string
 	header *classHeaderFields

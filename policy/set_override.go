@@ -114,7 +114,7 @@ func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 		return limit, atField(err, "set")
 	}
 	if place, err := strconv.Atoi(m.limit.Name()); err == nil {
-		limit = limit.Placed(place)
+		limit = limit.WithPosition(place)
 	}
 	return limit, sameVerb("set", m.limit, limit)
 }

@@ -36,12 +36,12 @@ type pipeline struct {
 	// For one round trip:
 	commands []Command
 	replies  []Reply
-	sent     []int              // commands[i] belongs to calls[sent[i]]
-	unacked  map[place]struct{} // keys written by unanswered calls
-	touched  []place            // keys written by one call
-	args     []string           // of all commands
-	acks     []Reply            // from the replicas, for each command; nil if there is no wait
-	decided  []int              // operations of the command whose reply is being decoded
+	sent     []int                 // commands[i] belongs to calls[sent[i]]
+	unacked  map[location]struct{} // keys written by unanswered calls
+	touched  []location            // keys written by one call
+	args     []string              // of all commands
+	acks     []Reply               // from the replicas, for each command; nil if there is no wait
+	decided  []int                 // operations of the command whose reply is being decoded
 
 	// For the command being encoded: all its arguments in one text, so that they take one allocation.
 	text     []byte

@@ -150,8 +150,8 @@ func (m *merger) groupEnd(k int32) (next int32, size int) {
 	return next, size
 }
 
-// place is a place that a call writes to: a key and, if that is a hash of states, a field of it.
-type place struct{ key, field string }
+// location is a place that a call writes to: a key and, if that is a hash of states, a field of it.
+type location struct{ key, field string }
 
 // fieldAt is a field of the hash at the index key of a command's keys.
 type fieldAt struct {
@@ -187,10 +187,10 @@ func (p *pipeline) places(command *Command) {
 	for i, key := range keys {
 		from := next
 		for ; next < len(p.fields) && p.fields[next].key == i; next++ {
-			p.touched = append(p.touched, place{key: key, field: p.fields[next].field})
+			p.touched = append(p.touched, location{key: key, field: p.fields[next].field})
 		}
 		if next == from { // not a hash of states
-			p.touched = append(p.touched, place{key: key})
+			p.touched = append(p.touched, location{key: key})
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestSubjectsSpreadOverHashes(t *testing.T) {
 			s := &Store{prefix: DefaultPrefix, shards: newShards(shards)}
 			op := engine.Op{Space: "a/b", Key: subject, Charges: []engine.Charge{{Limit: rule.TokenBucket(rule.PerSecond(1))}}}
 			name, ok := s.parseKey(s.Keys(&op)[0])
-			if !ok || name.hashed || name.subject != subject || s.placeOf(name, subject).key != name.key {
+			if !ok || name.hashed || name.subject != subject || s.locationOf(name, subject).key != name.key {
 				t.Errorf("%q, %d shards: %+v", subject, shards, name)
 			}
 		}

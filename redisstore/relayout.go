@@ -94,7 +94,7 @@ type mover struct {
 }
 
 // move moves one state. If a state has its own key, the field is empty.
-type move struct{ from, to place }
+type move struct{ from, to location }
 
 // pass visits all keys once.
 func (m *mover) pass(ctx context.Context) error {
@@ -129,7 +129,7 @@ func (m *mover) keys(ctx context.Context, keys []Reply) error {
 				return err
 			}
 		case m.store.hashes > 0:
-			moves = append(moves, move{place{key: name.key}, m.store.placeOf(name, name.subject)})
+			moves = append(moves, move{location{key: name.key}, m.store.locationOf(name, name.subject)})
 		}
 	}
 	return m.send(ctx, moves)
@@ -141,8 +141,8 @@ func (m *mover) hash(ctx context.Context, name keyName) error {
 		var moves []move
 		for i := range fields {
 			field := fields[i].Text
-			if to := m.store.placeOf(name, field); to.key != name.key {
-				moves = append(moves, move{place{name.key, field}, to})
+			if to := m.store.locationOf(name, field); to.key != name.key {
+				moves = append(moves, move{location{name.key, field}, to})
 			}
 		}
 		return true, m.send(ctx, moves)
@@ -239,11 +239,11 @@ func (s *Store) parseKey(key string) (name keyName, ok bool) {
 	return name, ok && name.subject != ""
 }
 
-// placeOf returns the place of the state of a subject with the same head in this store.
-func (s *Store) placeOf(name keyName, subject string) place {
+// locationOf returns the location of the state of a subject with the same head in this store.
+func (s *Store) locationOf(name keyName, subject string) location {
 	head := []byte(name.head)
 	if s.hashes > 0 {
-		return place{key: string(s.appendHash(head, s.hashes.of(subject), subject)), field: subject}
+		return location{key: string(s.appendHash(head, s.hashes.of(subject), subject)), field: subject}
 	}
-	return place{key: string(s.shards.appendSubject(head, subject))}
+	return location{key: string(s.shards.appendSubject(head, subject))}
 }

@@ -61,7 +61,7 @@ func (p *pipeline) exchange(ctx context.Context) {
 // command's keys.
 func (p *pipeline) sharesKey(command *Command) (shared bool) {
 	if p.unacked == nil {
-		p.unacked = map[place]struct{}{}
+		p.unacked = map[location]struct{}{}
 	}
 	p.places(command)
 	for _, at := range p.touched {

@@ -17,9 +17,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// late is a connection to a server that was away when its store was opened. It reconnects in the background; calls fail
+// lateConn is a connection to a server that was away when its store was opened. It reconnects in the background; calls fail
 // until it succeeds.
-type late struct {
+type lateConn struct {
 	connect func(context.Context) (rueidis.Client, error)
 	cluster bool
 	conn    atomic.Pointer[conn]  // nil until the server has answered
@@ -38,16 +38,16 @@ const (
 // attemptTimeout bounds one attempt.
 const attemptTimeout = 2 * dialTimeout
 
-// newLate starts connecting in the background. err is from the previous attempt.
-func newLate(connect func(context.Context) (rueidis.Client, error), cluster bool, err error) *late {
+// newLateConn starts connecting in the background. err is from the previous attempt.
+func newLateConn(connect func(context.Context) (rueidis.Client, error), cluster bool, err error) *lateConn {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &late{connect: connect, cluster: cluster, stop: stop}
+	l := &lateConn{connect: connect, cluster: cluster, stop: stop}
 	l.fail(err)
 	l.attempt.Go(func() { l.run(ctx) })
 	return l
 }
 
-func (l *late) run(ctx context.Context) {
+func (l *lateConn) run(ctx context.Context) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		timer := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // no secret: it spreads attempts
 		select {
@@ -65,14 +65,14 @@ func (l *late) run(ctx context.Context) {
 	}
 }
 
-func (l *late) try(ctx context.Context) (rueidis.Client, error) {
+func (l *lateConn) try(ctx context.Context) (rueidis.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	return l.connect(ctx)
 }
 
 // fail records why there is no connection. An answer from the server, such as for a wrong password, is kept unchanged.
-func (l *late) fail(err error) {
+func (l *lateConn) fail(err error) {
 	err = translate(err)
 	if _, answered := errors.AsType[*redisstore.ServerError](err); !answered && !errors.Is(err, redisstore.ErrNotSent) {
 		err = fmt.Errorf("%w: %w", redisstore.ErrNotSent, err)
@@ -93,7 +93,7 @@ func away(err error) bool {
 }
 
 // Do sends the commands. See [redisstore.Conn].
-func (l *late) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+func (l *lateConn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	if c := l.conn.Load(); c != nil {
 		c.Do(ctx, commands, replies)
 		return
@@ -101,7 +101,7 @@ func (l *late) Do(ctx context.Context, commands []redisstore.Command, replies []
 	l.failAll(replies)
 }
 
-func (l *late) failAll(replies []redisstore.Reply) {
+func (l *lateConn) failAll(replies []redisstore.Reply) {
 	err := *l.failure.Load()
 	for i := range replies {
 		replies[i] = redisstore.Reply{Err: err}
@@ -109,7 +109,7 @@ func (l *late) failAll(replies []redisstore.Reply) {
 }
 
 // DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn].
-func (l *late) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
+func (l *lateConn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
 	if c := l.conn.Load(); c != nil {
 		return c.DoAndWait(ctx, commands, replies, replicas, within)
 	}
@@ -118,7 +118,7 @@ func (l *late) DoAndWait(ctx context.Context, commands []redisstore.Command, rep
 }
 
 // Subscribe receives the messages of a channel. See [redisstore.Conn].
-func (l *late) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
+func (l *lateConn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	if c := l.conn.Load(); c != nil {
 		return c.Subscribe(ctx, channel, ready, received)
 	}
@@ -126,10 +126,10 @@ func (l *late) Subscribe(ctx context.Context, channel string, ready func(), rece
 }
 
 // Cluster reports whether the server is a Cluster.
-func (l *late) Cluster() bool { return l.cluster }
+func (l *lateConn) Cluster() bool { return l.cluster }
 
 // Close stops the attempts, and closes the connections.
-func (l *late) Close() error {
+func (l *lateConn) Close() error {
 	l.stop()
 	l.attempt.Wait()
 	if c := l.conn.Load(); c != nil {

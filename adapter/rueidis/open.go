@@ -49,7 +49,7 @@ const (
 // come from c; only c can set a clock. An error is an [*engine.InputError] for a bad URL. Otherwise it is about the
 // server: it cannot be reached, or this store cannot use it.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
-	store, err := open(ctx, url, c, how{})
+	store, err := open(ctx, url, c, connectOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 // the store is returned without a connection and reconnects in the background. Until it has a connection, calls fail as
 // in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
 func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
-	return open(ctx, url, c, how{late: true})
+	return open(ctx, url, c, connectOptions{late: true})
 }
 
 // Relayout moves the states of the store at a URL to a layout, keys or hash:N, whatever layout the URL has:
@@ -74,7 +74,7 @@ func Relayout(ctx context.Context, url, layout string, progress func(redisstore.
 	if _, err := redisstore.ParseLayout(layout); err != nil {
 		return redisstore.MovedStates{}, err
 	}
-	store, err := open(ctx, url, redisstore.Config{}, how{layout: layout})
+	store, err := open(ctx, url, redisstore.Config{}, connectOptions{layout: layout})
 	if err != nil {
 		return redisstore.MovedStates{}, err
 	}
@@ -82,14 +82,14 @@ func Relayout(ctx context.Context, url, layout string, progress func(redisstore.
 	return moved, errors.Join(err, store.Close())
 }
 
-// how configures the opening of a store: a layout to use instead of the URL's, if not empty, and whether the server may
+// connectOptions configures the opening of a store: a layout to use instead of the URL's, if not empty, and whether the server may
 // be away.
-type how struct {
+type connectOptions struct {
 	layout string
 	late   bool
 }
 
-func open(ctx context.Context, url string, c redisstore.Config, h how) (*redisstore.Store, error) {
+func open(ctx context.Context, url string, c redisstore.Config, o connectOptions) (*redisstore.Store, error) {
 	a, err := redisurl.Parse(url)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func open(ctx context.Context, url string, c redisstore.Config, h how) (*redisst
 			return nil, &engine.InputError{Field: "shards", Value: strconv.Quote(shards), Accepted: "1 to 1024"}
 		}
 	}
-	if layout := cmp.Or(h.layout, a.Options.Get("layout")); layout != "" {
+	if layout := cmp.Or(o.layout, a.Options.Get("layout")); layout != "" {
 		if c.Hashes, err = redisstore.ParseLayout(layout); err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func open(ctx context.Context, url string, c redisstore.Config, h how) (*redisst
 	if err != nil {
 		return nil, err
 	}
-	made, err := dial(ctx, option, a.Kind == redisurl.Cluster, h.late)
+	made, err := dial(ctx, option, a.Kind == redisurl.Cluster, o.late)
 	if _, away := errors.AsType[*net.OpError](err); away {
 		return nil, fmt.Errorf("%w: %s: %w", engine.ErrStoreUnavailable, redisurl.Redacted(url), err)
 	}
@@ -149,7 +149,7 @@ func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway b
 	}
 	if mayBeAway && away(err) {
 		again := func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, option) }
-		return newLate(again, cluster, err), nil
+		return newLateConn(again, cluster, err), nil
 	}
 	return nil, err
 }

@@ -26,21 +26,25 @@ func TestKeysLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	limit := rule.TokenBucket(rule.Per(1, 1500*time.Microsecond))
 	heard := monitor(t, s)
-	for keys := 1; keys <= 2; keys++ {
-		var ops []engine.Op
-		for i := range keys {
-			ops = append(ops, engine.Single(engine.OpAllow, fmt.Sprintf("%d-of-%d", i, keys), limit, 1))
-		}
-		results := make([]engine.Result, keys)
-		store.Do(context.Background(), ops, results)
-		for i := range results {
-			if results[i].Err != nil || !results[i].Outcome.Allowed {
-				t.Fatalf("key %d of %d: %+v", i, keys, results[i])
-			}
-			if set := heard(`"SET"`); !strings.HasSuffix(strings.TrimSuffix(set, ` "NX"`), `"PX" "102"`) {
-				t.Errorf("key %d of %d of a state that lasts 1.5 ms: %s", i, keys, set)
+	rate := rule.Per(1, 1500*time.Microsecond)
+	for _, limit := range []engine.Limit{rule.TokenBucket(rate), rule.FixedWindow(rate)} {
+		for _, kind := range []engine.Kind{engine.OpAllow, engine.OpAtMost} { // merged, and one by one
+			for keys := 1; keys <= 2; keys++ {
+				var ops []engine.Op
+				for i := range keys {
+					ops = append(ops, engine.Single(kind, fmt.Sprintf("%d-of-%d-%s", i, keys, kind), limit, 1))
+				}
+				results := make([]engine.Result, keys)
+				store.Do(context.Background(), ops, results)
+				for i := range results {
+					if results[i].Err != nil || !results[i].Outcome.Allowed {
+						t.Fatalf("%s %s, key %d of %d: %+v", limit, kind, i, keys, results[i])
+					}
+					if set := heard(`"SET"`); !strings.HasSuffix(strings.TrimSuffix(set, ` "NX"`), `"PX" "102"`) {
+						t.Errorf("%s %s, key %d of %d of a state that lasts 1.5 ms: %s", limit, kind, i, keys, set)
+					}
+				}
 			}
 		}
 	}

@@ -63,15 +63,15 @@ func (s *sliding) at(l Limit, now int64) view {
 	v.counts, v.k = maps.Clone(s.counts), s.k
 	switch behind := newest*seg - now; {
 	case behind > max(s.k, l.longestSegments())*seg:
-		v.pull(segmentAt(l, now))
+		v.clamp(segmentAt(l, now))
 	case behind > 0:
 		v.now, v.behind = newest*seg, behind
 	}
 	return v
 }
 
-// pull moves the units of all segments after to into the segment to.
-func (s *sliding) pull(to int64) {
+// clamp moves the units of all segments after to into the segment to.
+func (s *sliding) clamp(to int64) {
 	for i, n := range s.counts {
 		if i > to {
 			delete(s.counts, i)

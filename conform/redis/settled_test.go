@@ -22,7 +22,7 @@ func TestSettledAllowOnRedis(t *testing.T) {
 	}
 	op := engine.Op{Kind: engine.OpAllow, Space: "settled", Key: "k", Hints: engine.Hints{Settled: true}}
 	for i, limit := range limits {
-		op.Charges = append(op.Charges, engine.Charge{Limit: limit.Placed(i + 1), Cost: 1})
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
 	}
 	for i, l := range limiters {
 		if r := operate.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {

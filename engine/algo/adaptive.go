@@ -97,7 +97,7 @@ func (a *adaptive) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(b.full(l).ceilOver(b.Count), b.Missing.ceilOver(b.Count), l.StepTime)
 }
 
-func (a *adaptive) pull(l *Limit, t Instant) {
+func (a *adaptive) rewind(l *Limit, t Instant) {
 	v := a.copied()
 	v.Opened, v.Raised, v.Paused = min(v.Opened, t.Now), min(v.Raised, t.Now), min(v.Paused, t.Now+l.MaxPause)
 	a.bucket.At = t.Now

@@ -58,8 +58,8 @@ type arithmetic interface {
 	// behind returns how far the clock is behind the state's instant (rule 8): the decision is made as of that
 	// instant. far is set if that time is too long to wait for; then the state is moved to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
-	// pull moves the state to now, on copies of its lists.
-	pull(l *Limit, t Instant)
+	// rewind moves the state to now, on copies of its lists.
+	rewind(l *Limit, t Instant)
 	// settle brings the state to an instant that is not before the state's own, under the
 	// limit's numbers.
 	settle(l *Limit, t Instant)
@@ -93,8 +93,8 @@ type properties struct {
 	oneByOne bool
 	// burstIsCount: the default burst is the count of the rate instead of 1.
 	burstIsCount bool
-	// inWords: a state is two words, as words.go writes it.
-	inWords bool
+	// twoWords: a state is two words, as words.go writes it.
+	twoWords bool
 	// holds: units are held by permits until they are released.
 	holds bool
 	// delays: the limit does not prevent a reservation from waiting for its units.

@@ -36,8 +36,8 @@ func BenchmarkAllow(b *testing.B) {
 	}
 }
 
-// BenchmarkQuick decides like stores do for states of two words.
-func BenchmarkQuick(b *testing.B) {
+// BenchmarkFastPath decides like stores do for states of two words.
+func BenchmarkFastPath(b *testing.B) {
 	for _, text := range []string{"100/s", "fixed-window 100/1s"} {
 		b.Run(text, func(b *testing.B) {
 			limit, err := engine.ParseLimit(text)
@@ -50,7 +50,7 @@ func BenchmarkQuick(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				now += 5000
-				words.Quick(limit.Numbers(), now, 1, &o)
+				words.Allow(limit.Numbers(), now, 1, &o)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ var tokenBucket = algorithm{
 	properties: properties{
 		refills:      true,
 		oneByOne:     true,
-		inWords:      true, // the missing amount, and the instant
+		twoWords:     true, // the missing amount, and the instant
 		keepsReturns: true,
 		burstIsCount: true, // as users of token buckets expect
 		delays:       true, // it lends
@@ -98,7 +98,7 @@ func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
 }
 
-func (b *Bucket) pull(_ *Limit, t Instant) { b.At = t.Now }
+func (b *Bucket) rewind(_ *Limit, t Instant) { b.At = t.Now }
 
 // settle refills the bucket up to the instant at the effective rate: the faster of the rate under which it was
 // written and the limit's own (rule 10).

@@ -35,7 +35,7 @@ func holdPermit(s *State, l *Limit, t Instant, holder string, units int64) {
 // permits holds the permits of a state, or nil.
 type permits struct{ *Permits }
 
-func (s *permits) pull(_ *Limit, t Instant)   { s.Permits = s.pulled(t) }
+func (s *permits) rewind(_ *Limit, t Instant) { s.Permits = s.rewound(t) }
 func (s *permits) settle(_ *Limit, t Instant) { s.Permits = s.settled(t) }
 func (s *permits) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	return s.waitBeside(l, t, "", cost), 0
@@ -83,8 +83,8 @@ func (s *Permits) behind(_ *Limit, t Instant) (us int64, far bool) {
 	return 0, s != nil && len(s.list) > 0 && t.Now < s.latest
 }
 
-// pulled returns the permits after the clock was set back.
-func (s *Permits) pulled(t Instant) *Permits {
+// rewound returns the permits after the clock was set back.
+func (s *Permits) rewound(t Instant) *Permits {
 	c := s.clone()
 	for i := range c.list {
 		e := &c.list[i]

@@ -29,7 +29,7 @@ var (
 func onDenied(*State) arithmetic { return &denied }
 
 func (*constant) behind(*Limit, Instant) (us int64, far bool)            { return 0, false }
-func (*constant) pull(*Limit, Instant)                                   {}
+func (*constant) rewind(*Limit, Instant)                                 {}
 func (*constant) settle(*Limit, Instant)                                 {}
 func (c *constant) wait(*Limit, Instant, int64) (wait int64, window int) { return c.longest, 0 }
 func (c *constant) room(*Limit, Instant) int64                           { return c.free }

@@ -12,7 +12,7 @@
 //	state.go        the stored state of one limit of one key; words.go its short form
 //	steps.go        one request against one or several limits, all or nothing
 //	reserve.go      a request that waits for its units, and its settlement
-//	quick.go        the most common decisions, on a state of two words
+//	fastpath.go     the most common decisions, on a state of two words
 //	share.go        the share of a limit that one of several processes enforces
 //	bucket.go       token bucket, GCRA, leaky bucket; bucket_held.go its reservations
 //	pacer.go        pacer: a bucket with a queue

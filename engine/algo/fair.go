@@ -130,7 +130,7 @@ func (f *fair) find() int {
 }
 
 func (f *fair) behind(l *Limit, t Instant) (us int64, far bool) { return f.bucket.behind(l, t) }
-func (f *fair) pull(l *Limit, t Instant)                        { f.bucket.pull(l, t) }
+func (f *fair) rewind(l *Limit, t Instant)                      { f.bucket.rewind(l, t) }
 
 func (f *fair) settle(l *Limit, t Instant) {
 	f.bucket.settle(l, t)

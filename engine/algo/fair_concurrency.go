@@ -120,7 +120,7 @@ func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
 }
 
 func (f *fairPermits) behind(l *Limit, t Instant) (us int64, far bool) { return f.permits.behind(l, t) }
-func (f *fairPermits) pull(l *Limit, t Instant)                        { f.permits.pull(l, t) }
+func (f *fairPermits) rewind(l *Limit, t Instant)                      { f.permits.rewind(l, t) }
 
 func (f *fairPermits) settle(l *Limit, t Instant) {
 	f.permits.settle(l, t)

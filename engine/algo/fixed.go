@@ -5,7 +5,7 @@ var fixedWindow = algorithm{
 	name:   "fixed-window",
 	fields: []string{"align", "anchor", "count_denied", "name"},
 	properties: properties{
-		inWords:      true, // the count and the end
+		twoWords:     true, // the count and the end
 		repeatable:   true, // until the window ends its count only grows
 		prefetchable: true, // all units of a window are alike
 		countsHits:   true, // the count can exceed the limit
@@ -98,7 +98,7 @@ func (f *Fixed) far(l *Limit, t Instant) bool {
 	return f.End > next
 }
 
-func (f *Fixed) pull(l *Limit, t Instant) { f.End = l.opens(t) }
+func (f *Fixed) rewind(l *Limit, t Instant) { f.End = l.opens(t) }
 
 // settle drops a window that has ended.
 func (f *Fixed) settle(l *Limit, t Instant) {

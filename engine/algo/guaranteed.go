@@ -148,7 +148,7 @@ func (g *guaranteed) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > l.LongestRefill() && us > g.lent.full(l)
 }
 
-func (g *guaranteed) pull(_ *Limit, t Instant) {
+func (g *guaranteed) rewind(_ *Limit, t Instant) {
 	own := *g.lent
 	own.at, g.extra = t.Now, &extra{lent: &own}
 }

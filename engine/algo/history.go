@@ -135,8 +135,8 @@ func (h *history) keepNewest(n int64) {
 	h.gone = max(h.gone, h.total()-n)
 }
 
-// pull moves all units after the place to it.
-func (h *history) pull(at int64) {
+// clamp moves all units after the place to it.
+func (h *history) clamp(at int64) {
 	i := h.from(at + 1)
 	if i == len(h.live()) {
 		return

@@ -22,7 +22,7 @@ var slidingLog = algorithm{
 // logs is the log of a state, or nil.
 type logs struct{ *Log }
 
-func (s *logs) pull(_ *Limit, t Instant)   { s.Log = s.pulled(t) }
+func (s *logs) rewind(_ *Limit, t Instant) { s.Log = s.rewound(t) }
 func (s *logs) settle(_ *Limit, t Instant) { s.Log = s.settled(t) }
 func (s *logs) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	return l.longestWait(func(w Window) int64 { return s.waitIn(t, w, cost) })
@@ -79,11 +79,11 @@ func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(g.Span, l.Longest())
 }
 
-// pulled returns the log after the clock was set back far: no entry is farther in the future than units can be
+// rewound returns the log after the clock was set back far: no entry is farther in the future than units can be
 // prefetched.
-func (g *Log) pulled(t Instant) *Log {
+func (g *Log) rewound(t Instant) *Log {
 	c := &Log{history: g.clone(), Span: g.Span, Ahead: g.Ahead}
-	c.pull(t.Now + g.Ahead)
+	c.clamp(t.Now + g.Ahead)
 	return c
 }
 

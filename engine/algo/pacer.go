@@ -9,7 +9,7 @@ var pacer = algorithm{
 	properties: properties{
 		refills:      true,
 		oneByOne:     true,
-		inWords:      true, // same as a bucket
+		twoWords:     true, // same as a bucket
 		keepsReturns: true,
 		delays:       true, // its callers wait anyway
 		// Its denials are not repeated, because the queue moves on. Its units are not

@@ -162,7 +162,7 @@ func (s *struck) behind(l *Limit, t Instant) (us int64, far bool) {
 	return 0, v.far(l, t)
 }
 
-func (s *struck) pull(l *Limit, t Instant) {
+func (s *struck) rewind(l *Limit, t Instant) {
 	v := s.value()
 	v.Struck, v.Opened, v.Told = min(v.Struck, t.Now), min(v.Opened, t.Now), 0
 	v.Over = min(v.Over, v.over(l))

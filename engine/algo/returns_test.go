@@ -12,17 +12,23 @@ import (
 // one token refills in two µs, so that a wait of 1 µs refills a part.
 const tokenTime = 2
 
+// The limits whose reservations need the record.
+var (
+	bucket = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
+	debt   = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2, Queue: 1}
+	pays   = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2, NextPays: true}
+	pacer  = algo.Limit{Algorithm: algo.Pacer, Count: 1, Period: tokenTime, Burst: 3, Queue: 5, HasQueue: true}
+	fair   = algo.Limit{Algorithm: algo.FairShare, Count: 1, Period: tokenTime, Burst: 2, Weight: 100}
+	warm   = algo.Limit{Algorithm: algo.WarmUp, Count: 1, Period: tokenTime, Burst: 2, WarmUp: 4 * tokenTime}
+)
+
+// everything is the number of units that a reset gives back.
+const everything = 100
+
 // No order of takes, reservations, settlements and waits admits more units in any span than the sum of burst, debt
 // and refill: each admitted unit counts at its caller's slot, without the units that came back. The test tries every
 // order of a few operations, and checks that it finds the excess if the record of the returns is lost.
 func TestReturnsKeepTheBound(t *testing.T) {
-	bucket := algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
-	debt, pays, pacer, fair, warm := bucket, bucket, bucket, bucket, bucket
-	debt.Queue = 1
-	pays.NextPays = true
-	pacer.Algorithm, pacer.Burst, pacer.Queue, pacer.HasQueue = algo.Pacer, 3, 5, true
-	fair.Algorithm, fair.Burst, fair.Weight = algo.FairShare, 2, 100
-	warm.Algorithm, warm.WarmUp = algo.WarmUp, 4*tokenTime
 	one, pair, three := []int64{1}, []int64{1, 2}, []int64{1, 3}
 	for _, c := range []struct {
 		name  string
@@ -56,10 +62,39 @@ func TestReturnsKeepTheBound(t *testing.T) {
 	}
 }
 
+// Gives and resets are not in the record. A unit that they give back counts at most twice: where they free it, and where
+// a reservation that was open then still returns it.
+func TestGivesCountAtMostTwice(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		limit algo.Limit
+		first []move
+		depth int
+		costs []int64
+	}{
+		{"bucket", bucket, []move{{"take", 2, 0}, {"reserve", 1, 0}, {"reserve", 2, 0}}, 4, []int64{1, 2}},
+		{"debt", debt, []move{{"take", 1, 0}, {"reserve", 1, 0}}, 5, []int64{1, 2}},
+		{"next pays", pays, []move{{"reserve", 1, 0}, {"reserve", 1, 0}}, 5, []int64{1}},
+		{"pacer", pacer, []move{{"take", 1, 0}, {"reserve", 3, 0}}, 5, []int64{1, 3}},
+		{"fair share", fair, nil, 6, []int64{1}},
+		{"warm-up", warm, nil, 6, []int64{1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o := orders{limit: &c.limit, costs: c.costs, gives: []int64{1, 2, everything}, keep: true, order: c.first}
+			o.try(c.depth - raced.Size(0, 2))
+			if t.Logf("%d orders", o.tried); o.excess > 0 {
+				t.Errorf("%d of %d orders exceed the bound, such as %v", o.excess, o.tried, o.example)
+			}
+		})
+	}
+}
+
 // orders is a search through all orders of operations.
 type orders struct {
 	limit *algo.Limit
 	costs []int64
+	gives []int64
 	keep  bool // the record
 	order []move
 	tried int
@@ -70,7 +105,7 @@ type orders struct {
 }
 
 // move is an operation of an order: a take or a reserve of n units, the settlement of reservation n with used units,
-// or a wait of n µs.
+// or a wait of n µs. A give of n units is a reset if n is everything.
 type move struct {
 	kind string
 	n    int64
@@ -113,6 +148,9 @@ func (o *orders) try(depth int) {
 			next = append(next, move{"settle", int64(i), used})
 		}
 	}
+	for _, n := range o.gives {
+		next = append(next, move{"give", n, 0})
+	}
 	for _, m := range next {
 		o.order = append(o.order, m)
 		o.try(depth - 1)
@@ -128,6 +166,7 @@ type bench struct {
 	held     []reserved
 	admitted []admitted
 	back     int64
+	given    int64 // by gives and resets, in 1/period token
 }
 
 type reserved struct {
@@ -147,6 +186,8 @@ func (o *orders) replay() (b bench, ok bool) {
 			b.now += m.n
 		case "settle":
 			b.settle(o, &b.held[m.n], m.used)
+		case "give":
+			ok = b.give(o.limit, m.n)
 		default:
 			ok = b.charge(o.limit, m.kind == "reserve", m.n)
 		}
@@ -171,12 +212,7 @@ func (b *bench) charge(l *algo.Limit, reserve bool, n int64) bool {
 
 func (b *bench) settle(o *orders, h *reserved, used int64) {
 	steps := []algo.Step{{Limit: o.limit, Cost: used, State: b.state, Held: &h.Held, Returns: b.record}}
-	room := func() int64 {
-		peek := []algo.Step{{Limit: o.limit, State: b.state}}
-		algo.Peek(peek, algo.Instant{Now: b.now, Wall: b.now})
-		return peek[0].Outcome.Reset
-	}
-	before := room()
+	before := b.missing(o.limit)
 	algo.Settle(steps, algo.Instant{Now: b.now, Wall: b.now}, true, false)
 	if o.keep {
 		b.record = steps[0].Returns
@@ -184,9 +220,31 @@ func (b *bench) settle(o *orders, h *reserved, used int64) {
 	b.write(&steps[0])
 	h.settled = true
 	b.admitted[h.at].units -= h.Units - used
-	if back := (before - room()) / tokenTime; o.limit.Algorithm != algo.WarmUp {
+	if back := (before - b.missing(o.limit)) / tokenTime; o.limit.Algorithm != algo.WarmUp {
 		b.back += back
 	}
+}
+
+// give reports whether any units were missing.
+func (b *bench) give(l *algo.Limit, n int64) bool {
+	before := b.missing(l)
+	if n == everything {
+		b.state = algo.State{}
+	} else {
+		steps := []algo.Step{{Limit: l, Cost: n, State: b.state}}
+		algo.Give(steps, algo.Instant{Now: b.now, Wall: b.now})
+		b.write(&steps[0])
+	}
+	given := before - b.missing(l)
+	b.given += given
+	return given > 0
+}
+
+// missing returns the missing amount, in 1/period token.
+func (b *bench) missing(l *algo.Limit) int64 {
+	peek := []algo.Step{{Limit: l, State: b.state}}
+	algo.Peek(peek, algo.Instant{Now: b.now, Wall: b.now})
+	return peek[0].Outcome.Reset
 }
 
 func (b *bench) write(s *algo.Step) {
@@ -198,11 +256,12 @@ func (b *bench) write(s *algo.Step) {
 	}
 }
 
-// exceeded reports whether any span has more units than the sum of burst, debt and the span's refill.
+// exceeded reports whether any span has more units than the sum of burst, debt, the span's refill and twice the units
+// from gives and resets.
 func (b *bench) exceeded(l *algo.Limit) bool {
 	all := slices.DeleteFunc(slices.Clone(b.admitted), func(a admitted) bool { return a.units == 0 })
 	slices.SortStableFunc(all, func(a, b admitted) int { return int(a.slot - b.slot) })
-	most := l.Burst * tokenTime
+	most := l.Burst*tokenTime + 2*b.given
 	if l.HasDebt() {
 		most += l.Queue * tokenTime
 	}

@@ -162,7 +162,7 @@ func (s *Step) settle(t Instant) {
 	behind, far := s.arithmetic.behind(s.Limit, t)
 	if far {
 		behind = 0
-		s.arithmetic.pull(s.Limit, t)
+		s.arithmetic.rewind(s.Limit, t)
 		moved := s.State
 		s.moved, s.Write = &moved, s.Write || s.Cost > 0
 	}

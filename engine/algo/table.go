@@ -26,7 +26,7 @@ const (
 	algorithmCount
 )
 
-// algorithms is the only table of algorithms. No other code distinguishes them, except the hot paths in quick.go and
+// algorithms is the only table of algorithms. No other code distinguishes them, except the hot paths in fastpath.go and
 // words.go.
 var algorithms = [algorithmCount]algorithm{
 	None:            none,
@@ -113,6 +113,6 @@ func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 // CountsHits reports whether [Count] supports limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
 
-// InWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
+// TwoWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
 // [State.Words].
-func (a Algorithm) InWords() bool { return traits[a].inWords }
+func (a Algorithm) TwoWords() bool { return traits[a].twoWords }

@@ -16,9 +16,9 @@ import (
 
 // compares lists the files that may compare with an algorithm, or switch on one.
 var compares = map[string]string{
-	"engine/algo/quick.go":  "the hot path: BenchmarkQuick decides in a ninth of the time of BenchmarkAllow",
-	"engine/algo/words.go":  "the hot path: the memory store reads and writes nearly every state so, 3 % slower through the table",
-	"engine/algo/bucket.go": "the bucket is the state of a pacer too, whose Queue is no debt",
+	"engine/algo/fastpath.go": "the hot path: BenchmarkFastPath decides in a ninth of the time of BenchmarkAllow",
+	"engine/algo/words.go":    "the hot path: the memory store reads and writes nearly every state so, 3 % slower through the table",
+	"engine/algo/bucket.go":   "the bucket is the state of a pacer too, whose Queue is no debt",
 }
 
 // names lists the files that may name an algorithm in other ways.

@@ -34,7 +34,7 @@ var warmUp = algorithm{
 // warming is the warmth of a state, or nil.
 type warming struct{ *Warmth }
 
-func (s *warming) pull(_ *Limit, t Instant)   { s.Warmth = s.pulled(t) }
+func (s *warming) rewind(_ *Limit, t Instant) { s.Warmth = s.rewound(t) }
 func (s *warming) settle(l *Limit, t Instant) { s.Warmth = s.settled(l, t) }
 func (s *warming) decode(d *decoder) {
 	s.Warmth = &Warmth{Missing: d.uint128(), Units: d.natural(), Count: d.positive(), Period: d.positive(), At: d.integer()}
@@ -116,8 +116,8 @@ func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(l.priceTo(l.Burst).ceilOver(l.Count), w.fill())
 }
 
-// pulled returns the state after the clock was set back far.
-func (w *Warmth) pulled(t Instant) *Warmth {
+// rewound returns the state after the clock was set back far.
+func (w *Warmth) rewound(t Instant) *Warmth {
 	c := *w
 	c.At = t.Now
 	return &c

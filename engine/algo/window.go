@@ -26,7 +26,7 @@ var slidingWindow = algorithm{
 // slides holds the segments of a state, or nil.
 type slides struct{ *Segments }
 
-func (s *slides) pull(l *Limit, t Instant)   { s.Segments = s.pulled(l, t) }
+func (s *slides) rewind(l *Limit, t Instant) { s.Segments = s.rewound(l, t) }
 func (s *slides) settle(l *Limit, t Instant) { s.Segments = s.settled(l, t) }
 func (s *slides) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	return l.longestWait(func(w Window) int64 { return s.waitIn(l, t, w, cost) })
@@ -106,11 +106,11 @@ func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(s.K*l.Segment, l.Longest())
 }
 
-// pulled returns the segments after the clock was set back far: the units of later segments are moved to the current
+// rewound returns the segments after the clock was set back far: the units of later segments are moved to the current
 // one.
-func (s *Segments) pulled(l *Limit, t Instant) *Segments {
+func (s *Segments) rewound(l *Limit, t Instant) *Segments {
 	c := &Segments{history: s.clone(), K: s.K}
-	c.pull(floorDiv(t.Now, l.Segment))
+	c.clamp(floorDiv(t.Now, l.Segment))
 	return c
 }
 

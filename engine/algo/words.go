@@ -1,6 +1,6 @@
 package algo
 
-// Words is a state in two words ([Algorithm.InWords]), for stores with many keys: a bucket's missing amount and
+// Words is a state in two words ([Algorithm.TwoWords]), for stores with many keys: a bucket's missing amount and
 // instant, or a window's count and end. The store stores the numbers under which the state was written elsewhere.
 //
 // The memory store reads and writes nearly every state in this form, so the functions distinguish the two forms
@@ -12,12 +12,12 @@ func (s *State) Words() (w Words, ok bool) {
 	if s.algorithm == FixedWindow {
 		return Words{uint64(s.fixed.Count), uint64(s.fixed.End)}, true
 	}
-	return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.algorithm.InWords() && s.bucket.Missing.hi == 0
+	return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.algorithm.TwoWords() && s.bucket.Missing.hi == 0
 }
 
 // Under reports whether the state has the limit's rate. If so, its words and the limit are the whole state.
 func (s *State) Under(l *Limit) bool {
-	return s.algorithm == FixedWindow || !s.algorithm.InWords() || s.bucket.under(l)
+	return s.algorithm == FixedWindow || !s.algorithm.TwoWords() || s.bucket.under(l)
 }
 
 // State returns the state, written under the limit's numbers.

@@ -23,7 +23,7 @@ func TestSettledAllow(t *testing.T) {
 	p := operate.Policy(limiter, "all", limits...)
 	op := engine.Op{Kind: engine.OpAllow, Space: "policy:all", Key: "k", Hints: engine.Hints{Settled: true}}
 	for i, limit := range limits {
-		op.Charges = append(op.Charges, engine.Charge{Limit: limit.Placed(i + 1), Cost: 1})
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
 	}
 	ask := func() operate.Result { return operate.Do(ctx, limiter, []engine.Op{op}, nil)[0] }
 	first, _, third := ask(), ask(), ask()

@@ -88,9 +88,9 @@ func TestManyLeaveAtOnce(t *testing.T) {
 		}
 	})
 	rand.New(rand.NewPCG(3, 4)).Shuffle(many, func(i, j int) { waiters[i], waiters[j] = waiters[j], waiters[i] })
-	var leavers sync.WaitGroup
+	var departures sync.WaitGroup
 	for part := range slices.Chunk(waiters, many/8) {
-		leavers.Go(func() {
+		departures.Go(func() {
 			for _, w := range part {
 				s.Do("a", func(q *Queue[struct{}, struct{}]) { q.Leave(w) })
 			}
@@ -102,7 +102,7 @@ func TestManyLeaveAtOnce(t *testing.T) {
 		<-w.Ready()
 		s.Do("b", func(q *Queue[struct{}, struct{}]) { q.Leave(w) })
 	}
-	leavers.Wait()
+	departures.Wait()
 	if !s.None("a") || !s.None("b") {
 		t.Error("somebody is left")
 	}

@@ -22,7 +22,7 @@ func TestSlotsMoveUp(t *testing.T) {
 			back = append(back, reservations...)
 		}
 		start := time.Now()
-		seats := map[int]Seat{}
+		seats := map[int]SlotWaiter{}
 		for _, slot := range []int{3, 1, 2, 6, 5, 4} {
 			seats[slot] = slots.Take("k", start.Add(time.Duration(slot)*time.Second), slot)
 		}
@@ -30,13 +30,13 @@ func TestSlotsMoveUp(t *testing.T) {
 		var mu sync.Mutex
 		passed := map[int]int{} // a caller's reservation, and the second in which it continued
 		var all sync.WaitGroup
-		for slot, seat := range seats {
+		for slot, waiter := range seats {
 			ctx := context.Background()
 			if slot == 2 || slot == 3 {
 				ctx = leave
 			}
 			all.Go(func() {
-				used, err := slots.Wait(ctx, nil, "k", seat, math.MaxInt, giveBack)
+				used, err := slots.Wait(ctx, nil, "k", waiter, math.MaxInt, giveBack)
 				if left := slot == 2 || slot == 3; left != errors.Is(err, context.Canceled) || !left && err != nil {
 					t.Errorf("caller %d: %v", slot, err)
 				}
@@ -74,9 +74,9 @@ func TestSlotsEnd(t *testing.T) {
 		start := time.Now()
 		var all sync.WaitGroup
 		wait := func(slot time.Duration, want error, after time.Duration) {
-			seat := slots.Take("k", start.Add(slot), 0)
+			waiter := slots.Take("k", start.Add(slot), 0)
 			all.Go(func() {
-				if _, err := slots.Wait(context.Background(), end, "k", seat, 1, giveBack); !errors.Is(err, want) || time.Since(start) != after {
+				if _, err := slots.Wait(context.Background(), end, "k", waiter, 1, giveBack); !errors.Is(err, want) || time.Since(start) != after {
 					t.Errorf("the slot after %s: %v after %s", slot, err, time.Since(start))
 				}
 			})

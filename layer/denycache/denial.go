@@ -8,11 +8,11 @@ import (
 
 // denial is a denial of one unit by the store, with its times.
 type denial struct {
-	limit   engine.Limit
-	sent    time.Time // just before the request left
-	heard   time.Time // just after the answer arrived
-	until   time.Time // it is repeated until then
-	outcome engine.Outcome
+	limit    engine.Limit
+	sent     time.Time // just before the request left
+	received time.Time // just after the answer arrived
+	until    time.Time // it is repeated until then
+	outcome  engine.Outcome
 
 	// For a token bucket, the refill is known: the first token arrives at free at the earliest, and each further
 	// token the interval each later. One request per possibly refilled token goes to the store; until old, other
@@ -24,9 +24,9 @@ type denial struct {
 
 // keep returns the denial for a decision, with the time for which it may be repeated. That time starts when the
 // request was sent, because the decision was made later.
-func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale time.Duration) denial {
+func keep(limit engine.Limit, d *engine.Outcome, sent, received time.Time, maxStale time.Duration) denial {
 	r := denial{
-		limit: limit, sent: sent, heard: heard, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
+		limit: limit, sent: sent, received: received, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
 		free: sent.Add(d.RetryAfter), old: sent.Add(maxStale),
 	}
 	if us, ok := limit.Numbers().Interval(); ok {
@@ -45,18 +45,18 @@ func (r *denial) repeats(now time.Time) bool {
 	if !r.paces(now) {
 		return false
 	}
-	return r.asked >= r.came(now)
+	return r.asked >= r.refilled(now)
 }
 
-// came returns the number of tokens that can have been refilled by an instant.
-func (r *denial) came(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
+// refilled returns the number of tokens that can have been refilled by an instant.
+func (r *denial) refilled(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
 
-// hear records the answer to a forwarded request. It reports whether the denial is still valid. The denial becomes
+// confirm records the answer to a forwarded request. It reports whether the denial is still valid. The denial becomes
 // invalid if the answer is an error, or shows more tokens than can have been refilled.
-func (r *denial) hear(answer *engine.Result, heard time.Time) bool {
+func (r *denial) confirm(answer *engine.Result, received time.Time) bool {
 	r.flying = max(0, r.flying-1)
 	d := &answer.Outcome
-	return answer.Err == nil && (!d.Allowed || d.Remaining <= max(0, r.came(heard)-r.asked))
+	return answer.Err == nil && (!d.Allowed || d.Remaining <= max(0, r.refilled(received)-r.asked))
 }
 
 // paces reports whether the number of refilled tokens is known.
@@ -69,7 +69,7 @@ func (r *denial) paces(now time.Time) bool {
 // forwarded requests take.
 func (r *denial) at(now time.Time) engine.Outcome {
 	d := r.outcome
-	age := now.Sub(r.heard).Truncate(time.Microsecond)
+	age := now.Sub(r.received).Truncate(time.Microsecond)
 	taken := time.Duration(r.asked) * r.each
 	d.RetryAfter += taken - age
 	d.ResetAfter = max(0, d.ResetAfter+taken-age)

@@ -42,24 +42,24 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// asking is the memory used for a call that goes to the store.
-type asking struct {
-	forward.Rest
-	seen []seen
+// call is the memory used for a call that goes to the store.
+type call struct {
+	forward.Subset
+	snapshots []snapshot
 }
 
-// seen describes an operation's key before the operation was forwarded.
-type seen struct {
+// snapshot describes an operation's key before the operation was forwarded.
+type snapshot struct {
 	version uint64 // of its shard
 	paced   bool   // forwarded for a token that may have been refilled
 }
 
-var askings = sync.Pool{New: func() any { return new(asking) }}
+var calls = sync.Pool{New: func() any { return new(call) }}
 
-func (a *asking) free() {
+func (a *call) free() {
 	a.Clear()
-	a.seen = a.seen[:0]
-	askings.Put(a)
+	a.snapshots = a.snapshots[:0]
+	calls.Put(a)
 }
 
 // Do decides the operations. See [engine.Store].
@@ -68,7 +68,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.one(ctx, ops, results)
 		return
 	}
-	a := askings.Get().(*asking)
+	a := calls.Get().(*call)
 	defer a.free()
 	now := s.clock()
 	for i := range ops {
@@ -82,17 +82,17 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		}
 		s.forget(&ops[i])
 		a.Add(i)
-		a.seen = append(a.seen, before)
+		a.snapshots = append(a.snapshots, before)
 	}
 	if len(a.From) == 0 {
 		return
 	}
 	s.asked.Add(int64(len(a.From)))
 	a.Do(ctx, s.store, ops, results)
-	heard := s.clock()
+	received := s.clock()
 	for n, i := range a.From {
 		s.forget(&ops[i])
-		s.remember(&ops[i], &results[i], now, heard, a.seen[n])
+		s.remember(&ops[i], &results[i], now, received, a.snapshots[n])
 	}
 }
 
@@ -159,10 +159,10 @@ func idOf(op *engine.Op, i int) id {
 }
 
 // repeat answers with a known denial if it covers the operation.
-func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now time.Time) (before seen, repeated bool) {
+func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now time.Time) (before snapshot, repeated bool) {
 	i := s.repeats(op)
 	if i < 0 {
-		return seen{}, false
+		return snapshot{}, false
 	}
 	name := idOf(op, i)
 	h := s.table.Of(name.key)
@@ -173,11 +173,11 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 	if !ok || known.limit != op.Charges[i].Limit || ctx.Err() != nil {
 		return before, false
 	}
-	if now.Before(known.heard) {
+	if now.Before(known.received) {
 		now = s.clock() // the denial arrived since then, or the clock was set back
 	}
 	switch {
-	case now.Before(known.heard):
+	case now.Before(known.received):
 	case known.repeats(now):
 		r.Outcome = known.at(now)
 		if len(op.Charges) > 1 {
@@ -212,7 +212,7 @@ func (s *Store) forget(op *engine.Op) {
 
 // remember stores a denial, unless units may have come back since the request was sent or a later denial is known. If
 // a forwarded request did not take its token, remember lets another request take it.
-func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time, before seen) {
+func (s *Store) remember(op *engine.Op, r *engine.Result, sent, received time.Time, before snapshot) {
 	denied := r.Err == nil && !r.Outcome.Allowed && r.Outcome.RetryAfter != engine.Never && r.Outcome.Promise == engine.Promise{}
 	if !denied && !before.paced {
 		return
@@ -228,15 +228,15 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time,
 	h.Lock()
 	defer h.Unlock()
 	known := h.Known[name]
-	if known != nil && before.paced && !known.hear(r, heard) {
+	if known != nil && before.paced && !known.confirm(r, received) {
 		delete(h.Known, name)
 		return
 	}
 	if !denied || h.Version != before.version || known != nil && known.outcome.AtMicros > d.AtMicros {
 		return
 	}
-	kept := keep(op.Charges[i].Limit, &d, sent, heard, s.maxStale)
-	if !kept.repeats(heard) && !kept.paces(heard) {
+	kept := keep(op.Charges[i].Limit, &d, sent, received, s.maxStale)
+	if !kept.repeats(received) && !kept.paces(received) {
 		return
 	}
 	if known != nil {
@@ -244,7 +244,7 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time,
 		*known = kept // an assignment to h.Known would replace our key by the caller's
 		return
 	}
-	if !hasRoom(h, heard) {
+	if !hasRoom(h, received) {
 		return
 	}
 	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)

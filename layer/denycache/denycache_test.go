@@ -183,11 +183,11 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 		results := make([]engine.Result, 1)
 		f.Store.Do(ctx, []engine.Op{{Kind: engine.OpReset, Space: engine.DefaultSpace, Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 		if d := allow(t, l, "k", limit); d.Allowed {
-			t.Error("seen at once")
+			t.Error("snapshots at once")
 		}
 		time.Sleep(time.Second)
 		if d := allow(t, l, "k", limit); !d.Allowed {
-			t.Errorf("not seen after a second: %+v", d)
+			t.Errorf("not snapshots after a second: %+v", d)
 		}
 	})
 	// A denial that was requested before a give but arrives after it.

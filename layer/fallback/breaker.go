@@ -33,8 +33,8 @@ type breaker struct {
 	away    *atomic.Int32 // counts open breakers
 	// back is called when the store answers after a failure. It must not block.
 	back func()
-	// repay sends the store the operations owed to it, before it decides again.
-	repay func(life context.Context)
+	// flushOutbox sends the store the operations owed to it, before it decides again.
+	flushOutbox func(life context.Context)
 	// probe tests the store.
 	probe func(ctx context.Context) error
 }
@@ -97,7 +97,7 @@ func (b *breaker) test(life context.Context) {
 		}
 		wait, passed = pause, passed+1
 	}
-	b.repay(life)
+	b.flushOutbox(life)
 	b.answered()
 	b.open.Store(false)
 	b.away.Add(-1)

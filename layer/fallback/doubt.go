@@ -9,14 +9,14 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
-var rests = sync.Pool{New: func() any { return new(forward.Rest) }}
+var rests = sync.Pool{New: func() any { return new(forward.Subset) }}
 
-// heard is a store whose answers are reported to the breaker.
-type heard struct{ *Store }
+// observed is a store whose answers are reported to the breaker.
+type observed struct{ *Store }
 
-func (h heard) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	h.store.Do(ctx, ops, results)
-	h.hear(ops, results)
+func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	o.store.Do(ctx, ops, results)
+	o.observe(ops, results)
 }
 
 // doubt decides while some limits have not recovered from a loss of the store's data: their operations pass if both
@@ -26,7 +26,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 		fail(results, err)
 		return
 	}
-	rest := rests.Get().(*forward.Rest)
+	rest := rests.Get().(*forward.Subset)
 	defer func() {
 		rest.Clear()
 		rests.Put(rest)
@@ -48,18 +48,18 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 		shared[i] = r
 		rest.Add(i)
 		if less, ok := withinShare(&ops[i], &r.Outcome); ok {
-			rest.Instead(less)
+			rest.Replace(less)
 		}
 	}
 	if len(rest.From) == 0 {
 		return
 	}
-	rest.Do(ctx, heard{s}, ops, results)
+	rest.Do(ctx, observed{s}, ops, results)
 	for i := range shared {
 		r := shared[i]
 		s.join(&ops[i], &results[i], &r)
 	}
-	s.instead(ops, results) // operations on limits that have recovered
+	s.fallBack(ops, results) // operations on limits that have recovered
 }
 
 // shareInDoubt decides the operation with the shares of the limits that have not recovered. Its bound is one capacity

@@ -31,7 +31,7 @@
 //	remember.go   remembers the remaining units of keys
 //	permits.go    permits of concurrency limits that shares gave
 //	settle.go     reservations that shares gave
-//	owed.go       updates to send to the store once it answers
+//	outbox.go     updates to send to the store once it answers
 //	lanes.go      parts of a store that can be away independently
 //	breaker.go    decides whether to use a part
 //	processes.go  how many processes share the limits; tests of the store
@@ -57,7 +57,7 @@ type Store struct {
 	known     *memory
 	lanes     lanes
 	permits   permits
-	owed      owed
+	outbox    outbox
 	member    *membership.Member
 	leave     func()
 	name      string // of this process, among the members
@@ -88,10 +88,10 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	s.makeLanes(&c)
 	life, end := context.WithCancel(context.Background())
 	s.end = end
-	s.owed.wake = make(chan struct{}, 1)
+	s.outbox.wake = make(chan struct{}, 1)
 	s.name, _ = member.Members()
-	s.leave = member.Start(s.processes.heard)
-	s.works.Go(func() { s.repay(life) })
+	s.leave = member.Start(s.processes.observe)
+	s.works.Go(func() { s.flushOutbox(life) })
 	for i := range s.lanes.each {
 		s.works.Go(func() { s.lanes.each[i].run(life) })
 	}
@@ -125,7 +125,7 @@ func (s *Store) Stats() Stats {
 	stats := Stats{
 		Answered: s.answered.Load(), Processes: s.processes.count(),
 		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(),
-		Owed: s.owed.count.Load(), Unsettled: s.owed.lost.Load(),
+		Owed: s.outbox.count.Load(), Unsettled: s.outbox.lost.Load(),
 	}
 	for i := range s.lanes.each {
 		stats.Outages += s.lanes.each[i].outages.Load()
@@ -153,10 +153,10 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.decide(ctx, ops, results)
 		return
 	}
-	kept, outside, given := s.keepOwn(ops, results), s.outside(ops), s.owed.given.Load()
-	suspended := s.owed.suspend(ctx, ops)
+	kept, outside, given := s.keepOwn(ops, results), s.outside(ops), s.outbox.given.Load()
+	suspended := s.outbox.suspend(ctx, ops)
 	s.settles(ctx, ops, results)
-	meantime := s.owed.given.Load() != given
+	meantime := s.outbox.given.Load() != given
 	for i := range ops {
 		op, r := &ops[i], &results[i]
 		own, shared := kept[i]
@@ -169,12 +169,12 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 			permits, _ := op.Permits()
 			s.acquired(&permits, r, outside[i] || meantime)
 		case op.Kind == engine.OpRelease && (Away(r.Err) || unknown(r.Err)):
-			s.oweRelease(op)
+			s.queueRelease(op)
 		case op.Kind == engine.OpSettle && !ofShares(op):
 			s.settled(op, r)
 		}
 	}
-	s.owed.resume(suspended)
+	s.outbox.resume(suspended)
 }
 
 // hold reports whether one of the operations is about a permit or an existing reservation.
@@ -223,13 +223,13 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 			s.remember(&ops[i], &results[i].Outcome)
 		}
 	}
-	if !ended && s.hear(ops, results) {
-		s.instead(ops, results)
+	if !ended && s.observe(ops, results) {
+		s.fallBack(ops, results)
 	}
 }
 
-// instead answers the operations that failed because the store is away.
-func (s *Store) instead(ops []engine.Op, results []engine.Result) {
+// fallBack answers the operations that failed because the store is away.
+func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {
 			s.share(&ops[i], r, nil)

@@ -24,7 +24,7 @@ func (s *Store) makeLanes(c *Config) {
 	for i := range s.lanes.each {
 		b := &s.lanes.each[i]
 		b.probe = func(ctx context.Context) error { return s.probe(ctx, i) }
-		b.repay = func(life context.Context) { s.pay(life, func(op *engine.Op) bool { return !s.lanes.away(op, i) }) }
+		b.flushOutbox = func(life context.Context) { s.flush(life, func(op *engine.Op) bool { return !s.lanes.away(op, i) }) }
 		b.back, b.opened, b.slow, b.away = s.member.Hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open
 	}
 	s.findProbes()
@@ -76,16 +76,16 @@ func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
 	return lane, true
 }
 
-// present is the store without the lanes that are away.
-type present struct{ *Store }
+// reachable is the store without the lanes that are away.
+type reachable struct{ *Store }
 
-func (p present) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	p.consult(ctx, ops, results)
+func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	r.consult(ctx, ops, results)
 }
 
 // around uses shares to decide the operations on lanes that are away, and the store to decide all others.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	rest := rests.Get().(*forward.Rest)
+	rest := rests.Get().(*forward.Subset)
 	defer func() {
 		rest.Clear()
 		rests.Put(rest)
@@ -104,48 +104,48 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Re
 		}
 	}
 	if len(rest.From) > 0 {
-		rest.Do(ctx, present{s}, ops, results)
+		rest.Do(ctx, reachable{s}, ops, results)
 	}
 }
 
-// news is the result of a call for one lane.
-type news struct {
+// callResult is the result of a call for one lane.
+type callResult struct {
 	answered bool
 	cause    error
 }
 
-// hear reports the result of a call to the breakers of its lanes. It reports whether some operations were not
+// observe reports the result of a call to the breakers of its lanes. It reports whether some operations were not
 // answered, or not confirmed, by the store.
-func (s *Store) hear(ops []engine.Op, results []engine.Result) (failed bool) {
+func (s *Store) observe(ops []engine.Op, results []engine.Result) (failed bool) {
 	if len(s.lanes.each) == 1 {
-		var one news
+		var one callResult
 		for i := range results {
 			failed = one.add(&results[i]) || failed
 		}
-		s.lanes.each[0].hear(&one)
+		s.lanes.each[0].observe(&one)
 		return failed
 	}
-	heard := map[int]*news{}
+	byLane := map[int]*callResult{}
 	for i := range results {
 		lane, ok := s.lanes.only(&ops[i])
 		if !ok {
 			lane = -1
 		}
-		if heard[lane] == nil {
-			heard[lane] = new(news)
+		if byLane[lane] == nil {
+			byLane[lane] = new(callResult)
 		}
-		failed = heard[lane].add(&results[i]) || failed
+		failed = byLane[lane].add(&results[i]) || failed
 	}
-	for lane, n := range heard {
+	for lane, n := range byLane {
 		if lane >= 0 {
-			s.lanes.each[lane].hear(n)
+			s.lanes.each[lane].observe(n)
 		}
 	}
 	return failed
 }
 
 // add adds a result, and reports whether a share may have to answer it.
-func (n *news) add(r *engine.Result) (failed bool) {
+func (n *callResult) add(r *engine.Result) (failed bool) {
 	switch {
 	case r.Err == nil:
 		n.answered = n.answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
@@ -161,7 +161,7 @@ func (n *news) add(r *engine.Result) (failed bool) {
 	}
 }
 
-func (b *breaker) hear(n *news) {
+func (b *breaker) observe(n *callResult) {
 	switch {
 	case n.cause != nil:
 		b.failed(n.cause, n.answered)

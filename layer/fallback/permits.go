@@ -10,7 +10,7 @@ import (
 )
 
 // permits records until when permits given by shares can be alive. The permits are in the memory of this process, and
-// are sent to the store as soon as it answers: owed.go.
+// are sent to the store as soon as it answers: outbox.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
 // given records that a permit lives until an instant.
@@ -65,33 +65,33 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 	return r
 }
 
-// oweShare adds a permit given by a share to the operations owed to the store. The store gets it under the holder's
+// queueShare adds a permit given by a share to the operations owed to the store. The store gets it under the holder's
 // own id, even above the limit, so that it denies until holders have left (known bug 60). sent means that the store
 // may have given the permit too. If there is no room for another owed operation, the share gives no permit.
-func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
+func (s *Store) queueShare(op *engine.Op, r *engine.Result, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)
-	if !s.owed.add(op, now+shortest, now, sent, false) {
+	if !s.outbox.add(op, now+shortest, now, sent, false) {
 		s.releaseShare(op)
 		r.Outcome.Allowed, r.Outcome.Granted, r.Outcome.RetryAfter = false, 0, again
 		return
 	}
-	s.owed.given.Add(1)
+	s.outbox.given.Add(1)
 }
 
 // both records that the store and a share gave the same permit. If the store loses the permit, it is owed to the
 // store again.
 func (s *Store) both(op *engine.Op) {
 	shortest, _ := leases(op)
-	s.owed.add(op, s.now()+shortest, s.now(), true, true) // without room it is not sent again
+	s.outbox.add(op, s.now()+shortest, s.now(), true, true) // without room it is not sent again
 }
 
-// oweRelease releases, in the background, a permit that the store may have given or may still have.
-func (s *Store) oweRelease(op *engine.Op) {
+// queueRelease releases, in the background, a permit that the store may have given or may still have.
+func (s *Store) queueRelease(op *engine.Op) {
 	release := *op
 	release.Kind = engine.OpRelease
 	_, longest := leases(op)
-	s.owed.add(&release, s.now()+longest, s.now(), true, false) // without room it stays until its lease ends
+	s.outbox.add(&release, s.now()+longest, s.now(), true, false) // without room it stays until its lease ends
 }
 
 // unknown reports whether an error means that the store may have decided the operation.
@@ -110,7 +110,7 @@ func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
 // the call to the store, which may get them meanwhile. Permits that shares give during the call are not included.
 func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	for i := range ops {
-		if (ops[i].Kind == engine.OpAcquire || hasPermits(&ops[i])) && s.owed.holds(&ops[i]) {
+		if (ops[i].Kind == engine.OpAcquire || hasPermits(&ops[i])) && s.outbox.holds(&ops[i]) {
 			if found == nil {
 				found = make(map[int]bool)
 			}
@@ -124,9 +124,9 @@ func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
 	switch {
 	case unknown(r.Err) && !unconfirmed(r.Err):
-		s.oweRelease(op)
+		s.queueRelease(op)
 	case r.Err == nil && r.Outcome.Allowed && r.Outcome.Promise.Mode != engine.Fallback:
-		s.owed.held(op)
+		s.outbox.held(op)
 		if outside {
 			r.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
 			for i := range op.Charges {
@@ -156,7 +156,7 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	if renewed {
 		shortest, longest := leases(op)
 		s.permits.given(s.now() + longest)
-		s.owed.renewed(op, s.now()+shortest, s.now(), false)
+		s.outbox.renewed(op, s.now()+shortest, s.now(), false)
 	}
 	*r = answer
 	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
@@ -185,9 +185,9 @@ func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]
 // the permit too, it has done the same.
 func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 	if op.Kind == engine.OpRelease {
-		outside, sent := s.owed.drop(op)
+		outside, sent := s.outbox.drop(op)
 		if outside && sent && !d.Found || !outside && d.Err != nil {
-			s.oweRelease(op)
+			s.queueRelease(op)
 		}
 	}
 	renewed := op.Kind == engine.OpRenew && d.Outcome.Allowed
@@ -197,7 +197,7 @@ func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 	*d = own
 	if op.Kind == engine.OpRenew {
 		shortest, _ := leases(op)
-		s.owed.renewed(op, s.now()+shortest, s.now(), true)
+		s.outbox.renewed(op, s.now()+shortest, s.now(), true)
 	}
 }
 

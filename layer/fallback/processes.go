@@ -21,8 +21,8 @@ type processes struct {
 	ever   bool
 }
 
-// heard stores the number of processes from a beat.
-func (p *processes) heard(number int) {
+// observe stores the number of processes from a beat.
+func (p *processes) observe(number int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.age()

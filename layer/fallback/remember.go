@@ -19,14 +19,14 @@ import (
 type memory struct {
 	seed   maphash.Seed
 	began  int64 // in µs since 1970
-	places []place
+	places []cell
 	// locks are held while a share is lowered: other callers of the key wait.
 	locks [64]sync.Mutex
 }
 
-// place is the last known state of a key: its remaining units, packed into the upper half of the word, and when the
+// cell is the last known state of a key: its remaining units, packed into the upper half of the word, and when the
 // limit is full again, in ticks since the memory was created. A word of 0 is empty.
-type place struct {
+type cell struct {
 	sum  atomic.Uint64 // the key's hash, xor word
 	word atomic.Uint64
 }
@@ -35,11 +35,11 @@ type place struct {
 const tick = 1 << 14
 
 func newMemory(keys int, now int64) *memory {
-	return &memory{seed: maphash.MakeSeed(), began: now, places: make([]place, keys)}
+	return &memory{seed: maphash.MakeSeed(), began: now, places: make([]cell, keys)}
 }
 
 // at returns the hash of the counter of a charge's window, its place, and the lock of the place.
-func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *place, lock *sync.Mutex) {
+func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *cell, lock *sync.Mutex) {
 	space, subject := op.Counted(charge)
 	limit := op.Charges[charge].Limit
 	key = maphash.String(m.seed, subject) + 3*maphash.String(m.seed, space) + 5*maphash.String(m.seed, limit.Name()) + uint64(limit.Algorithm()) + 7*uint64(window)
@@ -48,7 +48,7 @@ func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *place, lo
 }
 
 // keep stores a key's remaining units, and when its limit is full again, in µs since 1970.
-func (m *memory) keep(key uint64, p *place, remaining, full int64) {
+func (m *memory) keep(key uint64, p *cell, remaining, full int64) {
 	ticks := min(max(0, full-m.began)/tick+1, math.MaxUint32) // rounded up, and never 0
 	word := packed(min(max(0, remaining), algo.MaxUnits))<<32 | uint64(ticks)
 	p.sum.Store(key ^ word)
@@ -56,7 +56,7 @@ func (m *memory) keep(key uint64, p *place, remaining, full int64) {
 }
 
 // take returns the stored state of a key, and removes it, because only one share may start with it.
-func (m *memory) take(key uint64, p *place) (remaining, full int64, known bool) {
+func (m *memory) take(key uint64, p *cell) (remaining, full int64, known bool) {
 	word := p.word.Load()
 	if word == 0 || p.sum.Load()^word != key {
 		return 0, 0, false

@@ -41,7 +41,7 @@ func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 
 // settles decides operations when some of them settle a charge of shares only. The store never sees these.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	rest := rests.Get().(*forward.Rest)
+	rest := rests.Get().(*forward.Subset)
 	defer func() {
 		rest.Clear()
 		rests.Put(rest)
@@ -79,8 +79,8 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	}
 	answer := s.alone(&own)
 	if permits, ok := own.Permits(); ok { // the store may have received them since then
-		if outside, sent := s.owed.drop(&permits); !outside || sent {
-			s.oweRelease(&permits)
+		if outside, sent := s.outbox.drop(&permits); !outside || sent {
+			s.queueRelease(&permits)
 		}
 	}
 	answer.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
@@ -101,7 +101,7 @@ func (s *Store) settled(op *engine.Op, r *engine.Result) {
 	if of.Term != nil { // reports may have moved it
 		ends = max(ends, s.now()+of.Term.Within.Microseconds())
 	}
-	if (Away(r.Err) || unknown(r.Err)) && s.owed.add(op, ends, s.now(), true, false) {
+	if (Away(r.Err) || unknown(r.Err)) && s.outbox.add(op, ends, s.now(), true, false) {
 		*r = engine.Result{Found: true, Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Fallback}}}
 	}
 }

@@ -92,9 +92,9 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	switch {
 	case holds && answer.Outcome.Allowed && wanted == nil:
-		s.oweShare(&permits, r, sent)
+		s.queueShare(&permits, r, sent)
 	case holds && sent:
-		s.oweRelease(&permits)
+		s.queueRelease(&permits)
 	}
 	if r.Outcome.RetryAfter == engine.Never && couldPass(op) {
 		r.Outcome.RetryAfter = again

@@ -64,13 +64,13 @@ type Member struct {
 	end     context.CancelFunc
 	works   sync.WaitGroup
 
-	mu      sync.Mutex
-	heard   func(number int)
-	number  int      // of the last answered beat
-	names   []string // of these processes
-	count   Count
-	markers []marker // as last seen
-	former  int64    // version of the earlier builds' value
+	mu       sync.Mutex
+	onNumber func(number int)
+	number   int      // of the last answered beat
+	names    []string // of these processes
+	count    Count
+	markers  []marker // as last seen
+	former   int64    // version of the earlier builds' value
 
 	lost, losses, noted atomic.Int64
 }
@@ -96,16 +96,16 @@ func New(coordinator engine.Coordinator, c Config) (*Member, error) {
 }
 
 // Start makes the member beat until every caller of Start has called its stop. The last stop also leaves the group.
-// heard is called with the number of processes after each answered beat, and at once if it is already
+// onNumber is called with the number of processes after each answered beat, and at once if it is already
 // known. It must not block. Only one caller may pass it; the others pass nil.
-func (m *Member) Start(heard func(number int)) (stop func()) {
+func (m *Member) Start(onNumber func(number int)) (stop func()) {
 	m.running.Lock()
 	defer m.running.Unlock()
-	if heard != nil {
+	if onNumber != nil {
 		m.mu.Lock()
-		m.heard = heard
+		m.onNumber = onNumber
 		if m.number > 0 {
-			heard(m.number)
+			onNumber(m.number)
 		}
 		m.mu.Unlock()
 	}
@@ -167,7 +167,7 @@ func (m *Member) Beat(ctx context.Context) error {
 	if err != nil && !full {
 		return err
 	}
-	m.hear(names, full)
+	m.observe(names, full)
 	return m.look(ctx, func() {
 		if !full && m.outdate(ctx) == nil {
 			m.counted(sent, len(names))
@@ -175,16 +175,16 @@ func (m *Member) Beat(ctx context.Context) error {
 	})
 }
 
-// hear stores the answer to a beat. The number is known from then on, even if no marker can be read, because one
+// observe stores the answer to a beat. The number is known from then on, even if no marker can be read, because one
 // master of a Cluster may be away (known bug 61). In a full group, the process is not a member.
-func (m *Member) hear(names []string, full bool) {
+func (m *Member) observe(names []string, full bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.number = engine.MaxMembers; !full {
 		m.number, m.names = len(names), names
 	}
-	if m.heard != nil {
-		m.heard(m.number)
+	if m.onNumber != nil {
+		m.onNumber(m.number)
 	}
 }
 

@@ -62,25 +62,25 @@ func (a *advance) finish(r *engine.Result) {
 	a.record.finish(held)
 }
 
-// rest contains the operations of a call that go to the store, and tells which of them prefetch units.
-type rest struct {
-	forward.Rest
+// forwardedOps contains the operations of a call that go to the store, and tells which of them prefetch units.
+type forwardedOps struct {
+	forward.Subset
 	advances []advance
 }
 
-var rests = sync.Pool{New: func() any { return new(rest) }}
+var forwardPool = sync.Pool{New: func() any { return new(forwardedOps) }}
 
-func (r *rest) free() {
+func (r *forwardedOps) free() {
 	r.Clear()
 	clear(r.advances)
 	r.advances = r.advances[:0]
-	rests.Put(r)
+	forwardPool.Put(r)
 }
 
 // many spends held units on the operations of one call, and forwards the others in one call. No operation waits for
 // another caller.
 func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	left := rests.Get().(*rest)
+	left := forwardPool.Get().(*forwardedOps)
 	defer left.free()
 	for i := range ops {
 		if results[i].Err != nil {
@@ -97,7 +97,7 @@ func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Resu
 		left.Add(i)
 		left.advances = append(left.advances, own)
 		if own.record != nil {
-			left.Instead(own.op(&ops[i]))
+			left.Replace(own.op(&ops[i]))
 		}
 	}
 	if len(left.From) == 0 {

@@ -12,7 +12,7 @@ type hold struct {
 	units int64
 	// dies is when units may no longer be spent; returns is when they are given back.
 	dies, returns time.Time
-	heard         time.Time
+	received      time.Time
 	taken         time.Time      // by the store's clock: the handle for a give
 	outcome       engine.Outcome // the answer that took them
 }
@@ -26,7 +26,7 @@ func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Dur
 	if window := l.WindowLeft(d.AtMicros, d.ResetAfter.Microseconds()); window < life.Microseconds() {
 		left = time.Duration(window) * time.Microsecond
 	}
-	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), heard: time.Now(), outcome: d}
+	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), outcome: d}
 	h.taken = d.Taken(0)
 	h.outcome.Limits = nil
 	h.outcome.Promise = engine.Promise{Mode: engine.Leased, OvershootMax: overshoot(l, life, int64(members))}
@@ -49,7 +49,7 @@ func (h *hold) spend(units int64, now time.Time, o *engine.Outcome) bool {
 	}
 	h.units -= units
 	*o = h.outcome
-	age := now.Sub(h.heard).Truncate(time.Microsecond)
+	age := now.Sub(h.received).Truncate(time.Microsecond)
 	o.Granted, o.Remaining = units, o.Remaining+h.units
 	o.AtMicros, o.ResetAfter = o.AtMicros+age.Microseconds(), max(0, o.ResetAfter-age)
 	return true

@@ -35,7 +35,7 @@ func (s *Store) returnAll() {
 }
 
 // collect removes and returns the units of the records for which wanted returns true.
-func (t table) collect(wanted func(id, *record) bool) (gives []giving) {
+func (t table) collect(wanted func(id, *record) bool) (gives []pendingGive) {
 	for h := range t.All() {
 		h.Lock()
 		for name, r := range h.Known {
@@ -48,15 +48,15 @@ func (t table) collect(wanted func(id, *record) bool) (gives []giving) {
 	return gives
 }
 
-// giving describes units that are being returned to the store. Until they arrive, the process prefetches no other
+// pendingGive describes units that are being returned to the store. Until they arrive, the process prefetches no other
 // units of that key, so that it never holds two sets of prefetched units of a key.
-type giving struct {
+type pendingGive struct {
 	op     engine.Op
 	record *record
 }
 
 // give gives units back by their handle, so that no unit goes to a window to which it was not charged.
-func (s *Store) give(ctx context.Context, gives []giving) {
+func (s *Store) give(ctx context.Context, gives []pendingGive) {
 	for len(gives) > 0 {
 		some := gives[:min(len(gives), engine.MaxOps)]
 		ops, results := make([]engine.Op, len(some)), make([]engine.Result, len(some))

@@ -38,7 +38,7 @@ type record struct {
 // otherwise forward its operation. gives contains units held for another version of the limit, which must be returned
 // first.
 type found struct {
-	gives    []giving
+	gives    []pendingGive
 	spent    bool
 	inFlight <-chan struct{}
 	ours     *record
@@ -97,18 +97,18 @@ func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
 		return found{} // until then every request goes to the store
 	}
 	if r.hold.units > 0 {
-		f.gives = []giving{r.giveBack(name)}
+		f.gives = []pendingGive{r.giveBack(name)}
 	}
 	r.limit, r.asked, r.since = limit, 0, now
 	return f
 }
 
 // giveBack removes the held units, so that they can be returned by handle.
-func (r *record) giveBack(name id) giving {
+func (r *record) giveBack(name id) pendingGive {
 	op := engine.Single(engine.OpGive, name.key, r.limit, r.hold.units)
 	op.Space, op.Taken = name.space, r.hold.taken
 	r.hold.units, r.returning = 0, true
-	return giving{op: op, record: r}
+	return pendingGive{op: op, record: r}
 }
 
 // returned records that the units were returned, or are lost.

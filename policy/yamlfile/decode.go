@@ -30,8 +30,8 @@ type NodeReader interface {
 // skipped, because the unreadable field would be reported as missing.
 type Breakable interface{ MarkBroken() }
 
-// Placed is implemented by structs that remember their line in the file.
-type Placed interface{ SetLine(line int) }
+// LineSetter is implemented by structs that remember their line in the file.
+type LineSetter interface{ SetLine(line int) }
 
 // Accepted values by type, for error messages.
 const (
@@ -157,7 +157,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 		}
 		return d.Mismatch(n, path, fieldsLike(fieldsOf(v.Type()).first)+DidYouMeanField(n, v.Type()))
 	}
-	if p, ok := reflect.TypeAssert[Placed](v.Addr()); ok && n.At.Line > 0 {
+	if p, ok := reflect.TypeAssert[LineSetter](v.Addr()); ok && n.At.Line > 0 {
 		p.SetLine(n.At.Line)
 	}
 	d.Pause.Pause()

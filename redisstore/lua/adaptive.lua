@@ -47,7 +47,7 @@ end
 --@set
 numbers.opened, numbers.good, numbers.bad, numbers.used = clock, 0, 0, 0
 
---- pull
+--- rewind
 -- The clock was set back far: the state moves to now.
 clock, behind = now, 0
 numbers.opened, numbers.raised = math.min(numbers.opened, now), math.min(numbers.raised, now)
@@ -65,7 +65,7 @@ else
   if elapsed >= 0 then
     --@refill
   elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) and -elapsed > numbers.step then
-    --@pull
+    --@rewind
     --@last
     --@encode
     shifted, shifted_ttl = value, ttl
@@ -134,7 +134,7 @@ end
 --- resettle
 -- Less is missing now, so the clock may now be farther behind than a refill takes.
 if behind > numbers.step and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
-  --@pull
+  --@rewind
 end
 
 --- report

@@ -99,8 +99,8 @@ local function empty()
   if find_cache then find_cache = {} end
 end
 
--- pull moves the units of all items after a place to that place.
-local function pull(at)
+-- clamp moves the units of all items after a place to that place.
+local function clamp(at)
   local i = find(at + 1, 1)
   if i == n then return end
   local later = spent - before(i)

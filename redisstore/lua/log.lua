@@ -20,7 +20,7 @@ local newest, total = newest_item()
 if total > gone then
   local ahead = newest - kept * 1000 - now
   if ahead > grain and ahead > longest then
-    pull(now + kept * 1000)
+    clamp(now + kept * 1000)
     shifted = true
   elseif ahead > 0 then
     instant, behind = now + ahead, ahead

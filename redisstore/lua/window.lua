@@ -22,7 +22,7 @@ local newest, total = newest_item()
 if total > gone then
   local ahead = newest * segment - now
   if ahead > kept * segment and ahead > span_segments * segment then
-    pull(current)
+    clamp(current)
     shifted = true
   elseif ahead > 0 then
     instant, behind, current = newest * segment, ahead, newest

@@ -151,7 +151,7 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	if len(r.First) < maxChanges {
 		r.First = append(r.First, Change{
 			File: p.log.Name(q.File), Line: q.Line, Time: q.Time, Method: strings.Clone(q.Method), Path: shortened(q.Path), Key: name, OldKey: strings.Clone(oldName),
-			Old: before.inWords(), New: after.inWords(),
+			Old: before.twoWords(), New: after.twoWords(),
 		})
 	}
 }
@@ -161,8 +161,8 @@ func shortened(path string) string {
 	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
 }
 
-// inWords describes an answer.
-func (a *Answer) inWords() string {
+// twoWords describes an answer.
+func (a *Answer) twoWords() string {
 	switch {
 	case a.Allowed && a.Route < 0:
 		return "passes, no route"

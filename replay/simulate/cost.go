@@ -34,7 +34,7 @@ func bytesOf(n *algo.Limit) (memory, redis int64) {
 		return 550, 900
 	case a.CountsHits():
 		return 42, 202
-	case a.InWords():
+	case a.TwoWords():
 		return 42, 218
 	case a.KeepsTimes():
 		return 250 + 16*(n.Count/2), 218 + 14*(n.Count/2)

@@ -28,7 +28,7 @@ type Config struct {
 	// NoInline refuses limits that come with a request.
 	NoInline bool
 	// ConfigFile is the path of the policies file, and Base its content; "" and nil without a file. The file is read
-	// again when it changes, and by Reload.
+	// currentOf when it changes, and by Reload.
 	ConfigFile string
 	Base       *policy.Config
 	// StateFile stores policy changes made at run time. With "" they are stored on Redis, or last as long as the

@@ -419,7 +419,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v, want code %d %s", c.name, err, c.code, c.want)
 		}
 	}
-	for semantics, code := range map[Semantics]Code{Theirs: Unknown, Improved: FailedPrecondition} {
+	for semantics, code := range map[Semantics]Code{Original: Unknown, Improved: FailedPrecondition} {
 		_, err := New(Options{Semantics: semantics}, nil).ShouldRateLimit(context.Background(), &pb.RateLimitRequest{Domain: "d", Descriptors: allDescribed(t, "a=1")})
 		if e := (*Error)(nil); !errors.As(err, &e) || e.Code != code || e.Error() != "no rate limit configuration loaded" {
 			t.Errorf("no configuration: %v", err)

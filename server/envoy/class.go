@@ -4,27 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
-
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
-
-// classKey is the entry key whose value is the class of a request.
-const classKey = "class"
-
-// classOf returns the class of a request: the value of the first descriptor with only the entry class, or "". It is a
-// separate descriptor because Envoy omits a descriptor whose header is missing: the other descriptors then keep their
-// limits, and the request gets the last class.
-func classOf(request *pb.RateLimitRequest) string {
-	for _, d := range request.GetDescriptors() {
-		if entries := d.GetEntries(); len(entries) == 1 && entries[0].GetKey() == classKey {
-			return entries[0].GetValue()
-		}
-	}
-	return ""
-}
 
 // classes are the classes of a rule in order. The zero value has no classes.
 type classes struct {

@@ -1,6 +1,9 @@
 package envoy
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 const classed = `
 domain: d
@@ -14,7 +17,7 @@ descriptors:
 // for a rule on its own. Denied requests of a class use none of the units that the class must leave. A request without
 // a class belongs to the last class.
 func TestClasses(t *testing.T) {
-	for _, semantics := range []Semantics{Theirs, Improved} {
+	for _, semantics := range []Semantics{Original, Improved} {
 		for _, ruled := range []bool{true, false} {
 			f := serving(t, Options{Semantics: semantics}, classed)
 			if !ruled {
@@ -67,7 +70,7 @@ func TestClassesThatCannotBe(t *testing.T) {
 // TestGuarantees checks that the class of a request selects its guarantee: a flood of the last class leaves the other
 // classes their guarantees.
 func TestGuarantees(t *testing.T) {
-	for _, semantics := range []Semantics{Theirs, Improved} {
+	for _, semantics := range []Semantics{Original, Improved} {
 		for _, ruled := range []bool{true, false} {
 			f := serving(t, Options{Semantics: semantics}, `
 domain: d
@@ -116,5 +119,32 @@ descriptors:
 	f.want("OK: OK 0/8 60s", "a=1 x8")
 	if got, want := f.config.Load().rules[0].limit.String(), "adaptive-rate 8/1m min 4 max 16 interval 10s failures 10"; got != want {
 		t.Errorf("limit %s, want %s", got, want)
+	}
+}
+
+// TestOutcomes checks that a descriptor whose only entry is outcomes reports them to adaptive rates: the rate falls by an
+// eighth after an interval with failures, and a pause stops all requests. Unreadable values are ignored.
+func TestOutcomes(t *testing.T) {
+	for _, semantics := range []Semantics{Original, Improved} {
+		for _, ruled := range []bool{true, false} {
+			f := serving(t, Options{Semantics: semantics}, `
+domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: minute, requests_per_unit: 60, algorithm: adaptive-rate, min: 6, max: 600, interval: 1s, burst: 10}}
+`)
+			if !ruled {
+				f.policies.Policies = nil
+			}
+			f.want("OK: OK 9/60 1s, OK", "a=1", "outcomes=8/2")
+			for _, value := range []string{"", "8", "8/2/0/0", "-1/2", "x/2", "8/1048577", "8/2/31622400001"} {
+				f.want("OK: OK 9/60 1s, OK", "a=1 x0", "outcomes="+value)
+			}
+			f.clock.Advance(time.Second)
+			f.want("OK: OK 9/60 2s, OK", "a=1", "outcomes=9/0") // 1/0.875 s, rounded up
+			f.want("OVER_LIMIT: OVER_LIMIT 0/60 7s, OK", "a=1", "outcomes=0/1/7000")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/60 7s", "a=1")
+			f.clock.Advance(7 * time.Second)
+			f.want("OK: OK 9/60 2s", "a=1")
+		}
 	}
 }

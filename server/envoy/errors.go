@@ -35,7 +35,7 @@ func (s *Service) invalid(code Code, err error) *Error {
 
 // notKnown returns the error for a request whose decision is not known.
 func (s *Service) notKnown(err error) *Error {
-	if s.options.Semantics == Theirs && s.options.Failure == nil {
+	if s.options.Semantics == Original && s.options.Failure == nil {
 		return &Error{Code: Unknown, Err: err}
 	}
 	return &Error{Code: Unavailable, Err: err}

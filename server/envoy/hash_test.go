@@ -36,7 +36,7 @@ descriptors:
   - {key: value, value_to_metric: true, rate_limit: {unit: day, requests_per_unit: 1}}
   - {key: plan, value: free, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 1}}
 `
-	for _, semantics := range []Semantics{Theirs, Improved} {
+	for _, semantics := range []Semantics{Original, Improved} {
 		var keys []string
 		limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
 			for c := range op.Charges {

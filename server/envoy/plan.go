@@ -20,13 +20,14 @@ import (
 // that can refuse the request are items of one request, which charges all of them or none. Descriptors of quota rules
 // are separate requests.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
-	b.own, b.class = own, classOf(request)
+	b.own, b.class = own, valueOf(request, classKey)
+	outcomes := outcomesOf(request)
 	b.requests = slices.Grow(b.requests, len(b.matches))
 	together := -1
 	for i := range b.matches {
 		m := &b.matches[i]
 		if m.quota == nil {
-			b.places = append(b.places, place{request: -1})
+			b.places = append(b.places, itemIndex{request: -1})
 			continue
 		}
 		descriptor := request.Descriptors[i]
@@ -41,17 +42,20 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 				q.Class, q.Limit = b.class, m.rule.classes.limit(b.class, q.Limit)
 			}
 		}
+		if kind == engine.OpAllow {
+			q.Outcomes = outcomes
+		}
 		if semantics != Improved || kind != engine.OpAllow || !m.refuses() {
-			b.places = append(b.places, place{request: len(b.requests)})
+			b.places = append(b.places, itemIndex{request: len(b.requests)})
 			b.requests = append(b.requests, q)
 			continue
 		}
 		if together < 0 {
 			together = len(b.requests)
-			b.requests = append(b.requests, decide.Request{Kind: engine.OpAllow, Shadowed: true, Class: b.class})
+			b.requests = append(b.requests, decide.Request{Kind: engine.OpAllow, Shadowed: true, Class: b.class, Outcomes: outcomes})
 		}
 		all := &b.requests[together]
-		b.places = append(b.places, place{request: together, item: len(all.Items)})
+		b.places = append(b.places, itemIndex{request: together, item: len(all.Items)})
 		all.Items = append(all.Items, decide.Item{Policy: q.Policy, Limit: q.Limit, Own: q.Own, Key: q.Key, Cost: cost, HasCost: true})
 	}
 	b.responses = slices.Grow(b.responses, len(b.requests))[:len(b.requests)]
@@ -65,7 +69,7 @@ func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kin
 	switch {
 	case negative && hits > 0:
 		return engine.OpGive, hits
-	case semantics == Theirs && m.quota.counts() && !m.hasClasses():
+	case semantics == Original && m.quota.counts() && !m.hasClasses():
 		return engine.OpCount, hits
 	case hits == 0: // a check whether one hit would pass
 		return engine.OpPeek, 1

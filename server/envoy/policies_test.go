@@ -21,13 +21,13 @@ descriptors:
 // TestRulesArePolicies checks that an operator can override, try and change the limit of a rule like the limit of any
 // policy, and that the answers have the active numbers.
 func TestRulesArePolicies(t *testing.T) {
-	for _, semantics := range []Semantics{Theirs, Improved} {
+	for _, semantics := range []Semantics{Original, Improved} {
 		f := serving(t, Options{Semantics: semantics}, ruled)
 		f.want("OK: OK 2/3 60s", "a=1")
 		f.change(policy.Change{Policy: "envoy.d.a", Key: "a=1", Fields: "1/1h"}, policy.Change{Policy: "envoy.d.a", Key: "a=2", Fields: "deny"},
 			policy.Change{Policy: "envoy.d.a", Key: "a=3", Fields: "unlimited"}, policy.Change{Policy: "envoy.d.a_closed", Key: "a=closed", Fields: "2/2d"})
 		by := func(theirs, improved string) string { // improved counts no denied hits
-			return map[Semantics]string{Theirs: theirs, Improved: improved}[semantics]
+			return map[Semantics]string{Original: theirs, Improved: improved}[semantics]
 		}
 		f.want(by("OVER_LIMIT: OVER_LIMIT 0/1 3600s", "OVER_LIMIT: OVER_LIMIT 1/1 3600s"), "a=1 x4")
 		f.want("OK: OK 1/2 86400s", "a=closed")

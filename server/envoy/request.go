@@ -33,7 +33,7 @@ type buffers struct {
 	class     string // of the request, or ""
 	// places has, for each descriptor, the index of its request and of its item in that request. The request is -1 for
 	// a descriptor that is not counted.
-	places []place
+	places []itemIndex
 
 	keys, text, name []byte
 	path             []step
@@ -41,7 +41,7 @@ type buffers struct {
 	secrets *keyhash.Secrets // from Options.HashKeys
 }
 
-type place struct{ request, item int }
+type itemIndex struct{ request, item int }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
 

@@ -16,9 +16,9 @@ import (
 type Semantics uint8
 
 const (
-	// Theirs decides like envoyproxy/ratelimit: each descriptor separately, and every hit is counted, including
+	// Original decides like envoyproxy/ratelimit: each descriptor separately, and every hit is counted, including
 	// refused ones.
-	Theirs Semantics = iota
+	Original Semantics = iota
 	// Improved charges all descriptors of a request or none, so that a refused request uses up no quota elsewhere,
 	// and never counts a refused hit.
 	Improved

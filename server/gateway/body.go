@@ -26,10 +26,10 @@ type clientBody struct {
 	// least is the number of bytes that a client must send per window; 0 means no bound. came is the number received in
 	// the current window, and waited the time that the gateway has spent waiting for them. Time when the upstream
 	// accepts no bytes does not count.
-	least, came int64
-	waited      time.Duration
-	messages    *frames      // of a gRPC call over HTTP/2, or nil
-	slow        atomic.Int64 // total in ns
+	minBytes, received int64
+	waited             time.Duration
+	messages           *frames      // of a gRPC call over HTTP/2, or nil
+	slow               atomic.Int64 // total in ns
 
 	mu    sync.Mutex
 	err   error // the reason for an early end
@@ -49,7 +49,7 @@ func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 	}
 	b := &clientBody{
 		ReadCloser: r.Body, writer: http.NewResponseController(w), stall: g.config.StallTimeout, window: g.bodyWindow, unread: g.unreadWait,
-		http1: r.ProtoMajor == 1, least: g.config.LeastBody,
+		http1: r.ProtoMajor == 1, minBytes: g.config.LeastBody,
 	}
 	if !b.http1 && isGRPC(r) { // a gRPC stream with few messages is naturally slow
 		b.messages = &frames{}
@@ -77,7 +77,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 
 // patience returns how long the next read may take.
 func (b *clientBody) patience() time.Duration {
-	if b.least == 0 || b.messages != nil && b.messages.between() {
+	if b.minBytes == 0 || b.messages != nil && b.messages.between() {
 		return b.stall
 	}
 	return min(b.stall, b.window-b.waited)
@@ -91,14 +91,14 @@ func (b *clientBody) count(p []byte, took time.Duration) {
 			took = 0
 		}
 		if b.messages.follow(p) {
-			b.came, b.waited = 0, 0
+			b.received, b.waited = 0, 0
 			return
 		}
 	}
-	b.came += int64(len(p))
+	b.received += int64(len(p))
 	b.waited += took
-	if b.came >= b.least {
-		b.came, b.waited = 0, 0
+	if b.received >= b.minBytes {
+		b.received, b.waited = 0, 0
 	}
 }
 

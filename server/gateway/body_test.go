@@ -25,27 +25,27 @@ func (w withDeadlines) Write(p []byte) (int, error) { return w.ResponseWriter.Wr
 func TestLeastRateOfABody(t *testing.T) {
 	for _, c := range []struct {
 		name         string
-		least        int64
+		minBytes     int64
 		stall, every time.Duration
 		bytes        int           // sent at once
 		once         bool          // and nothing afterwards
 		pause        time.Duration // the reader's pause before each read
 		want         time.Duration // time until the body ends; 0 means not within a minute
 	}{
-		{name: "a byte a second", least: 1024, stall: 30 * time.Second, every: time.Second, bytes: 1, want: 10 * time.Second},
-		{name: "nothing", least: 1024, stall: 30 * time.Second, every: time.Hour, bytes: 1, want: 10 * time.Second},
-		{name: "a byte too few", least: 1024, stall: 30 * time.Second, every: 3 * time.Second, bytes: 341, want: 10 * time.Second},
-		{name: "enough", least: 1024, stall: 30 * time.Second, every: 3 * time.Second, bytes: 342},
-		{name: "enough at once", least: 1024, stall: 30 * time.Second, every: 9 * time.Second, bytes: 1024},
-		{name: "much, and then nothing", least: 1024, stall: 30 * time.Second, every: time.Second, bytes: 1 << 20, once: true, want: 11 * time.Second},
-		{name: "an upstream that is slow", least: 1024, stall: 30 * time.Second, every: time.Millisecond, bytes: 1, pause: 11 * time.Millisecond},
+		{name: "a byte a second", minBytes: 1024, stall: 30 * time.Second, every: time.Second, bytes: 1, want: 10 * time.Second},
+		{name: "nothing", minBytes: 1024, stall: 30 * time.Second, every: time.Hour, bytes: 1, want: 10 * time.Second},
+		{name: "a byte too few", minBytes: 1024, stall: 30 * time.Second, every: 3 * time.Second, bytes: 341, want: 10 * time.Second},
+		{name: "enough", minBytes: 1024, stall: 30 * time.Second, every: 3 * time.Second, bytes: 342},
+		{name: "enough at once", minBytes: 1024, stall: 30 * time.Second, every: 9 * time.Second, bytes: 1024},
+		{name: "much, and then nothing", minBytes: 1024, stall: 30 * time.Second, every: time.Second, bytes: 1 << 20, once: true, want: 11 * time.Second},
+		{name: "an upstream that is slow", minBytes: 1024, stall: 30 * time.Second, every: time.Millisecond, bytes: 1, pause: 11 * time.Millisecond},
 		{name: "no bound", stall: 30 * time.Second, every: 29 * time.Second, bytes: 1},
-		{name: "the stall timeout is less", least: 1024, stall: 2 * time.Second, every: 3 * time.Second, bytes: 4096, want: 2 * time.Second},
+		{name: "the stall timeout is less", minBytes: 1024, stall: 2 * time.Second, every: 3 * time.Second, bytes: 4096, want: 2 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, conn := net.Pipe()
-				b := &clientBody{ReadCloser: conn, writer: http.NewResponseController(withDeadlines{httptest.NewRecorder(), conn}), stall: c.stall, window: bodyWindow, least: c.least}
+				b := &clientBody{ReadCloser: conn, writer: http.NewResponseController(withDeadlines{httptest.NewRecorder(), conn}), stall: c.stall, window: bodyWindow, minBytes: c.minBytes}
 				go func() {
 					for err := error(nil); err == nil; {
 						time.Sleep(c.every)
@@ -85,8 +85,8 @@ func TestGRPCMessagesHaveALeastRate(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader())
 		r.ProtoMajor = c.major
 		r.Header.Set("Content-Type", c.contentType)
-		if b := g.body(httptest.NewRecorder(), r); b.least != 1024 || (b.messages != nil) != c.follows {
-			t.Errorf("HTTP/%d, %s: %d bytes, messages %v", c.major, c.contentType, b.least, b.messages)
+		if b := g.body(httptest.NewRecorder(), r); b.minBytes != 1024 || (b.messages != nil) != c.follows {
+			t.Errorf("HTTP/%d, %s: %d bytes, messages %v", c.major, c.contentType, b.minBytes, b.messages)
 		}
 	}
 	message := append([]byte{0, 0, 0, 0, 20}, make([]byte, 20)...)
@@ -107,7 +107,7 @@ func TestGRPCMessagesHaveALeastRate(t *testing.T) {
 				client, conn := net.Pipe()
 				b := &clientBody{
 					ReadCloser: conn, writer: http.NewResponseController(withDeadlines{httptest.NewRecorder(), conn}),
-					stall: 30 * time.Second, window: bodyWindow, least: 1024, messages: &frames{},
+					stall: 30 * time.Second, window: bodyWindow, minBytes: 1024, messages: &frames{},
 				}
 				go func() {
 					for i, piece := range c.pieces {

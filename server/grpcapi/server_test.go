@@ -137,7 +137,7 @@ func TestReflection(t *testing.T) {
 
 // TestErrorCodes checks errors as gRPC statuses, with envoyproxy/ratelimit's text.
 func TestErrorCodes(t *testing.T) {
-	for semantics, want := range map[envoy.Semantics]codes.Code{envoy.Theirs: codes.Unknown, envoy.Improved: codes.InvalidArgument} {
+	for semantics, want := range map[envoy.Semantics]codes.Code{envoy.Original: codes.Unknown, envoy.Improved: codes.InvalidArgument} {
 		_, c := served(t, envoy.Options{Semantics: semantics}, nil)
 		_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(t.Context(), &pb.RateLimitRequest{})
 		if status.Code(err) != want || status.Convert(err).Message() != "rate limit domain must not be empty" {

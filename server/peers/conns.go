@@ -39,7 +39,7 @@ type candidate struct {
 	since int64
 }
 
-// NewConns returns the connections of a listener that accepts at most most of them.
+// NewConns returns the connections of a listener. It accepts up to most of them.
 func NewConns(most int, r Rule) *Conns {
 	return &Conns{shares: NewShares(most, r), tenth: most / 10, began: time.Now(), open: map[*Conn]struct{}{}, freed: make(chan struct{}, 1)}
 }

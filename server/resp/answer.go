@@ -71,7 +71,7 @@ func (c *conn) decide(ctx context.Context) {
 		return
 	}
 	if f := c.srv.cfg.Users; f != nil {
-		ctx = users.With(ctx, f.Again(c.user)) // the user's rights may have changed since it authenticated
+		ctx = users.With(ctx, f.Current(c.user)) // the user's rights may have changed since it authenticated
 	}
 	c.out = c.pending.finish(ctx, c.srv.cfg.Decide, c.out, c.proto)
 	c.pending = nil

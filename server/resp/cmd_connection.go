@@ -129,7 +129,7 @@ func hello(_ context.Context, c *conn, words [][]byte) {
 			return
 		}
 	}
-	if f := c.srv.cfg.Users; f != nil && f.Again(user) == nil {
+	if f := c.srv.cfg.Users; f != nil && f.Current(user) == nil {
 		c.replyError(msgHelloNoAuth)
 		return
 	}

@@ -72,7 +72,7 @@ func (c *conn) serve(ctx context.Context) {
 // anonymous reports whether the client must still authenticate.
 func (c *conn) anonymous() bool {
 	f := c.srv.cfg.Users
-	return f != nil && f.Again(c.user) == nil
+	return f != nil && f.Current(c.user) == nil
 }
 
 // shakeHands completes the TLS handshake before the first command.

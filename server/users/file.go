@@ -56,9 +56,9 @@ func (f *File) Of(secret string) *User { return f.current.Load().of(secret) }
 // Named returns the user with the name if the secret belongs to it, or nil.
 func (f *File) Named(name, secret string) *User { return f.current.Load().named(name, secret) }
 
-// Again returns the current entry of a user, or nil if it or its secret was removed. For nil it returns the user for
+// Current returns the current entry of a user, or nil if it or its secret was removed. For nil it returns the user for
 // clients without a secret.
-func (f *File) Again(u *User) *User { return f.current.Load().again(u) }
+func (f *File) Current(u *User) *User { return f.current.Load().currentOf(u) }
 
 // fields are a user as written. Errors about lists do not contain their values, which can be secrets.
 type fields struct {

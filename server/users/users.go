@@ -117,8 +117,8 @@ func (a *all) named(name, secret string) *User {
 	return found
 }
 
-// again returns the current entry of a user, or nil if it or its secret was removed.
-func (a *all) again(u *User) *User {
+// currentOf returns the current entry of a user, or nil if it or its secret was removed.
+func (a *all) currentOf(u *User) *User {
 	if u == nil || u.digest == ([sha256.Size]byte{}) {
 		return a.unknown
 	}

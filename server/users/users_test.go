@@ -84,24 +84,24 @@ func TestFileChanges(t *testing.T) {
 			t.Fatal(changed, err)
 		}
 	}
-	if now := f.Again(a); now.MayTake() || !now.MayWrite() {
+	if now := f.Current(a); now.MayTake() || !now.MayWrite() {
 		t.Error("a has its old rights")
 	}
-	if f.Again(b) != nil {
+	if f.Current(b) != nil {
 		t.Error("b is gone, and has rights")
 	}
-	if u := f.Again(nil); u == nil || u.Name != Default || !u.MayTake() {
+	if u := f.Current(nil); u == nil || u.Name != Default || !u.MayTake() {
 		t.Error("a client without a secret", u)
 	}
 	write(t, path, "users: {a: {may: [fly]}}")
-	before := f.Again(a)
-	if _, err := f.Reload(); err == nil || before == nil || f.Again(a) != before {
-		t.Errorf("a file with an error: %v, %v, then %v", err, before, f.Again(a))
+	before := f.Current(a)
+	if _, err := f.Reload(); err == nil || before == nil || f.Current(a) != before {
+		t.Errorf("a file with an error: %v, %v, then %v", err, before, f.Current(a))
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Reload(); err == nil || f.Again(a) == nil {
+	if _, err := f.Reload(); err == nil || f.Current(a) == nil {
 		t.Error("without the file a lost its rights", err)
 	}
 }

@@ -8,40 +8,40 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Rest contains the operations of a call that go to the wrapped store. It is reused: Clear empties it.
-type Rest struct {
+// Subset contains the operations of a call that go to the wrapped store. It is reused: Clear empties it.
+type Subset struct {
 	// From contains their indexes in the call.
-	From    []int
-	instead []instead
-	ops     []engine.Op
-	results []engine.Result
+	From     []int
+	replaced []replaced
+	ops      []engine.Op
+	results  []engine.Result
 }
 
-// instead is an operation that is forwarded in place of another.
-type instead struct {
+// replaced is an operation that is forwarded in place of another.
+type replaced struct {
 	n  int
 	op engine.Op
 }
 
 // Add adds the operation at an index of the call.
-func (r *Rest) Add(i int) { r.From = append(r.From, i) }
+func (r *Subset) Add(i int) { r.From = append(r.From, i) }
 
-// Instead forwards op in place of the operation added last.
-func (r *Rest) Instead(op engine.Op) {
-	r.instead = append(r.instead, instead{len(r.From) - 1, op})
+// Replace forwards op in place of the operation added last.
+func (r *Subset) Replace(op engine.Op) {
+	r.replaced = append(r.replaced, replaced{len(r.From) - 1, op})
 }
 
 // Do forwards the operations and stores the results at their indexes. If they are the whole call, unchanged, it
 // forwards the call itself.
-func (r *Rest) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Result) {
-	if len(r.From) == len(ops) && len(r.instead) == 0 {
+func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Result) {
+	if len(r.From) == len(ops) && len(r.replaced) == 0 {
 		store.Do(ctx, ops, results)
 		return
 	}
 	for _, i := range r.From {
 		r.ops, r.results = append(r.ops, ops[i]), append(r.results, results[i])
 	}
-	for _, other := range r.instead {
+	for _, other := range r.replaced {
 		r.ops[other.n] = other.op
 	}
 	store.Do(ctx, r.ops, r.results)
@@ -51,9 +51,9 @@ func (r *Rest) Do(ctx context.Context, store engine.Store, ops []engine.Op, resu
 }
 
 // Clear drops everything except the memory.
-func (r *Rest) Clear() {
-	clear(r.instead)
+func (r *Subset) Clear() {
+	clear(r.replaced)
 	clear(r.ops)
 	clear(r.results)
-	r.From, r.instead, r.ops, r.results = r.From[:0], r.instead[:0], r.ops[:0], r.results[:0]
+	r.From, r.replaced, r.ops, r.results = r.From[:0], r.replaced[:0], r.ops[:0], r.results[:0]
 }

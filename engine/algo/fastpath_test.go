@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// If Quick decides, its answer and its state equal the steps'. It decides nearly all requests.
-func TestQuickEqualsTheSteps(t *testing.T) {
+// If Words.Allow decides, its answer and its state equal the steps'. It decides nearly all requests.
+func TestFastPathEqualsTheSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	limits := []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(10), rule.Burst(7)),
@@ -46,7 +46,7 @@ func TestQuickEqualsTheSteps(t *testing.T) {
 			allowed := algo.Allow(step, algo.Instant{Now: now, Wall: now})
 			if w, ok := stored.Words(); ok {
 				var o algo.Outcome
-				passed, decided := w.Quick(l, now, cost, &o)
+				passed, decided := w.Allow(l, now, cost, &o)
 				if decided {
 					quick++
 					left := w.State(l)

@@ -9,22 +9,22 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// seats are the callers of Wait that sleep until the slots of their reservations.
-type seats struct {
-	queue.Slots[seatName, *Reservation]
+// slots are the callers of Wait that sleep until the slots of their reservations.
+type slots struct {
+	queue.Slots[slotKey, *Reservation]
 }
 
-// seatName identifies callers that can take over each other's reservations: same line, same units.
-type seatName struct {
+// slotKey identifies callers that can take over each other's reservations: same line, same units.
+type slotKey struct {
 	lineName
 
 	units int64
 }
 
-// sit adds the caller to the callers that wait for their slots.
-func (t *reserved) sit(p *Policy, key string, n int64) {
-	t.name = seatName{p.line(key).owned(), n}
-	t.seat = p.limiter.seats.Take(t.name, t.reservation.slot, t.reservation)
+// joinSlots adds the caller to the callers that wait for their slots.
+func (t *reserved) joinSlots(p *Policy, key string, n int64) {
+	t.name = slotKey{p.line(key).owned(), n}
+	t.waiter = p.limiter.slots.Take(t.name, t.reservation.slot, t.reservation)
 }
 
 // slot sleeps until an admitted caller's slot. It gives the units back if the caller leaves.
@@ -32,10 +32,10 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Dec
 	if t.err != nil || t.decision.Delay == 0 {
 		return t.decision, t.err
 	}
-	if t.seat.Waiter == nil {
-		t.sit(p, key, n)
+	if t.waiter.Waiter == nil {
+		t.joinSlots(p, key, n)
 	}
-	_, err := p.limiter.seats.Wait(ctx, p.limiter.done, t.name, t.seat, engine.MaxOps, p.limiter.giveBack(ctx))
+	_, err := p.limiter.slots.Wait(ctx, p.limiter.done, t.name, t.waiter, engine.MaxOps, p.limiter.giveBack(ctx))
 	if errors.Is(err, queue.ErrEnded) {
 		err = ErrClosed
 	}
@@ -44,8 +44,8 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Dec
 
 // leave gives up the slot of a caller that left before its answer came.
 func (t *reserved) leave(ctx context.Context, l *Limiter) {
-	if t.seat.Waiter != nil {
-		l.seats.Leave(t.name, t.seat, engine.MaxOps, l.giveBack(ctx))
+	if t.waiter.Waiter != nil {
+		l.slots.Leave(t.name, t.waiter, engine.MaxOps, l.giveBack(ctx))
 	}
 }
 

@@ -46,30 +46,30 @@ func (l *Limit) Capacity() int64 {
 	}
 }
 
-// Quick reports whether [Words.Quick] can decide requests of the limit.
-func (l *Limit) Quick() bool {
+// HasFastPath reports whether [Words.Allow] can decide requests of the limit.
+func (l *Limit) HasFastPath() bool {
 	return l.Algorithm == TokenBucket && l.Queue == 0 ||
 		l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
 }
 
-// Quick decides an allow on a state of two words, like Allow, in the simple cases: a token bucket without debt, or a
+// Allow decides an allow on a state of two words, like Allow, in the simple cases: a token bucket without debt, or a
 // fixed window that opens with its first request, if the state was written under the limit's numbers and the clock
 // has not gone back. Nearly all decisions are such cases. If Allow must decide, ok is false and nothing has changed.
 // The words change only if the units are charged.
-func (w *Words) Quick(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
+func (w *Words) Allow(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	switch {
 	case cost < 1:
 		return false, false
 	case l.Algorithm == TokenBucket && l.Queue == 0 && cost <= l.Burst:
-		return w.quickBucket(l, now, cost, o)
+		return w.allowBucket(l, now, cost, o)
 	case l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied && cost <= l.Count:
-		return w.quickFixed(l, now, cost, o)
+		return w.allowFixed(l, now, cost, o)
 	default:
 		return false, false
 	}
 }
 
-func (w *Words) quickBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
+func (w *Words) allowBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	high, full := bits.Mul64(uint64(l.Burst), uint64(l.Period))
 	missing, elapsed, count := w[0], now-int64(w[1]), uint64(l.Count)
 	if high != 0 || full >= 1<<62 || missing > full || elapsed < 0 {
@@ -95,7 +95,7 @@ func (w *Words) quickBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok 
 	return allowed, true
 }
 
-func (w *Words) quickFixed(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
+func (w *Words) allowFixed(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	count, end := int64(w[0]), int64(w[1])
 	if end <= now {
 		count, end = 0, now+l.Period

@@ -13,50 +13,50 @@ import (
 )
 
 const (
-	// maxOwed bounds the number of operations owed to the store. Beyond this bound a settlement is an error, a share
+	// maxOutbox bounds the number of operations owed to the store. Beyond this bound a settlement is an error, a share
 	// gives no permit, and a permit whose acquire has no answer stays until its lease ends.
-	maxOwed = 1 << 16
-	// owedAtOnce is the number of owed operations sent in one call.
-	owedAtOnce = 256
+	maxOutbox = 1 << 16
+	// outboxBatch is the number of owed operations sent in one call.
+	outboxBatch = 256
 	// firstTry is the delay before the first attempt. It doubles with each further attempt, up to lastTry.
 	firstTry = 50 * time.Millisecond
 	lastTry  = 5 * time.Second
 )
 
-// owed contains the operations to send to the store as soon as it answers: settlements that it missed, permits given
+// outbox contains the operations to send to the store as soon as it answers: settlements that it missed, permits given
 // by shares, and releases of permits that the store may have given to callers that got no answer.
-type owed struct {
+type outbox struct {
 	mu      sync.Mutex
-	debts   map[owedKey]*debt
-	outside map[owedKey]int // by space and key: permits given by shares that the store does not have
-	count   atomic.Int64    // of debts
-	permits atomic.Int64    // of permits among them
-	lost    atomic.Int64    // settlements whose reservations ended first
-	given   atomic.Int64    // all permits ever given by shares
+	ops     map[outboxKey]*outboxOp
+	outside map[outboxKey]int // by space and key: permits given by shares that the store does not have
+	count   atomic.Int64      // of debts
+	permits atomic.Int64      // of permits among them
+	lost    atomic.Int64      // settlements whose reservations ended first
+	given   atomic.Int64      // all permits ever given by shares
 	wake    chan struct{}
 }
 
-// owedKey names a permit or a reservation or, without an id, a key.
-type owedKey struct {
+// outboxKey names a permit or a reservation or, without an id, a key.
+type outboxKey struct {
 	settles        bool
 	space, key, id string
 }
 
-// debt is one operation owed to the store.
-type debt struct {
-	op    engine.Op
-	ends  int64 // when it becomes irrelevant, in µs since 1970
-	due   int64
-	pause time.Duration
-	sent  bool // the store may have decided it
-	paid  bool // a permit that the store has; owed again if the store misses a renewal
+// outboxOp is one operation owed to the store.
+type outboxOp struct {
+	op        engine.Op
+	ends      int64 // when it becomes irrelevant, in µs since 1970
+	due       int64
+	pause     time.Duration
+	sent      bool // the store may have decided it
+	delivered bool // a permit that the store has; owed again if the store misses a renewal
 
 	flying    chan struct{} // closed when the call that carries it has an answer; nil if there is no such call
 	suspended int           // acquires of the same permit in progress: a release is not sent meanwhile
 }
 
 // asked returns the operation to send. A permit is acquired for the rest of its lease, even above the limit.
-func (d *debt) asked(now int64) engine.Op {
+func (d *outboxOp) asked(now int64) engine.Op {
 	op := d.op
 	if op.Kind != engine.OpAcquire {
 		return op
@@ -69,13 +69,13 @@ func (d *debt) asked(now int64) engine.Op {
 	return op
 }
 
-func nameOf(op *engine.Op) owedKey {
-	return owedKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
+func nameOf(op *engine.Op) outboxKey {
+	return outboxKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
 
 // subjects returns the name spaces and keys that an operation's limits count under.
-func subjects(op *engine.Op) []owedKey {
-	names := make([]owedKey, len(op.Charges))
+func subjects(op *engine.Op) []outboxKey {
+	names := make([]outboxKey, len(op.Charges))
 	for i := range op.Charges {
 		names[i].space, names[i].key = op.Counted(i)
 	}
@@ -83,8 +83,8 @@ func subjects(op *engine.Op) []owedKey {
 }
 
 // add adds an operation, replacing another one on the same permit. sent means that the store may have decided the
-// operation, and paid that it has decided it. It reports false if there is no room.
-func (o *owed) add(op *engine.Op, ends, now int64, sent, paid bool) bool {
+// operation, and delivered that it has decided it. It reports false if there is no room.
+func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
 	for i := range own.Charges {
@@ -94,24 +94,24 @@ func (o *owed) add(op *engine.Op, ends, now int64, sent, paid bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := nameOf(&own)
-	before := o.debts[name]
-	if before == nil && len(o.debts) >= maxOwed {
+	before := o.ops[name]
+	if before == nil && len(o.ops) >= maxOutbox {
 		return false
 	}
 	o.remove(name, before)
-	if o.debts == nil {
-		o.debts, o.outside = map[owedKey]*debt{}, map[owedKey]int{}
+	if o.ops == nil {
+		o.ops, o.outside = map[outboxKey]*outboxOp{}, map[outboxKey]int{}
 	}
-	d := &debt{op: own, ends: ends, due: now, pause: firstTry, sent: sent, paid: paid}
-	o.debts[name] = d
-	if !paid {
+	d := &outboxOp{op: own, ends: ends, due: now, pause: firstTry, sent: sent, delivered: delivered}
+	o.ops[name] = d
+	if !delivered {
 		o.open(d)
 	}
 	return true
 }
 
-// open counts a debt to be sent to the store. The caller holds the lock.
-func (o *owed) open(d *debt) {
+// open counts an operation to send to the store. The caller holds the lock.
+func (o *outbox) open(d *outboxOp) {
 	o.count.Add(1)
 	if d.op.Kind == engine.OpAcquire {
 		o.permits.Add(1)
@@ -125,19 +125,19 @@ func (o *owed) open(d *debt) {
 	}
 }
 
-// remove removes a debt. The caller holds the lock.
-func (o *owed) remove(name owedKey, d *debt) {
-	if d == nil || o.debts[name] != d {
+// remove removes an operation. The caller holds the lock.
+func (o *outbox) remove(name outboxKey, d *outboxOp) {
+	if d == nil || o.ops[name] != d {
 		return
 	}
-	delete(o.debts, name)
-	if !d.paid {
+	delete(o.ops, name)
+	if !d.delivered {
 		o.closed(d)
 	}
 }
 
-// closed uncounts a debt that need not be sent any more. The caller holds the lock.
-func (o *owed) closed(d *debt) {
+// closed uncounts an operation that need not be sent any more. The caller holds the lock.
+func (o *outbox) closed(d *outboxOp) {
 	o.count.Add(-1)
 	if d.op.Kind != engine.OpAcquire {
 		return
@@ -152,19 +152,19 @@ func (o *owed) closed(d *debt) {
 
 // holds reports whether a share gave a permit for one of the operation's keys and the store does not have that
 // permit.
-func (o *owed) holds(op *engine.Op) bool {
+func (o *outbox) holds(op *engine.Op) bool {
 	if o.permits.Load() == 0 {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(subjects(op), func(subject owedKey) bool { return o.outside[subject] > 0 })
+	return slices.ContainsFunc(subjects(op), func(subject outboxKey) bool { return o.outside[subject] > 0 })
 }
 
 // suspend keeps back the releases of permits that the operations acquire again, and waits for those in flight: a release
 // that reached the store after the acquire would take the permit from its holder. The caller must pass the result to
 // resume.
-func (o *owed) suspend(ctx context.Context, ops []engine.Op) (suspended []*debt) {
+func (o *outbox) suspend(ctx context.Context, ops []engine.Op) (suspended []*outboxOp) {
 	if o.count.Load() == 0 {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (o *owed) suspend(ctx context.Context, ops []engine.Op) (suspended []*debt)
 			continue
 		}
 		o.mu.Lock()
-		d := o.debts[nameOf(&acquire)]
+		d := o.ops[nameOf(&acquire)]
 		if d == nil || d.op.Kind != engine.OpRelease {
 			o.mu.Unlock()
 			continue
@@ -193,7 +193,7 @@ func (o *owed) suspend(ctx context.Context, ops []engine.Op) (suspended []*debt)
 }
 
 // resume sends suspended releases again, unless their permits were acquired.
-func (o *owed) resume(suspended []*debt) {
+func (o *outbox) resume(suspended []*outboxOp) {
 	if suspended == nil {
 		return
 	}
@@ -205,59 +205,59 @@ func (o *owed) resume(suspended []*debt) {
 }
 
 // held cancels the release of a permit, because its holder has acquired it again.
-func (o *owed) held(op *engine.Op) {
+func (o *outbox) held(op *engine.Op) {
 	if o.count.Load() == 0 {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := nameOf(op)
-	if d := o.debts[name]; d != nil && d.op.Kind == engine.OpRelease {
+	if d := o.ops[name]; d != nil && d.op.Kind == engine.OpRelease {
 		o.remove(name, d)
 	}
 }
 
 // renewed extends a permit given by a share. missed means that the store has not renewed the permit, which is then
 // owed to the store again, for the new term.
-func (o *owed) renewed(op *engine.Op, ends, now int64, missed bool) {
+func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	d := o.debts[nameOf(op)]
+	d := o.ops[nameOf(op)]
 	if d == nil || d.op.Kind != engine.OpAcquire {
 		return
 	}
 	d.ends = ends
-	if missed && d.paid {
-		d.paid, d.due, d.pause = false, now, firstTry
+	if missed && d.delivered {
+		d.delivered, d.due, d.pause = false, now, firstTry
 		o.open(d)
 	}
 }
 
 // drop removes a permit given by a share. outside reports that the store was not known to have the permit, and sent
 // that the store may have it anyway.
-func (o *owed) drop(op *engine.Op) (outside, sent bool) {
+func (o *outbox) drop(op *engine.Op) (outside, sent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := nameOf(op)
-	d := o.debts[name]
+	d := o.ops[name]
 	if d == nil || d.op.Kind != engine.OpAcquire {
 		return false, false
 	}
 	o.remove(name, d)
-	return !d.paid, d.sent
+	return !d.delivered, d.sent
 }
 
 // take returns due debts, and marks them as sent. It drops those that have ended.
-func (o *owed) take(now int64, wanted func(*engine.Op) bool) (taken []*debt) {
+func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxOp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for name, d := range o.debts {
+	for name, d := range o.ops {
 		switch {
 		case now >= d.ends:
 			if o.remove(name, d); d.op.Kind == engine.OpSettle {
 				o.lost.Add(1)
 			}
-		case !d.paid && d.suspended == 0 && now >= d.due && wanted(&d.op) && len(taken) < owedAtOnce:
+		case !d.delivered && d.suspended == 0 && now >= d.due && wanted(&d.op) && len(taken) < outboxBatch:
 			d.sent, d.flying = true, make(chan struct{})
 			taken = append(taken, d)
 		}
@@ -267,7 +267,7 @@ func (o *owed) take(now int64, wanted func(*engine.Op) bool) (taken []*debt) {
 
 // answered removes the debts that the store has taken. A release that found no permit is repeated, because the
 // acquire may arrive after it.
-func (o *owed) answered(taken []*debt, results []engine.Result, now int64) (away bool) {
+func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64) (away bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, d := range taken {
@@ -277,8 +277,8 @@ func (o *owed) answered(taken []*debt, results []engine.Result, now int64) (away
 		taken := r.Err == nil || unconfirmed(r.Err)
 		missed := d.op.Kind == engine.OpRelease && !r.Found || d.op.Kind == engine.OpAcquire && !r.Outcome.Allowed
 		switch {
-		case taken && !missed && d.op.Kind == engine.OpAcquire && o.debts[nameOf(&d.op)] == d:
-			d.paid = true
+		case taken && !missed && d.op.Kind == engine.OpAcquire && o.ops[nameOf(&d.op)] == d:
+			d.delivered = true
 			o.closed(d)
 			continue
 		case taken && !missed || errors.Is(r.Err, engine.ErrInvalid):
@@ -291,19 +291,19 @@ func (o *owed) answered(taken []*debt, results []engine.Result, now int64) (away
 	return away
 }
 
-// repay sends owed operations to the store, until life ends.
-func (s *Store) repay(life context.Context) {
+// flushOutbox sends owed operations to the store, until life ends.
+func (s *Store) flushOutbox(life context.Context) {
 	for {
 		select {
 		case <-life.Done():
 			return
-		case <-s.owed.wake:
+		case <-s.outbox.wake:
 		}
-		for s.owed.count.Load() > 0 && life.Err() == nil {
-			s.pay(life, func(op *engine.Op) bool { return !s.lanes.away(op, -1) })
+		for s.outbox.count.Load() > 0 && life.Err() == nil {
+			s.flush(life, func(op *engine.Op) bool { return !s.lanes.away(op, -1) })
 			select {
 			case <-life.Done():
-			case <-s.owed.wake:
+			case <-s.outbox.wake:
 			case <-time.After(firstTry):
 			}
 		}
@@ -311,9 +311,9 @@ func (s *Store) repay(life context.Context) {
 }
 
 // pay sends due operations until the store does not answer.
-func (s *Store) pay(life context.Context, wanted func(*engine.Op) bool) {
+func (s *Store) flush(life context.Context, wanted func(*engine.Op) bool) {
 	for life.Err() == nil {
-		taken := s.owed.take(s.now(), wanted)
+		taken := s.outbox.take(s.now(), wanted)
 		if len(taken) == 0 {
 			return
 		}
@@ -324,7 +324,7 @@ func (s *Store) pay(life context.Context, wanted func(*engine.Op) bool) {
 		ctx, cancel := context.WithTimeout(life, s.config.Slow)
 		s.store.Do(ctx, ops, results)
 		cancel()
-		if s.owed.answered(taken, results, s.now()) {
+		if s.outbox.answered(taken, results, s.now()) {
 			return
 		}
 	}

@@ -1,0 +1,53 @@
+package envoy
+
+import (
+	"strconv"
+	"strings"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Entry keys of descriptors that describe the request instead of counting it. Each is a separate descriptor with a
+// single entry, because Envoy omits a descriptor whose header is missing: the other descriptors then keep their limits.
+const (
+	classKey    = "class"
+	outcomesKey = "outcomes"
+)
+
+// valueOf returns the value of the first descriptor that has only the entry, or "".
+func valueOf(request *pb.RateLimitRequest, key string) string {
+	for _, d := range request.GetDescriptors() {
+		if entries := d.GetEntries(); len(entries) == 1 && entries[0].GetKey() == key {
+			return entries[0].GetValue()
+		}
+	}
+	return ""
+}
+
+// outcomesOf returns the outcomes that a request reports as "good/bad" or "good/bad/retry_after_ms", or nil. An
+// unreadable value is ignored: as an error it would let clients that can write it cause answers without a decision,
+// which Envoy may treat as allowed.
+func outcomesOf(request *pb.RateLimitRequest) *algo.Report {
+	all := strings.Split(valueOf(request, outcomesKey), "/")
+	if len(all) == 2 {
+		all = append(all, "0")
+	}
+	if len(all) != 3 {
+		return nil
+	}
+	var r algo.Report
+	for i, number := range []struct {
+		to   *int64
+		most int64
+	}{{&r.Good, algo.MaxReported}, {&r.Bad, algo.MaxReported}, {&r.Pause, algo.MaxReportedPause / 1000}} {
+		n, err := strconv.ParseInt(all[i], 10, 64)
+		if err != nil || n < 0 || n > number.most {
+			return nil
+		}
+		*number.to = n
+	}
+	r.Pause *= 1000
+	return &r
+}
