@@ -36,7 +36,7 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 		{rule.TokenBucket(rule.PerDay(1), rule.Burst(36526)), "burst is 36526; accepted: a burst that refills within 36525d at 1/1d"},
 		{rule.TokenBucket(rule.PerDay(1), rule.Burst(36525), rule.AllowDebt(1)), "debt is 1; accepted: with the burst"},
 		{rule.TokenBucket(second, rule.AllowDebt(-1)), "debt is -1;"},
-		{rule.TokenBucket(second, rule.AllowDebt(1), rule.NextPays()), "debt is 1; accepted: no debt beside next_pays"},
+		{rule.TokenBucket(second, rule.AllowDebt(1), rule.NextPays()), "debt is 1; accepted: no debt with next_pays"},
 		{rule.FixedWindow(second, rule.NextPays()), "next_pays is set; accepted: no such field on fixed-window"},
 		{rule.TokenBucket(second, rule.CountDenied()), "count_denied is set; accepted: no such field on token-bucket"},
 		{rule.TokenBucket(second, rule.Named("")), `name is ""; accepted: 1 to 64 bytes`},

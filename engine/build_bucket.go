@@ -15,7 +15,7 @@ func (d *draft) tokenBucket(l *spec) error {
 	}
 	if n.NextPays {
 		if d.has("debt") {
-			return invalid("debt", d.of("debt").Units, "no debt beside next_pays, which has no bound but 100 years")
+			return invalid("debt", d.of("debt").Units, "no debt with next_pays, which has no bound but 100 years")
 		}
 		n.Queue = n.Most()
 		return checkRefill("burst", l, n.Burst, 0)

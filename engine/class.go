@@ -79,9 +79,9 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 	case s.err != nil || leave == Leave{} || !s.counts() || s.numbers.Algorithm.Punishes():
 		return l, s.err
 	case s.numbers.NextPays:
-		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "no classes beside next_pays, where a request passes whatever it leaves")
+		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "no classes with next_pays, where a request passes whatever it leaves")
 	case s.numbers.Algorithm.Guarantees():
-		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no leaves beside guarantees, which are the parts of the classes")
+		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no leaves with guarantees, which are the parts of the classes")
 	case s.numbers.Algorithm.Paces():
 		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no classes on a pacer, whose slots are given out in the order of arrival")
 	}

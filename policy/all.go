@@ -16,7 +16,7 @@ func (s *LimitSpec) Limits() ([]engine.Limit, error) {
 	rest := s.LimitFields
 	rest.All = nil
 	if name := rest.firstSet(); name != "" {
-		return nil, invalid(name, "set", "no other limit beside all")
+		return nil, invalid(name, "set", "no other limit with all")
 	}
 	if len(s.All) < 1 || len(s.All) > engine.MaxCharges {
 		return nil, invalid("all", strconv.Itoa(len(s.All))+" limits", allAccepted)

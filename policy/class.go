@@ -101,7 +101,7 @@ func (p *Policy) classify() error {
 			continue
 		}
 		if m.spec.Rank != nil {
-			return atField(invalid("rank", strconv.FormatInt(*m.spec.Rank, 10), "none beside classes, which are the ranks"))
+			return atField(invalid("rank", strconv.FormatInt(*m.spec.Rank, 10), "none with classes, which are the ranks"))
 		}
 		own, divides = true, divides || m.limit.Algorithm().Divides()
 		for _, limit := range []engine.Limit{m.limit, m.candidate} {
@@ -181,7 +181,7 @@ func (p *Policy) addClass(o *overrideFields) error {
 	case p.classes.place(*o.Class) < 0:
 		return invalid("class", format.Quote(*o.Class), p.classes.names())
 	case o.Deny != nil || o.Unlimited != nil:
-		return invalid("class", format.Quote(*o.Class), "none beside deny and unlimited, which are the same for every class")
+		return invalid("class", format.Quote(*o.Class), "none with deny and unlimited, which are the same for every class")
 	default:
 		return p.classes.keys.add(*o.Key, *o.Class)
 	}

@@ -30,7 +30,7 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]engine.Rate, error) {
 		return []engine.Rate{rate}, err
 	}
 	if f.Limit != nil || f.Window != nil {
-		return nil, invalid("windows", "set beside limit or window", "windows alone, or limit and window")
+		return nil, invalid("windows", "set with limit or window", "windows alone, or limit and window")
 	}
 	if len(f.Windows) == 0 {
 		return nil, invalid("windows", "empty", "1 to 8 windows")

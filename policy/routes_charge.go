@@ -66,7 +66,7 @@ func divided(charges, before []Charge) error {
 func (r *routeReader) listed(noPath bool) []chargeReader {
 	f := r.fields
 	if f.Key != nil || f.Policies != nil || f.Cost != nil {
-		r.try(invalid("charge", "set beside key, policies or cost", "charge alone, with a policy, a key and a cost in each entry; or key, policies and cost"))
+		r.try(invalid("charge", "set with key, policies or cost", "charge alone, with a policy, a key and a cost in each entry; or key, policies and cost"))
 	}
 	if n := len(f.Charge); n < 1 || n > engine.MaxCharges {
 		r.try(invalid("charge", strconv.Itoa(n)+" entries", chargesAccepted))

@@ -138,7 +138,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	if several := fields.several(); several != nil {
 		p.combined = true
 		if fields.Shadow != nil && fields.Shadow.limit != nil {
-			return invalid("shadow", "the fields of a limit beside "+several.field, "true or false; a policy with one limit can have a candidate, also where "+several.field+" names it")
+			return invalid("shadow", "the fields of a limit with "+several.field, "true or false; a policy with one limit can have a candidate, also where "+several.field+" names it")
 		}
 		return b.combine(p, several, append(parents, p.Name))
 	}
@@ -164,7 +164,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 // named 1, 2, … by position.
 func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	if s.beside != "" {
-		return invalid(s.beside, "set", "no other limit beside "+s.field)
+		return invalid(s.beside, "set", "no other limit with "+s.field)
 	}
 	if len(s.limits) == 0 {
 		return invalid(s.field, "empty", "1 to 32 limits or names of policies")

@@ -136,7 +136,7 @@ func (p *Policy) setReplicas(fields *policyFields) error {
 		return invalid("replicas", strconv.FormatInt(count, 10), replicaAccepted)
 	}
 	if p.Leased {
-		return invalid("replicas", strconv.FormatInt(count, 10)+" beside mode leased", "replicas where every charge is decided by the Redis: mode exact")
+		return invalid("replicas", strconv.FormatInt(count, 10)+" with mode leased", "replicas where every charge is decided by the Redis: mode exact")
 	}
 	var err error
 	p.Replicas, err = engine.NewReplicas(int(count), within)
@@ -162,11 +162,11 @@ func (p *Policy) checkLease() error {
 	case !p.Leased:
 		return nil
 	case p.combined:
-		return invalid("mode", "leased beside all", "exact; a policy with one limit can be leased, also where all names it")
+		return invalid("mode", "leased with all", "exact; a policy with one limit can be leased, also where all names it")
 	case !prefetch.Prefetchable(p.members[0].limit):
 		return invalid("mode", "leased for "+p.members[0].limit.String(), prefetch.Accepted)
 	case p.Cost != 1:
-		return invalid("mode", "leased beside cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
+		return invalid("mode", "leased with cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
 	default:
 		return nil
 	}

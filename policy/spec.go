@@ -135,7 +135,7 @@ func (f *LimitFields) constant() (limit engine.Limit, ok bool, err error) {
 	case !deny && !unlimited:
 		return engine.Limit{}, false, nil
 	case deny && unlimited:
-		return engine.Limit{}, false, invalid("deny", "true beside unlimited: true", "one of them")
+		return engine.Limit{}, false, invalid("deny", "true with unlimited: true", "one of them")
 	}
 	field := "deny"
 	if unlimited {
@@ -144,7 +144,7 @@ func (f *LimitFields) constant() (limit engine.Limit, ok bool, err error) {
 	rest := *f
 	rest.Deny, rest.Unlimited, rest.Name = nil, nil, nil
 	if name := rest.firstSet(); name != "" {
-		return engine.Limit{}, false, invalid(name, "set", "no other fields beside "+field+": true")
+		return engine.Limit{}, false, invalid(name, "set", "no other fields with "+field+": true")
 	}
 	if unlimited {
 		return rule.NoLimit(), true, nil

@@ -2,11 +2,11 @@ import { defineConfig } from "vite";
 
 const operators = "http://127.0.0.1:6070";
 
-// The addresses are relative, so that the page works below any path. Nothing is put inline:
-// the content security policy of the server allows files alone.
+// The addresses are relative, so that the page works below any path. Nothing is inlined, because
+// the server's content security policy allows only files.
 export default defineConfig({
   base: "./",
-  // While the page is worked on, its calls go to a server that runs.
+  // During development, the page's calls go to a running server.
   server: {
     proxy: { "/admin": { target: operators, changeOrigin: true, headers: { origin: operators } } },
   },

@@ -209,7 +209,7 @@ func (s *Scanner) named(name []byte) error {
 	for i := s.open[s.depth-1].first; i < len(s.ends); i++ {
 		if bytes.EqualFold(s.seen[s.begins(i):s.ends[i]], name) {
 			shown := format.Cut(string(name))
-			return &Error{Field: shown, Detail: shown + " stands twice in one object; accepted: each name once"}
+			return &Error{Field: shown, Detail: shown + " occurs twice in one object; accepted: each name once"}
 		}
 	}
 	s.seen = append(s.seen, name...)

@@ -139,7 +139,7 @@ func (d *Decoder) once(n *Node, path []string) (pairs []Pair, ok bool) {
 	pairs, ok = make([]Pair, 0, len(n.Pairs)), true
 	for _, p := range n.Pairs {
 		if line, twice := lines[p.Key.Text]; twice {
-			d.report(p.Key.At, path, format.Quote(p.Key.Text)+" stands on line "+strconv.Itoa(line)+" already; accepted: each name once")
+			d.report(p.Key.At, path, format.Quote(p.Key.Text)+" is on line "+strconv.Itoa(line)+" already; accepted: each name once")
 			ok = false
 			continue
 		}

@@ -86,7 +86,7 @@ func Parse(text string) (Address, error) {
 	}
 	for name, values := range a.Options {
 		if strings.Contains(name, "@") { // not shown: the text before it may be part of a password
-			return a, invalid("store", "an @ behind a ?", "a ? in a password written %3F")
+			return a, invalid("store", "an @ after a ?", "a ? in a password written %3F")
 		}
 		if !slices.Contains(options, name) || len(values) != 1 {
 			return a, invalid("store", "?"+name+"=", "once each: "+strings.Join(options, ", "))

@@ -87,7 +87,7 @@ func splitCSV(values []string, line string, separator byte) ([]string, error) {
 			return values, nil
 		}
 		if rest[0] != separator {
-			return values, format.Invalid("line", format.Quote(rest), "a separator behind a value in quotes")
+			return values, format.Invalid("line", format.Quote(rest), "a separator after a value in quotes")
 		}
 		line = rest[1:]
 	}

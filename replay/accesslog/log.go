@@ -87,7 +87,7 @@ func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 	for i, name := range names {
 		if name == "-" && slices.Contains(names[:i], "-") {
 			l.Close()
-			return nil, errors.New("- stands twice; accepted: standard input once")
+			return nil, errors.New("- occurs twice; accepted: standard input once")
 		}
 		f := &file{log: l, name: name, index: i, order: order{reach: max(leastReach, mostReach/len(names))}}
 		l.files = append(l.files, f)

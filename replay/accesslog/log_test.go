@@ -256,7 +256,7 @@ func TestByteOrderMarksAreSkipped(t *testing.T) {
 
 func TestStandardInputIsReadOnce(t *testing.T) {
 	_, err := Open([]string{"-", "-"}, strings.NewReader(preciseLine(0, "/")), Options{Format: precise})
-	if err == nil || !strings.Contains(err.Error(), "- stands twice") {
+	if err == nil || !strings.Contains(err.Error(), "- occurs twice") {
 		t.Error(err)
 	}
 }

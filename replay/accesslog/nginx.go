@@ -37,7 +37,7 @@ func parseNginx(logFormat string) (*template, error) {
 			name, rest = rest[:end], rest[end:]
 		}
 		if name == "" {
-			return nil, format.Invalid("format", format.Quote("$"+rest), "the name of a variable behind each $")
+			return nil, format.Invalid("format", format.Quote("$"+rest), "the name of a variable after each $")
 		}
 		if err := t.addVariable(nginxVariable(name)); err != nil {
 			return nil, err

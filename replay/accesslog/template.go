@@ -148,7 +148,7 @@ func (t *template) read(line string, q *Request) (err error) {
 		}
 	}
 	if rest != "" && !t.more {
-		return format.Invalid("line", format.Quote(rest), "no text behind the last field of the format")
+		return format.Invalid("line", format.Quote(rest), "no text after the last field of the format")
 	}
 	return nil
 }

@@ -228,8 +228,8 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"}}`, 400, `author`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","for":"-1s"}`, 400, `for`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","for":"2x"}`, 400, `for: \"2x\"; accepted: a duration such as 30m, 1h30m, 2d or 1w, without expires`},
-		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","policy":"day"}`, 400, `policy stands twice in one object`},
-		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s","rate":"9/s"},"author":"a"}`, 400, `rate stands twice in one object`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","policy":"day"}`, 400, `policy occurs twice in one object`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s","rate":"9/s"},"author":"a"}`, 400, `rate occurs twice in one object`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api"}}`, 400, `body must be one JSON object with nothing after it`}, // it used to panic
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","expires":"2020-01-01T00:00:00Z"}`, 400, `expires`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"both","key":"k","fields":{"set":{"rate":"1/s"}},"author":"a"}`, 400, `accepted: deny: true or unlimited: true for a policy with all`},

@@ -99,7 +99,7 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 		return false
 	}
 	if base := u.URL.Path; base != "" && base != "/" && leaves(r.URL.EscapedPath()) {
-		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the path of this request leaves that of its upstream; accepted: no .. above the first segment"))
+		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the path of this request leaves the path of its upstream; accepted: no .. above the first segment"))
 		return false
 	}
 	e.upstream = g.counted(u)

@@ -45,7 +45,7 @@ policies:
 		{"reserve", `{"policy":"tokens","key":"ann","ceiling":0}`, 400, "ceiling is 0; accepted: a whole number, 1 or more"},
 		{"take", `{"policy":"tokens","key":"ann","ceiling":5}`, 400, `unknown field \"ceiling\"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes`},
 		{"take", `{"charges":[{"policy":"tokens","key":"ann","ceiling":5}]}`, 400, `charges.0: unknown field \"ceiling\"; accepted: policy, limit, key, cost`},
-		{"take", `{"policy":"tokens","key":"ann","atomic":true}`, 400, "atomic without charges; accepted: beside charges"},
+		{"take", `{"policy":"tokens","key":"ann","atomic":true}`, 400, "atomic without charges; accepted: with charges"},
 		{"take", `{"charges":[{"policy":"money","key":"fay"},{"policy":"money","key":"gus"}],"atomic":true}`, 200, `"mode":"exact"`},
 		{"peek", `{"policy":"tokens","key":"ann"}`, 200, `"remaining":70`},
 	} {

@@ -35,7 +35,7 @@ func (f *chargeFields) check() error {
 	case f.Policy == nil && f.Limit == nil:
 		return badField("policy", "policy is not set; accepted: the name of a policy, or limit instead")
 	case f.Policy != nil && f.Limit != nil:
-		return badField("limit", "limit beside policy; accepted: one of them")
+		return badField("limit", "limit with policy; accepted: one of them")
 	case f.Policy != nil && *f.Policy == "":
 		return badField("policy", "policy is empty; accepted: the name of a policy")
 	case f.Cost != nil && *f.Cost < 0:
@@ -87,7 +87,7 @@ func badLimit(err error) error {
 func (f *requestFields) items(v *verb) ([]decide.Item, error) {
 	switch n := len(*f.Charges); {
 	case f.chargeFields != (chargeFields{}):
-		return nil, badField("charges", "charges beside policy, limit, key or cost; accepted: these inside charges")
+		return nil, badField("charges", "charges with policy, limit, key or cost; accepted: these inside charges")
 	case n < 1 || n > engine.MaxCharges:
 		return nil, badField("charges", chargesAccepted)
 	}

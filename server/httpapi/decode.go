@@ -71,7 +71,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call
 		return call{requests: []decide.Request{request}}, err
 	}
 	if b.requestFields != (requestFields{}) {
-		return call{}, badField("requests", "requests stands alone: the other fields belong inside it")
+		return call{}, badField("requests", "requests must be the only field: the others belong inside it")
 	}
 	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
 		return call{}, badField("requests", batchAccepted)
@@ -131,10 +131,10 @@ func badField(field, detail string) error {
 // renew converts the renewal of a reservation's permits.
 func (f *requestFields) renew(r decide.Request) (decide.Request, error) {
 	if f.chargeFields != (chargeFields{}) || f.ID != nil {
-		return r, badField("reservation", "reservation beside policy, limit, key or id; accepted: one of them")
+		return r, badField("reservation", "reservation with policy, limit, key or id; accepted: one of them")
 	}
 	if r.Reservation = *f.Reservation; r.Reservation == "" {
-		return r, badField("reservation", "reservation is empty; accepted: what reserve answered")
+		return r, badField("reservation", "reservation is empty; accepted: the reservation from the answer to reserve")
 	}
 	return r, nil
 }
@@ -155,7 +155,7 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 		return f.renew(r)
 	}
 	if f.Atomic != nil && f.Charges == nil {
-		return r, badField("atomic", "atomic without charges; accepted: beside charges")
+		return r, badField("atomic", "atomic without charges; accepted: with charges")
 	}
 	if f.Class != nil {
 		r.Class = *f.Class
@@ -186,7 +186,7 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 		r.Policy = *f.Policy
 		return r, nil
 	case f.Class != nil:
-		return r, badField("class", "class beside limit; accepted: beside policy, which has the classes")
+		return r, badField("class", "class with limit; accepted: with policy, which has the classes")
 	}
 	limits, err := f.Limit.Limits()
 	if err != nil {

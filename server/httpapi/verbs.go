@@ -161,9 +161,9 @@ func (v *verb) settle(f *requestFields) (decide.Request, error) {
 	commits := slices.Contains(v.fields, "actual")
 	switch {
 	case f.Reservation == nil || *f.Reservation == "":
-		return r, badField("reservation", "reservation is not set; accepted: what reserve answered")
+		return r, badField("reservation", "reservation is not set; accepted: the reservation from the answer to reserve")
 	case commits && f.Actual == nil:
-		return r, badField("actual", "actual is not set; accepted: the units that were used, 0 or more, or a list with those of each charge")
+		return r, badField("actual", "actual is not set; accepted: the units that were used, 0 or more, or a list with the units of each charge")
 	case commits:
 		if least := slices.Min(f.Actual.units); least < 0 {
 			return r, badField("actual", "actual is "+strconv.FormatInt(least, 10)+"; accepted: a whole number, 0 or more")

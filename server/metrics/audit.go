@@ -18,7 +18,7 @@ type Audit struct {
 var (
 	auditedUnits = desc("audit_units_total", "Units of sampled keys that this server admitted.", "policy")
 	auditedOver  = desc("audit_over_units_total", "Those of them that exceeded a limit.", "policy")
-	auditedBound = desc("audit_bound_units", "The most units by which one of these answers stated that it can exceed the limit; +Inf where it stated no bound.", "policy")
+	auditedBound = desc("audit_bound_units", "The largest excess over the limit, in units, that one of these answers allowed for; +Inf if one stated no bound.", "policy")
 )
 
 // Describe implements [prometheus.Collector].

@@ -122,7 +122,7 @@ func (r *row) cell(from service.FrontEnd, d *headgate.Decision, err error) *atom
 var (
 	decisionsDesc = desc("decisions_total", "Decided requests that take units. The mode is empty where there is no decision: outcome unknown and invalid.",
 		"policy", "outcome", "mode", "frontend")
-	shadowsDesc = desc("shadow_decisions_total", "What shadow limits and candidates decided; denied is what they would have denied.", "policy", "outcome")
+	shadowsDesc = desc("shadow_decisions_total", "Decisions of shadow limits and candidates; denied counts the requests that they would have denied.", "policy", "outcome")
 	verbsDesc   = desc("other_requests_total", "Requests that take no units, by verb.", "verb", "frontend")
 )
 

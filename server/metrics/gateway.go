@@ -22,7 +22,7 @@ var (
 	gatewayOverload  = desc("gateway_overloaded_total", "Requests that were refused because too many were in flight at their upstream.", "upstream")
 	gatewayLimit     = desc("gateway_upstream_limit", "How many requests may be in flight at an upstream with in_flight.", "upstream")
 	gatewayDelayed   = desc("gateway_delayed_total", "Ends of delayed requests: served after the delay, left by the client, or refused because too many were waiting.", "result")
-	gatewayUndone    = desc("gateway_undone_total", "Requests whose units were given back, and those where the store did not do it.", "result")
+	gatewayUndone    = desc("gateway_undone_total", "Requests whose units were given back, and requests where the store failed to give them back.", "result")
 	gatewayUnmatched = desc("gateway_unmatched_total", "Requests without a route.", "result")
 	gatewayOverShare = desc("gateway_over_share_total", "Requests that were refused because their client address had its share: of those in the gateway, or of those that wait.", "bound")
 	gatewayFull      = desc("gateway_full_total", "Requests that were refused because too many were in the gateway.")

@@ -14,7 +14,7 @@ type Secrets struct {
 	Serving func(from service.FrontEnd) bool
 }
 
-var wrongSecrets = desc("wrong_secrets_total", "Secrets and tokens that clients have shown and that no user has.", "frontend")
+var wrongSecrets = desc("wrong_secrets_total", "Secrets and tokens from clients that belong to no user.", "frontend")
 
 // Describe implements [prometheus.Collector].
 func (*Secrets) Describe(to chan<- *prometheus.Desc) { to <- wrongSecrets }

@@ -93,7 +93,7 @@ func (c *stepChecker) check(last time.Duration) {
 		c.field("expect", format.Quote(*s.Expect), "found: true or false in its place, for "+*s.Do)
 	}
 	if s := c.step; s.Class != nil && s.Do != nil && slices.Contains(classless, *s.Do) {
-		c.field("class", format.Quote(*s.Class), "none beside do: "+*s.Do+", which is the same for every class")
+		c.field("class", format.Quote(*s.Class), "none with do: "+*s.Do+", which is the same for every class")
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 
 var (
 	errID          = errors.New("id must be that of the acquire, 1 to 64 bytes")
-	errReservation = errors.New("reservation must be what HEADGATE.RESERVE answered")
+	errReservation = errors.New("reservation must be the one that HEADGATE.RESERVE answered")
 )
 
 // holdCommand returns a command with a fixed range of words.

@@ -47,7 +47,7 @@ func (g *signer) Sign(text string) string {
 }
 
 // errReservation is the cause of Invalid for a reservation that no server on this store signed, or that was modified.
-var errReservation = errors.New("reservation is not one of this service; accepted: what reserve answered")
+var errReservation = errors.New("reservation is not one of this service; accepted: the reservation from the answer to reserve")
 
 // Open returns the reservation in a signed text.
 func (g *signer) Open(text string) (*engine.Reservation, error) {

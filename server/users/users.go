@@ -161,7 +161,7 @@ func (u *User) CheckPolicy(name string) error {
 	if u.MayUse(name) {
 		return nil
 	}
-	return fmt.Errorf("this user may not use the policy %.64q; accepted: those of its policies", name)
+	return fmt.Errorf("this user may not use the policy %.64q; accepted: the policies of this user", name)
 }
 
 type contextKey struct{}

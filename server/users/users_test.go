@@ -135,7 +135,7 @@ func TestBadFiles(t *testing.T) {
 		"users: {}\n---\nusers: {}":                   ":3:1: more than one YAML document; accepted: one",
 		"users: {\n":                                  ":2:1: did not find expected node content",
 		"users:\n  a: {may: [take], sha265: []}":      `:2:20: users.a: unknown field "sha265"; accepted: inline, may, policies, sha256; did you mean "sha256"?`,
-		"users: {a: {may: [take]}, a: {may: [take]}}": `:1:27: users: "a" stands on line 1 already`,
+		"users: {a: {may: [take]}, a: {may: [take]}}": `:1:27: users: "a" is on line 1 already`,
 	} {
 		path := filepath.Join(t.TempDir(), "users.yaml")
 		write(t, path, text)

@@ -1,4 +1,4 @@
-// What an operator does to a key: limit it, give units back, forget what it has spent.
+// An operator's actions on a key: limit it, give units back, reset its spent units.
 import { useEffect, useState } from "preact/hooks";
 import { post } from "./api";
 import { keyText } from "./format";
@@ -59,13 +59,13 @@ export function Signed(p: {
   );
 }
 
-/** useSigned keeps the author for the next action. */
+/** useSigned remembers the author for the next action. */
 export function useSigned() {
   const [by, setBy] = useState(author());
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  /** send runs an action, and says what went wrong. */
+  /** send runs an action, and reports errors. */
   const send = async (act: () => Promise<void>) => {
     keepAuthor(by);
     setBusy(true);
@@ -80,7 +80,7 @@ export function useSigned() {
   return { by, setBy, reason, setReason, busy, error, send };
 }
 
-/** Place is where an override can be: a limit that can be set, or a policy as a whole. */
+/** Place is a target for an override: a limit that can be set, or a whole policy. */
 interface Place {
   policy: string;
   text: string;
@@ -100,8 +100,8 @@ function placeOf(s: Standing): Place {
   return { policy, text: policy + ": " + s.limit, limit: constant ? undefined : limit, now: s.limit };
 }
 
-/** placesOf returns the places of a key's override, each policy once. Shadows of other
- * policies decide nothing. */
+/** placesOf returns the targets for a key's override, each policy once. It omits shadows of
+ * other policies, which decide nothing. */
 function placesOf(e: Explanation): Place[] {
   const places = e.combined ? [whole(e.policy)] : [];
   for (const s of e.limits) {
@@ -110,15 +110,15 @@ function placesOf(e: Explanation): Place[] {
   return places.length > 0 ? places : e.limits.slice(0, 1).map(placeOf);
 }
 
-/** fieldsOf returns the fields of an override; null while the text is no rate. */
+/** fieldsOf returns the fields of an override, or null while the text is not a rate. */
 function fieldsOf(kind: string, text: string, limit: Limit | undefined): Record<string, unknown> | null {
   if (kind === "deny" || kind === "unlimited") return { [kind]: true };
   const fields = limit && set(limit, text);
   return fields ? { set: fields } : null;
 }
 
-/** LimitKey proposes an override: a tenth of what the key may have now, or nothing where it
- * cannot have another limit. */
+/** LimitKey proposes an override: a tenth of the key's current limit, or nothing if it cannot
+ * have another limit. */
 export function LimitKey({ target, close, done }: Props) {
   const signed = useSigned();
   const [places, setPlaces] = useState<Place[]>([]);

@@ -2,7 +2,7 @@
 
 const TOKEN = "headgate.token";
 
-/** Problem is an error of the API, as RFC 9457 defines it. */
+/** Problem is an error from the API, as in RFC 9457. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -17,7 +17,7 @@ export function token(): string {
   return sessionStorage.getItem(TOKEN) ?? "";
 }
 
-/** setToken keeps the token until the tab is closed; "" forgets it. */
+/** setToken stores the token until the tab is closed. "" removes it. */
 export function setToken(text: string) {
   if (text === "") sessionStorage.removeItem(TOKEN);
   else sessionStorage.setItem(TOKEN, text);
@@ -45,7 +45,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     detail = problem.detail || detail;
     field = problem.field || "";
   } catch {
-    // An answer without a problem comes from something between this page and the server.
+    // An error without a problem comes from something between this page and the server.
   }
   throw new Problem(answer.status, detail, field);
 }
@@ -59,5 +59,5 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   return (await request(path, init)).json();
 }
 
-/** answering is what answers this page. A program has no latency, processes and changes. */
+/** answering is the kind of server of this page. A program has no latency, processes or changes. */
 export const answering = { program: false };

@@ -1,5 +1,5 @@
-// A new version of a policy: checked, tried as a candidate beside the live one, and then put
-// in force or dropped.
+// A new version of a policy: checked, tried as a candidate alongside the live policy, and then
+// put in force or dropped.
 import { useState } from "preact/hooks";
 import { get, post } from "./api";
 import { Signed, useSigned } from "./actions";
@@ -12,15 +12,15 @@ import type { Change, PolicyView, Trial } from "./types";
 
 const limitFields = ["algorithm", "rate", "burst", "debt", "next_pays", "max_wait", "max_queue", "warm_up", "weight", "limit", "window", "windows", "segment", "segments", "variant", "align", "lease", "count_denied", "name", "deny", "unlimited", "all"];
 
-/** settingsOf returns the fields of a change that are no limit and no candidate. */
+/** settingsOf returns the fields of a change other than its limit and candidate. */
 function settingsOf(change: Change | null): Record<string, unknown> {
   const fields = change?.fields;
   if (typeof fields !== "object" || fields === null) return {};
   return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "shadow" && !limitFields.includes(name)));
 }
 
-/** withCandidate returns the fields of the change that tries a limit, or none: what the change
- * on top has already stays. */
+/** withCandidate returns the fields of the change that tries a limit, or no limit. Other fields
+ * of the current change stay. */
 export function withCandidate(change: Change | null, shadow: string | false): Record<string, unknown> {
   if (typeof change?.fields === "string") {
     const own = parse(change.fields);
@@ -30,7 +30,7 @@ export function withCandidate(change: Change | null, shadow: string | false): Re
 }
 
 /** inForce returns the fields that put a limit in force. With its algorithm, or as text, it
- * replaces the whole limit. A candidate of the file has to be named to end. */
+ * replaces the whole limit. A candidate in the file ends only if the change names it. */
 export function inForce(change: Change | null, text: string, limit: Limit, candidateOfFile = false): unknown {
   const settings = { ...settingsOf(change), ...(candidateOfFile ? { shadow: false } : {}) };
   return Object.keys(settings).length === 0 ? text : { ...settings, ...asFields(limit) };
@@ -58,7 +58,7 @@ interface Shadows {
   shadows: Shadow[];
 }
 
-/** Shadow is what a candidate or a shadow has decided, beside the live policy. */
+/** Shadow has the decisions of a candidate or a shadow, compared with the live policy. */
 export interface Shadow {
   policy: string;
   since: string;
@@ -66,11 +66,11 @@ export interface Shadow {
   both_denied: number;
   newly_denied: number;
   newly_allowed: number;
-  /** unknown is how many requests could not be compared. */
+  /** unknown is the number of requests that could not be compared. */
   unknown: number;
 }
 
-/** Tried shows by how much the answers would differ. */
+/** Tried shows how many answers would differ. */
 function Tried({ view }: { view: PolicyView }) {
   const shadows = useLoad<Shadows>((signal) => get("shadows?policy=" + encodeURIComponent(view.name), signal), [view.name], 1000);
   const s = shadows.value?.shadows.find((s) => s.policy === view.name);
@@ -113,7 +113,7 @@ function Tried({ view }: { view: PolicyView }) {
   );
 }
 
-/** Propose checks a limit, and begins to try it. */
+/** Propose checks a limit, and starts to try it. */
 function Propose({ view, reload }: { view: PolicyView; reload: () => void }) {
   const signed = useSigned();
   const [text, setText] = useState(view.in_force.limits.length === 1 ? view.in_force.limits[0] : "");

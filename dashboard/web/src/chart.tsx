@@ -8,7 +8,7 @@ import { SECONDS } from "./live";
 
 export interface Line {
   label: string;
-  /** color is the name of a custom property of the style sheet. */
+  /** color is the name of a custom property in the style sheet. */
   color: string;
   fill?: boolean;
   dash?: number[];
@@ -23,22 +23,22 @@ interface Props {
   times: number[];
   lines: Line[];
   format: (value: number) => string;
-  /** log draws the values by their logarithm: for those that differ a thousandfold. */
+  /** log draws the values on a logarithmic scale, for values that differ a thousandfold. */
   log?: boolean;
 }
 
 const HEIGHT = 172;
-/** SHORTEST is how many seconds a chart shows at least. */
+/** SHORTEST is the minimum number of seconds in a chart. */
 const SHORTEST = 60;
 const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** decades returns the powers of ten around values: at least one of them. */
+/** decades returns the powers of ten around the values, at least one decade. */
 function decades(min: number | null, max: number | null): [number, number] {
   const low = Math.floor(Math.log10(Math.max(min ?? 1, 1)));
   return [10 ** low, 10 ** Math.max(Math.ceil(Math.log10(Math.max(max ?? 1, 1))), low + 1)];
 }
 
-/** powers returns the powers of ten from one to another. */
+/** powers returns the powers of ten between two numbers. */
 function powers(min: number, max: number): number[] {
   const all = [];
   for (let v = min; v <= max * 1.001; v *= 10) all.push(v);
@@ -75,7 +75,7 @@ function options(p: Props, width: number): uPlot.Options {
   };
 }
 
-/** useScheme counts the changes between light and dark. */
+/** useScheme counts the switches between light and dark. */
 function useScheme(): number {
   const [changes, set] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// A limit as a drawing: the most units that pass, from idle, if a caller asks without end.
+// A drawing of a limit: the most units that pass, from idle, if a caller never stops asking.
 import { t } from "./i18n";
 import { type Limit, parse, seconds } from "./limits";
 
@@ -15,8 +15,8 @@ interface Shape {
   end: number;
 }
 
-/** curve returns the units that have passed by each time, up to an end: by default about two
- * periods. */
+/** curve returns the units that have passed by each time, up to an end: about two periods by
+ * default. */
 function curve(l: Limit, until = 0): Shape | null {
   const first = l.rates[0];
   if (!first) return null;
@@ -80,7 +80,7 @@ function shapes(limit: string, candidate?: string): Shape[] {
   return all.map((l) => curve(l, end)).filter((s) => s !== null);
 }
 
-/** Drawing draws a limit that was written as text, and a candidate beside it. */
+/** Drawing draws a limit given as text, with a candidate for comparison. */
 export function Drawing({ limit, candidate }: { limit: string; candidate?: string }) {
   const [shape, tried] = shapes(limit, candidate);
   if (!shape) return null;

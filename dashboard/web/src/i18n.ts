@@ -24,7 +24,7 @@ export function setLanguage(l: Language) {
   document.documentElement.lang = l === "zh" ? "zh-Hans" : "en";
 }
 
-/** t returns a text, with {name} replaced by a value. */
+/** t returns a text with each {name} replaced by its value. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
   return all[current][word].replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }

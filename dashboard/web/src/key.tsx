@@ -105,7 +105,7 @@ interface StandingsProps {
   e: Explanation;
   administers: boolean;
   open: (action: Open["action"]) => void;
-  /** clear ends the change of a key or pattern. */
+  /** clear ends the change to a key or pattern. */
   clear: (change: ActiveChange) => void;
 }
 
@@ -168,7 +168,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
   );
 }
 
-/** Classes shows what is left for each class that a request of the key can have. */
+/** Classes shows the remaining units for each class that a request of the key can have. */
 function Classes({ of: l }: { of: Standing }) {
   return (
     <ul class="classes">
@@ -192,7 +192,7 @@ interface Group {
   times: number;
 }
 
-/** groups puts decisions together that came one after another and answered the same. */
+/** groups combines consecutive decisions with the same answer. */
 function groups(decisions: Decided[]): Group[] {
   const all: Group[] = [];
   for (const d of decisions) {
@@ -206,7 +206,7 @@ function groups(decisions: Decided[]): Group[] {
   return all;
 }
 
-/** millis writes a time with its milliseconds. */
+/** millis formats a time with its milliseconds. */
 const millis = (at: string) => time(at, { fractionalSecondDigits: 3 });
 
 function Timeline({ decisions, error }: { decisions?: Decided[]; error: unknown }) {

@@ -1,5 +1,5 @@
-// Limits as text (docs/reference/limits.md): what the page needs to draw them, and to write
-// them as fields.
+// Parses limits as text (docs/reference/limits.md), as far as the page needs to draw them and
+// to write them as fields.
 
 import { algorithms } from "./types";
 
@@ -25,7 +25,7 @@ const numbers = ["burst", "debt", "max_queue", "segments", "weight"];
 const spans = ["max_wait", "warm_up", "segment", "lease"];
 const flags = ["count_denied", "next_pays"];
 
-/** seconds reads a span such as 1m30s; NaN for another text. */
+/** seconds parses a span such as 1m30s. It returns NaN for other text. */
 export function seconds(text: string): number {
   const parts = text.match(/\d*(us|µs|ms|mo|s|m|h|d|w|y)/g);
   if (!parts || parts.join("") !== text) return NaN;
@@ -42,10 +42,10 @@ function rate(word: string): Rate | null {
   return { count: Number(count), seconds: length, text: word };
 }
 
-/** words splits a text at spaces that are not in double quotes. */
+/** words splits text at spaces outside double quotes. */
 const words = (text: string) => text.match(/"[^"]*"|\S+/g) ?? [];
 
-/** parse reads a limit; null for what is none. The server has the last word. */
+/** parse reads a limit. It returns null for other text. The server has the last word. */
 export function parse(text: string): Limit | null {
   const all = words(text.trim());
   const limit: Limit = { algorithm: "", rates: [], fields: {} };
@@ -88,7 +88,7 @@ export function asFields(limit: Limit): Record<string, unknown> {
   return fields;
 }
 
-/** tighter returns what to set for a key that may have a share of a limit, as text. */
+/** tighter returns the limit, as text, for a key that may have a share of a limit. */
 export function tighter(limit: Limit, share: number): string {
   const part = (n: number) => Math.max(1, Math.floor(n * share));
   if (limit.algorithm === "concurrency") return String(part(Number(limit.fields.limit)));
@@ -97,16 +97,16 @@ export function tighter(limit: Limit, share: number): string {
   return part(first.count) + "/" + first.text.split("/")[1];
 }
 
-/** set returns the fields of an override that gives a key another rate: all fields of the
- * limit that is shown, whatever the policy has become meanwhile. */
+/** set returns the fields of an override that gives a key another rate. It has all fields of
+ * the shown limit, even if the policy has changed in the meantime. */
 export function set(limit: Limit, text: string): Record<string, unknown> | null {
-  const { name: _, ...fields } = limit.fields; // an override renames no limit
+  const { name: _, ...fields } = limit.fields; // an override cannot rename a limit
   if (limit.algorithm === "concurrency") return /^\d+$/.test(text) ? { algorithm: limit.algorithm, ...fields, limit: Number(text) } : null;
   const found = rate(text);
   if (!found) return null;
   // A key with another rate leaves the counter that all keys share.
   if (limit.algorithm === "fair-share") return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
-  // A burst that the old rate had would outlast the new one by far.
+  // The old rate's burst would last far too long at the new rate.
   if (limit.algorithm === "token-bucket") fields.burst = found.count;
   return asFields({ ...limit, fields, rates: [found] });
 }

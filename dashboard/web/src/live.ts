@@ -4,17 +4,17 @@ import { useEffect, useState } from "preact/hooks";
 import { Problem, request } from "./api";
 import type { Second, Snapshot } from "./types";
 
-/** SECONDS is how many seconds the charts show. */
+/** SECONDS is the number of seconds that the charts show. */
 export const SECONDS = 300;
-/** SILENCE is after how many ms without an event the stream counts as lost. */
+/** SILENCE is the time in ms without an event after which the stream counts as lost. */
 const SILENCE = 4000;
 
 export interface Live {
-  /** state is lost while the page tries to connect again. */
+  /** state is lost while the page tries to reconnect. */
   state: "connecting" | "open" | "lost" | "refused";
   seconds: Second[];
   last: Snapshot | null;
-  /** problem says why there is no stream. */
+  /** problem is the reason why there is no stream. */
   problem: Problem | null;
 }
 
@@ -27,7 +27,7 @@ function set(change: Partial<Live>) {
   listeners.forEach((heard) => heard(live));
 }
 
-/** useLive returns the stream, and draws again with each event. */
+/** useLive returns the stream, and renders again at each event. */
 export function useLive(): Live {
   const [now, setNow] = useState(live);
   useEffect(() => {
@@ -38,7 +38,7 @@ export function useLive(): Live {
   return now;
 }
 
-/** follow reads the stream until unfollow, and connects again when it ends. */
+/** follow reads the stream until unfollow, and reconnects when it ends. */
 export async function follow() {
   stop?.abort();
   const mine = new AbortController();

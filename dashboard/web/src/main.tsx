@@ -1,4 +1,4 @@
-// The frame of the page: what the token may do, which page is shown, and whether it is live.
+// The frame of the page: the token's rights, the page shown, and whether it is live.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { answering, get, Problem, setToken, token } from "./api";
@@ -52,7 +52,7 @@ const links: [Route["page"], string, Word][] = [
   ["changes", "#/changes", "changes"],
 ];
 
-/** served reports whether there is such a page: a program has none of a server's. */
+/** served reports whether a page exists: a program has none of the server's own pages. */
 const served = (page: Route["page"]) => !answering.program || (page !== "processes" && page !== "changes");
 
 function App() {
@@ -74,7 +74,7 @@ function App() {
     }
   };
   useEffect(() => void enter(), []);
-  // A token that was taken out of the file ends the stream.
+  // Removing a token from the file ends its stream.
   useEffect(() => {
     if (live.state === "refused") {
       setAccess(null);
@@ -140,7 +140,7 @@ function App() {
   );
 }
 
-/** State says in the header whether the page is live, and how decisions are made. */
+/** State shows in the header whether the page is live, and how decisions are made. */
 function State() {
   const { state, last } = useLive();
   const bad = state === "lost" || (last !== null && modeOf(last) === "away");
@@ -152,7 +152,7 @@ function State() {
   );
 }
 
-/** Answering names the server whose numbers are shown, until one page shows all servers. */
+/** Answering names the server whose numbers the page shows, until one page shows all servers. */
 function Answering() {
   const server = useLive().last?.server;
   return server ? <bdi class="server">{t("serverIs", { name: server.name, of: server.of || "?" })}</bdi> : null;

@@ -1,4 +1,4 @@
-// What happens now: decisions, latency, the store, the keys with the most requests.
+// The current state: decisions, latency, the store, the keys with the most requests.
 import { useState } from "preact/hooks";
 import { answering } from "./api";
 import { LimitKey, type Target } from "./actions";
@@ -49,7 +49,7 @@ const promises: Record<ReturnType<typeof modeOf>, [Word, Word]> = {
   exact: ["modeExact", "promiseExact"],
 };
 
-/** Promise says in words what the decisions of now promise. */
+/** Promise describes the current decisions' promise in words. */
 function Promise({ last }: { last: Snapshot | null }) {
   if (!last) return <section class="panel promise" aria-busy="true"><p class="dim">{t("waiting")}</p></section>;
   const mode = modeOf(last);
@@ -93,7 +93,7 @@ function Figures({ last }: { last: Snapshot | null }) {
   );
 }
 
-/** places are the policies that have a colour: a policy keeps its own while it is drawn. */
+/** places are the policies that have a colour. A policy keeps its colour while it is drawn. */
 const places: string[] = ["", "", "", "", ""];
 
 /** coloured gives each of the busiest policies a colour, and returns them in the order of the colours. */
@@ -103,13 +103,13 @@ function coloured(busiest: string[]): string[] {
   return places.filter((name) => name !== "");
 }
 
-/** of returns the requests of a policy in a second; null if busier ones took all places. */
+/** of returns the requests of a policy in a second, or null if busier policies took all places. */
 function of(s: Second, policy: string): number | null {
   const rates = ratesOf(s, policy);
   return rates ? all(rates) : null;
 }
 
-/** Policies draws the policies with the most requests in the time that is shown. */
+/** Policies draws the policies with the most requests in the time shown. */
 function Policies({ seconds }: { seconds: Second[] }) {
   const sums = new Map<string, number>();
   for (const s of seconds) for (const p of s.policies) sums.set(p.policy, (sums.get(p.policy) ?? 0) + all(p));
@@ -121,7 +121,7 @@ function Policies({ seconds }: { seconds: Second[] }) {
   return <Chart title={t("chartPolicies")} times={times(seconds)} lines={lines} format={count} />;
 }
 
-/** axisMicros writes a power of ten of µs. */
+/** axisMicros formats a power of ten in µs. */
 const axisMicros = (us: number) => (us >= 1e6 ? us / 1e6 + " s" : us >= 1000 ? us / 1000 + " ms" : us + " µs");
 
 function Latency({ seconds }: { seconds: Second[] }) {

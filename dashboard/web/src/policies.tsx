@@ -61,7 +61,7 @@ export function Policies() {
   );
 }
 
-/** settings are those that differ from the defaults. */
+/** settings returns the settings that differ from the defaults. */
 export function settings(p: Summary): string[] {
   const all = [];
   if (p.shadow) all.push(t("isShadow"));

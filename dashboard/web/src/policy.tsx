@@ -1,4 +1,4 @@
-// One policy: its limits, its overrides, the change on top, and a candidate that is tried.
+// One policy: its limits, its overrides, the change on top, and a candidate under trial.
 import { useRef, useState } from "preact/hooks";
 import { answering, get, Problem, post } from "./api";
 import { Signed, useSigned } from "./actions";
@@ -118,7 +118,7 @@ function Overrides({ view, administers, clear }: { view: PolicyView; administers
   );
 }
 
-/** Clear ends a change: the file holds again. */
+/** Clear ends a change, so that the file applies again. */
 export function Clear({ change, close, done }: { change: ActiveChange; close: () => void; done: () => void }) {
   const signed = useSigned();
   const last = useRef(false);

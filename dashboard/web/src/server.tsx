@@ -1,4 +1,4 @@
-// The processes that share the store, and what operators have done.
+// The processes that share the store, and the operators' actions.
 import { useState } from "preact/hooks";
 import { get } from "./api";
 import { time, whole } from "./format";
@@ -8,7 +8,7 @@ import { Clear } from "./policy";
 import { BeforeAfter, Empty, ErrorNote, Key, PolicyLink, Table, useLoad } from "./ui";
 import type { ActiveChange, Changes, History, KeyFields } from "./types";
 
-/** member reads the name that a process has in its group: host, process, version, start. */
+/** member parses a process's name in its group: host, process, version, start. */
 function member(name: string) {
   const [host, pid, version, started, id] = name.split("/");
   if (id === undefined) return { host: name, pid: "", version: "", started: 0 };

@@ -9,7 +9,7 @@ import { useLive } from "./live";
 import { Empty, ErrorNote, Key, PolicyLink, Table, useLoad } from "./ui";
 import type { Rates, Second, TopKeys } from "./types";
 
-/** BUSIEST is how many policies a second names. */
+/** BUSIEST is the number of policies named in a second. */
 const BUSIEST = 20;
 
 const none: Rates = { allowed: 0, denied: 0, unknown: 0, invalid: 0 };
@@ -17,7 +17,7 @@ const failed = (r: Rates) => r.unknown + r.invalid;
 export const all = (r: Rates) => r.allowed + r.denied + failed(r);
 export const times = (seconds: Second[]) => seconds.map((s) => s.at_ms / 1000);
 
-/** ratesOf returns the rates of a policy in a second; undefined if busier policies took all places. */
+/** ratesOf returns the rates of a policy in a second, or undefined if busier policies took all places. */
 export function ratesOf(s: Second, policy: string): Rates | undefined {
   return s.policies.find((p) => p.policy === policy) ?? (s.policies.length < BUSIEST ? none : undefined);
 }
@@ -48,7 +48,7 @@ export function RateFigures({ now }: { now: Rates | undefined }) {
   );
 }
 
-/** Outcomes stacks the outcomes: the upper edge is all decisions. A second without rates is a gap. */
+/** Outcomes stacks the outcomes. The upper edge is the sum of all decisions. A second without rates is a gap. */
 export function Outcomes({ seconds, rates }: { seconds: Second[]; rates: (Rates | undefined)[] }) {
   const now = rates.at(-1);
   const line = (label: string, color: string, upTo: (r: Rates) => number, own: (r: Rates) => number): Line => ({
@@ -101,7 +101,7 @@ export function KeysOf({ policy, by, ...p }: KeysProps & { policy: string; by: s
   return <Top {...p} top={top.value ?? undefined} of={policy} />;
 }
 
-/** Top is a list of keys by their counts, of one policy or of all. */
+/** Top lists keys by their counts, for one policy or for all. */
 export function Top({ title, top, of, limit }: KeysProps & { top: TopKeys | undefined; of?: string }) {
   const most = top?.keys[0]?.count ?? 1;
   return (

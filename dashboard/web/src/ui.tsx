@@ -6,11 +6,11 @@ import { cut, keyText } from "./format";
 import { t, type Word } from "./i18n";
 import type { KeyFields } from "./types";
 
-/** say tells what has happened, also to screen readers. */
+/** say announces an event, also to screen readers. */
 let heard: (text: string) => void = () => {};
 export const say = (text: string) => heard(text);
 
-/** Announcer shows what say was called with, for some seconds. */
+/** Announcer shows the text passed to say for a few seconds. */
 export function Announcer() {
   const [text, set] = useState("");
   useEffect(() => {
@@ -26,7 +26,7 @@ export function Announcer() {
   );
 }
 
-/** words says an error in words. */
+/** words describes an error in words. */
 export function words(e: unknown): string {
   if (!(e instanceof Problem)) return String(e);
   switch (e.status) {
@@ -66,7 +66,7 @@ export function keyLink(policy: string, k: KeyFields): string {
   return "#/key?" + query;
 }
 
-/** Key shows a key as text: whatever it has in it, it is never markup. A link to a long key shows its beginning and the hash. */
+/** Key shows a key as text: whatever it contains, it is never markup. A link to a long key shows its beginning and hash. */
 export function Key({ of, policy }: { of: KeyFields & { key_hash?: string }; policy?: string }) {
   const text = keyText(of);
   if (policy === undefined) return <bdi class="key">{text}</bdi>;
@@ -84,7 +84,7 @@ interface TableProps {
   caption: string;
   /** columns are the headers; numeric ones begin with #. */
   columns: (Word | `#${Word}` | "")[];
-  /** moves is for rows that change places: they keep still while the keyboard is in them, or it would lose its place. */
+  /** moves is for rows that change places. They stay still while the keyboard focus is in them, so that it keeps its place. */
   moves?: boolean;
   children: ComponentChildren;
 }
@@ -129,18 +129,18 @@ export const BeforeAfter = ({ before, after }: { before: string; after: string }
   </>
 );
 
-/** toHeading puts the focus where a page begins: screen readers go on there. */
+/** toHeading moves the focus to the start of a page, where screen readers continue. */
 export const toHeading = () => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
 
 interface DialogProps {
   title: string;
   close: () => void;
-  /** last is set when the button that opened the dialog goes with it. */
+  /** last is set when the button that opened the dialog disappears with it. */
   last?: { current: boolean };
   children: ComponentChildren;
 }
 
-/** Dialog is modal: the browser keeps the focus in it, Escape closes it, and the focus goes back to its button. */
+/** Dialog is modal: the browser keeps the focus inside, Escape closes it, and the focus returns to its button. */
 export function Dialog({ title, close, last, children }: DialogProps) {
   const host = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -223,8 +223,8 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-/** useLoad loads a value, again when what it depends on changes, and every few seconds while
- * the page is visible. A value that was loaded stays while the next one is on its way. */
+/** useLoad loads a value, again when its dependencies change, and every few seconds while the
+ * page is visible. A loaded value stays until the next one has arrived. */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, on: unknown[], every = 0): Loaded<T> {
   const [state, set] = useState<{ value: T | null; error: unknown }>({ value: null, error: null });
   const [turn, next] = useState(0);

@@ -26,7 +26,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	var policy, class string
 	var cost int64
 	c := &cobra.Command{
-		Use: "explain KEY", Short: "Print how a key stands under each limit, what decides, and until when", Args: exactly("KEY"),
+		Use: "explain KEY", Short: "Print a key's state under each limit, the limit that decides, and until when", Args: exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
 			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(args[0]), Policy: policy}, Class: class}
 			if c.Flags().Changed("cost") {

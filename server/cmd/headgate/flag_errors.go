@@ -32,7 +32,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 		dashes = "-"
 	}
 	hint := yamlfile.DidYouMean(e.GetSpecifiedName(), names)
-	return fmt.Errorf("%s: unknown flag %s%s; accepted: those of %s --help%s",
+	return fmt.Errorf("%s: unknown flag %s%s; accepted: the flags in %s --help%s",
 		c.Name(), dashes, e.GetSpecifiedName(), c.CommandPath(), strings.Replace(hint, `"`, `"--`, 1))
 }
 

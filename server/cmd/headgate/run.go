@@ -41,8 +41,8 @@ type runner struct {
 func newRun() *cobra.Command {
 	r := &runner{}
 	c := &cobra.Command{
-		Use: "run --policy POLICY --key KEY -- COMMAND [ARGUMENT...]", Short: "Run a command when it may",
-		Long: "Run a command when it may: it waits for units of the policy, or for units of a\n" +
+		Use: "run --policy POLICY --key KEY -- COMMAND [ARGUMENT...]", Short: "Run a command when a policy admits it",
+		Long: "Run a command when a policy admits it: wait for units of the policy, or for units of a\n" +
 			"concurrency limit, which it holds while the command runs.\n\n" +
 			"Exit status: the command's, or 128 and the number of the signal that ended it;\n" +
 			"124 not admitted, 125 error, 126 the command cannot be started, 127 not found.",

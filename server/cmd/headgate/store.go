@@ -30,13 +30,13 @@ func newAcceptLoss() *cobra.Command {
 	var output outputFlag
 	c := &cobra.Command{
 		Use:   "accept-loss --store URL",
-		Short: "Take the answers of a Redis that has lost data again, before the limits have recovered",
-		Long: `Take the answers of a Redis that has lost data again, before the limits have recovered.
+		Short: "Trust a Redis that has lost data, before the limits have recovered",
+		Long: `Trust a Redis that has lost data, before the limits have recovered.
 
 After a loss of data (an empty Redis, an older snapshot) each server's share of a limit has
 to allow a request too, for as long as the limit takes to recover: a day for a quota of a day.
-Within a second of this command all servers on the Redis take its answers alone again. Keys
-may then spend once more what the Redis has forgotten.
+Within a second of this command all servers decide by the Redis alone again. Keys may then
+spend again the units that the Redis has lost.
 
 Exit status: 0 the loss is accepted, 2 an error.`,
 		Args: exactly(),
