@@ -73,6 +73,7 @@ func (d *Daemon) openGRPC() (err error) {
 	f.server.SetServing(true)
 	if f.directory != nil {
 		f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
+		f.directory.Rejected = func(err error) { d.admin.rejected(err) }
 		f.directory.Loaded()
 	}
 	d.grpc = f

@@ -23,7 +23,7 @@ func (l *losses) look(now time.Time, count int64, recovery func() time.Duration)
 	switch {
 	case count > l.seen:
 		l.seen, l.until = count, now.Add(recovery())
-		l.logger.Error("the store has lost its data: with failure mode local, the server's share decides too until the limits have recovered",
+		l.logger.Error("the store has lost its data: except with failure mode allow, the server's share decides too until the limits have recovered",
 			"losses", count, "until", l.until.UTC().Truncate(time.Second))
 	case !l.until.IsZero() && now.After(l.until):
 		l.until = time.Time{}
@@ -53,10 +53,11 @@ func (d *Daemon) followLosses(ctx context.Context) {
 	}
 }
 
-// slowest returns the longest recovery time among the limits that shares decide.
+// slowest returns the longest recovery time among the limits that shares decide too after a loss: all but those whose
+// failure mode is allow.
 func slowest(set *policy.Set) (longest time.Duration) {
 	for _, s := range set.Summaries() {
-		if s.Failure != policy.Local.String() || !s.Enabled {
+		if s.Failure == policy.Allow.String() || !s.Enabled {
 			continue
 		}
 		limits := s.Limits

@@ -16,8 +16,8 @@ func TestLossIsTwoLines(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:
   api:   {algorithm: fixed-window, limit: 9, window: 1m, failure: local}
-  plan:  {algorithm: token-bucket, rate: 1/s, failure: local}
-  slow:  {algorithm: fixed-window, limit: 9, window: 1d, failure: deny}
+  plan:  {algorithm: token-bucket, rate: 1/s, failure: deny}
+  slow:  {algorithm: fixed-window, limit: 9, window: 1d, failure: allow}
 overrides:
   - {policy: api, key: vip, set: {window: 2m}}
   - {policy: plan, key: bad, deny: true}
@@ -43,7 +43,7 @@ overrides:
 		_, text, _ := strings.Cut(line, " level=")
 		lines = append(lines, strings.TrimSpace(text))
 	}
-	const lost = `ERROR msg="the store has lost its data: with failure mode local, the server's share decides too until the limits have recovered" losses=`
+	const lost = `ERROR msg="the store has lost its data: except with failure mode allow, the server's share decides too until the limits have recovered" losses=`
 	want := []string{
 		lost + "1 until=2026-01-01T00:02:10.000Z", lost + "2 until=2026-01-01T00:03:10.000Z",
 		`INFO msg="the limits have recovered since the store lost its data: answers are exact again"`,
