@@ -89,13 +89,11 @@ type verdict uint8
 const (
 	verdictAllowed verdict = iota
 	verdictDenied
-	verdictAbsent    // the key has no state of two words
 	verdictUndecided // the steps of package algo have to decide
 )
 
 // take decides an allow by the system clock, if [algo.Words.Allow] can decide on the key's state, or on a full limit if
-// it has none.
-// Otherwise it changes nothing. at is a clock reading, and is set to the instant of the decision.
+// it has none. Otherwise it changes nothing. at is a clock reading, and is set to the instant of the decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
 	if h.hot.deny(key, c, limit, now, cost, o) {

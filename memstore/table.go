@@ -54,7 +54,7 @@ func sized(keys int) int {
 	if keys < smallKeys {
 		return max(leastSlots, 2*keys)
 	}
-	return max(leastSlots, int(float64(keys)/freshTenths*10)+1)
+	return int(float64(keys)/freshTenths*10) + 1
 }
 
 // add takes a slot for a key. The table must not be crowded.

@@ -49,6 +49,17 @@ const (
 	MaxReportedPause = 366 * 86_400_000_000
 )
 
+// ReportFields are the numbers of a report as front ends read them, each 0 to Most.
+var ReportFields = [3]struct {
+	Name string
+	Most int64
+}{{"good", MaxReported}, {"bad", MaxReported}, {"retry_after_ms", MaxReportedPause / 1000}}
+
+// ReportOf returns the report with the numbers of [ReportFields].
+func ReportOf(numbers [3]int64) *Report {
+	return &Report{Good: numbers[0], Bad: numbers[1], Pause: numbers[2] * 1000}
+}
+
 // adapted is the part of an adaptive rate's state in addition to its bucket. A decision copies adapted before it
 // changes anything, so copies of a state can share it.
 type adapted struct {

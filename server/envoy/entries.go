@@ -37,17 +37,13 @@ func outcomesOf(request *pb.RateLimitRequest) *algo.Report {
 	if len(all) != 3 {
 		return nil
 	}
-	var r algo.Report
-	for i, number := range []struct {
-		to   *int64
-		most int64
-	}{{&r.Good, algo.MaxReported}, {&r.Bad, algo.MaxReported}, {&r.Pause, algo.MaxReportedPause / 1000}} {
+	var numbers [3]int64
+	for i, field := range algo.ReportFields {
 		n, err := strconv.ParseInt(all[i], 10, 64)
-		if err != nil || n < 0 || n > number.most {
+		if err != nil || n < 0 || n > field.Most {
 			return nil
 		}
-		*number.to = n
+		numbers[i] = n
 	}
-	r.Pause *= 1000
-	return &r
+	return algo.ReportOf(numbers)
 }

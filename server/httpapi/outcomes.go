@@ -13,17 +13,13 @@ type outcomes struct {
 	RetryAfter int64 `json:"retry_after_ms"`
 }
 
-const maxRetryAfter = algo.MaxReportedPause / 1000 // in ms
-
 func (o *outcomes) report() (*algo.Report, error) {
-	for _, n := range []struct {
-		name    string
-		n, most int64
-	}{{"good", o.Good, algo.MaxReported}, {"bad", o.Bad, algo.MaxReported}, {"retry_after_ms", o.RetryAfter, maxRetryAfter}} {
-		if n.n < 0 || n.n > n.most {
-			field := "outcomes." + n.name
-			return nil, badField(field, fmt.Sprintf("%s is %d; accepted: 0 to %d", field, n.n, n.most))
+	numbers := [3]int64{o.Good, o.Bad, o.RetryAfter}
+	for i, f := range algo.ReportFields {
+		if n := numbers[i]; n < 0 || n > f.Most {
+			field := "outcomes." + f.Name
+			return nil, badField(field, fmt.Sprintf("%s is %d; accepted: 0 to %d", field, n, f.Most))
 		}
 	}
-	return &algo.Report{Good: o.Good, Bad: o.Bad, Pause: o.RetryAfter * 1000}, nil
+	return algo.ReportOf(numbers), nil
 }

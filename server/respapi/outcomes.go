@@ -15,18 +15,11 @@ func cutOutcomes(words [][]byte, others int) (rest [][]byte, r *algo.Report, err
 	if at < others || !bytes.EqualFold(words[at], []byte("outcomes")) {
 		return words, nil, nil
 	}
-	r = &algo.Report{}
-	for i, field := range []struct {
-		name string
-		to   *int64
-		most int64
-	}{{"good", &r.Good, algo.MaxReported}, {"bad", &r.Bad, algo.MaxReported}, {"retry_after_ms", &r.Pause, maxRetryAfter}} {
-		if *field.to, err = parseInt(field.name, words[at+1+i], 0, field.most); err != nil {
+	var numbers [3]int64
+	for i, field := range algo.ReportFields {
+		if numbers[i], err = parseInt(field.Name, words[at+1+i], 0, field.Most); err != nil {
 			return nil, nil, err
 		}
 	}
-	r.Pause *= 1000
-	return words[:at], r, nil
+	return words[:at], algo.ReportOf(numbers), nil
 }
-
-const maxRetryAfter = algo.MaxReportedPause / 1000 // in ms
