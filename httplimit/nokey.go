@@ -5,7 +5,7 @@ import "errors"
 // ErrNoKey is the error for a request that lacks its key. [WithError] and [Middleware.Decide] get it.
 var ErrNoKey = errors.New("httplimit: " + noKey + ", such as a header")
 
-const noKey = "the request lacks what it is counted under"
+const noKey = "the request lacks a part of its key"
 
 // NoKeyError is an [ErrNoKey] that names the missing part of the key.
 type NoKeyError struct {

@@ -34,7 +34,7 @@ func TestServerLogsALoss(t *testing.T) {
 	}
 	time.Sleep(1500 * time.Millisecond) // the values that reveal a loss are written within one beat
 	s.MustDo("flushall")
-	logs(`level=ERROR msg="the store has lost its data`)
+	logs(`level=ERROR msg="store data lost`)
 	if a := taken(w, "second"); a.Mode != "fallback" {
 		t.Errorf("after a loss: %+v", a)
 	}

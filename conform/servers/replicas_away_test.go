@@ -65,7 +65,7 @@ func TestNoReplicaAnswers(t *testing.T) {
 			t.Errorf("%s is %v, want %v", series, got[series], before[series]+more)
 		}
 	}
-	if away, told := w.log.lines("store away"), w.log.lines("charges are not on as many replicas"); len(away) != 0 || len(told) != 1 {
+	if away, told := w.log.lines("store away"), w.log.lines("charges have reached too few replicas"); len(away) != 0 || len(told) != 1 {
 		t.Errorf("the log has %q and %q, want one line about replicas", away, told)
 	}
 	if _, body := w.status("/v1/peek", strict); !strings.Contains(body, `"remaining":4`) {

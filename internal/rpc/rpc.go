@@ -86,7 +86,7 @@ func (a *Answer) Limits(set func(name, value string)) {
 func Message(a *Answer, c *httplimit.Charge) string {
 	switch a.Code() {
 	case InvalidArgument:
-		return "the call lacks what it is counted under, or it is too long"
+		return "the call lacks a part of its key, or the key is too long"
 	case Internal:
 		return "the policy of the rate limit is invalid"
 	case Unavailable:

@@ -34,7 +34,7 @@ func ExampleLimiter_AllowRequest() {
 	// user "7": true, 2 left, error <nil>
 	// user "7": true, 1 left, error <nil>
 	// user "8": true, 2 left, error <nil>
-	// user "": false, 0 left, error httplimit: the request lacks what it is counted under: header X-User
+	// user "": false, 0 left, error httplimit: the request lacks a part of its key: header X-User
 }
 
 // A program reads its policies file again while it runs. Keys keep what they have spent.

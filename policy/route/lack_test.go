@@ -58,7 +58,7 @@ func TestTheMissingPartIsNamed(t *testing.T) {
 	key := []Part{{From: FromConst, Name: "all"}, {From: FromHeader, Name: "X-API-Key"}, {From: FromClient, V6Prefix: 64}}
 	for status, want := range map[int]int{0: 400, 401: 401} {
 		m, ok := New([]Route{{Charges: []Charge{{Key: key}}, EmptyKeyStatus: status}}, Proxies{}).Find(&Request{Method: "GET", Path: "/"})
-		if !ok || m.NoKey == nil || m.NoKey.Status != want || m.NoKey.Detail() != "the request lacks what it is counted under: header X-API-Key" {
+		if !ok || m.NoKey == nil || m.NoKey.Status != want || m.NoKey.Detail() != "the request lacks a part of its key: header X-API-Key" {
 			t.Errorf("%d: %+v", status, m.NoKey)
 		}
 	}

@@ -46,7 +46,7 @@ func (d *Daemon) boundConnections() {
 	}
 	files := openFiles()
 	if d.conns = connections(files, frontEnds); d.conns < maxConns {
-		c.Logger.Warn("fewer connections for want of open files: raise ulimit -n, or LimitNOFILE of systemd",
+		c.Logger.Warn("too few open files for all connections: raise ulimit -n, or systemd's LimitNOFILE",
 			"connections", d.conns, "most", maxConns, "open_files", files)
 	}
 }
@@ -86,7 +86,7 @@ func bound(l net.Listener, name string, conns int, rule peers.Rule, logger *slog
 func (b *bounded) Accept() (net.Conn, error) {
 	for {
 		if b.conns.Full() {
-			b.lines.Warn(b.logger, b.name+": all connections are in use, more wait", "connections", b.most)
+			b.lines.Warn(b.logger, b.name+": all connections are in use, and more are waiting", "connections", b.most)
 			if !b.conns.Room(b.closed) {
 				return nil, net.ErrClosed
 			}
@@ -102,7 +102,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 		if verdict == peers.Granted {
 			return admitted, nil
 		}
-		b.lines.Warn(b.logger, b.name+": a peer has its share of the connections, more are closed", "peer", c.RemoteAddr().String())
+		b.lines.Warn(b.logger, b.name+": a peer has used its share of connections, and further ones are closed", "peer", c.RemoteAddr().String())
 		_ = c.Close()
 	}
 }

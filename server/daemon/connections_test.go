@@ -94,7 +94,7 @@ func TestFullListener(t *testing.T) {
 		open[0].Close() // frees its slot only once
 		open = append(open[1:], <-accepted)
 	}
-	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: all connections are in use, more wait" connections=2`) {
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: all connections are in use, and more are waiting" connections=2`) {
 		t.Errorf("the log has %q, want one line", lines)
 	}
 	if err := errors.Join(l.Close(), l.Close()); err != nil {

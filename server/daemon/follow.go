@@ -26,9 +26,9 @@ func (d *Daemon) logged(what string, reload func() (changed bool, err error)) fu
 		changed, err := reload()
 		switch {
 		case err != nil:
-			d.config.Logger.Error("a file has an error; what was read last stays", "what", what, "error", err)
+			d.config.Logger.Error("file has errors: the last version read stays in use", "what", what, "error", err)
 		case changed:
-			d.config.Logger.Info("a file was read again", "what", what)
+			d.config.Logger.Info("file reloaded", "what", what)
 		}
 		return err
 	}
@@ -55,7 +55,7 @@ func (d *Daemon) followFiles(ctx context.Context, running *sync.WaitGroup) {
 		running.Go(func() {
 			w, err := watch.Path(f.paths...)
 			if err != nil {
-				d.config.Logger.Warn("a file is read again by SIGHUP only", "files", f.paths, "error", err)
+				d.config.Logger.Warn("files are re-read only on SIGHUP", "files", f.paths, "error", err)
 				return
 			}
 			reload := func() { _ = f.reload(ctx) } // reload logs its error

@@ -52,7 +52,7 @@ func (d *Daemon) openHashKeys() (err error) {
 	d.follow(d.logged("hash-keys-file", func() (bool, error) {
 		changed, err := d.hashKeys.Reload()
 		if changed {
-			d.config.Logger.Warn("the secrets of keys have changed", "secrets", d.hashKeys.Secrets().Count())
+			d.config.Logger.Warn("key-hashing secrets changed", "secrets", d.hashKeys.Secrets().Count())
 		}
 		return changed, err
 	}), name)

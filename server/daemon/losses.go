@@ -23,11 +23,11 @@ func (l *losses) look(now time.Time, count int64, recovery func() time.Duration)
 	switch {
 	case count > l.seen:
 		l.seen, l.until = count, now.Add(recovery())
-		l.logger.Error("the store has lost its data: except with failure mode allow, the server's share decides too until the limits have recovered",
+		l.logger.Error("store data lost: until the limits have recovered, this server's share decides too, except with failure mode allow",
 			"losses", count, "until", l.until.UTC().Truncate(time.Second))
 	case !l.until.IsZero() && now.After(l.until):
 		l.until = time.Time{}
-		l.logger.Info("the limits have recovered since the store lost its data: answers are exact again")
+		l.logger.Info("limits have recovered from the data loss: answers are exact again")
 	}
 }
 

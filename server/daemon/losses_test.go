@@ -43,10 +43,10 @@ overrides:
 		_, text, _ := strings.Cut(line, " level=")
 		lines = append(lines, strings.TrimSpace(text))
 	}
-	const lost = `ERROR msg="the store has lost its data: except with failure mode allow, the server's share decides too until the limits have recovered" losses=`
+	const lost = `ERROR msg="store data lost: until the limits have recovered, this server's share decides too, except with failure mode allow" losses=`
 	want := []string{
 		lost + "1 until=2026-01-01T00:02:10.000Z", lost + "2 until=2026-01-01T00:03:10.000Z",
-		`INFO msg="the limits have recovered since the store lost its data: answers are exact again"`,
+		`INFO msg="limits have recovered from the data loss: answers are exact again"`,
 	}
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))

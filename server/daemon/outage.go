@@ -85,7 +85,7 @@ func (o *outage) NotReplicated(ctx context.Context, err error) {
 	defer o.mu.Unlock()
 	o.sums.Unknown++
 	if before, ok := o.unreplicated.Allow(time.Now()); ok {
-		o.logger.LogAttrs(ctx, slog.LevelError, "charges are not on as many replicas as their policies ask for",
+		o.logger.LogAttrs(ctx, slog.LevelError, "charges have reached too few replicas",
 			slog.Any("error", err), slog.Int64("charges", before+1))
 	}
 }

@@ -101,7 +101,7 @@ func TestChargesWithoutReplicas(t *testing.T) {
 		}
 		state = o.state()
 	})
-	const line = `ERROR msg="charges are not on as many replicas as their policies ask for" error="no connection" charges=`
+	const line = `ERROR msg="charges have reached too few replicas" error="no connection" charges=`
 	if got, want := strings.Join(lines, "\n"), line+"1\n"+line+"600"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

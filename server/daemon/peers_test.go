@@ -134,7 +134,7 @@ func TestShareOfAListener(t *testing.T) {
 	if n, err := dial().Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("a connection was closed twice, and gave two places back: %d bytes, %v", n, err)
 	}
-	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: a peer has its share of the connections, more are closed" peer=127.0.0.1:`) {
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: a peer has used its share of connections, and further ones are closed" peer=127.0.0.1:`) {
 		t.Errorf("the log has %q, want one line", lines)
 	}
 	l.Close()

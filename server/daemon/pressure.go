@@ -14,7 +14,7 @@ func (d *Daemon) openPressure() (err error) {
 		return err
 	}
 	for _, missing := range d.pressure.Missing() {
-		d.config.Logger.Warn("a signal of pressure is missing", "signal", missing)
+		d.config.Logger.Warn("pressure signal missing", "signal", missing)
 	}
 	return nil
 }
@@ -25,7 +25,7 @@ func (d *Daemon) pressed(level int, signals []pressure.Signal) {
 	for _, s := range signals {
 		attributes = append(attributes, s.Name, s.Value)
 	}
-	d.config.Logger.Info("pressure: all classes but the first leave more of their limits", attributes...)
+	d.config.Logger.Info("pressure: lower classes must leave more of their limits", attributes...)
 }
 
 // pressureLevel returns the function that returns the level, or nil without --pressure.

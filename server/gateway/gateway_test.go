@@ -238,7 +238,7 @@ routes:
   - {match: {path: /nowhere}, key: [{const: all}], policies: [user]}
 `
 	g := start(t, file, func(c *gateway.Config) { c.DenyUnmatched = true; c.ReadyPath = "/ready" })
-	if got := g.send("GET", "/user"); got.status != 400 || got.header["Retry-After"] != nil || got.header["Ratelimit"] != nil || !strings.Contains(got.body, "lacks what it is counted under: header X-User") {
+	if got := g.send("GET", "/user"); got.status != 400 || got.header["Retry-After"] != nil || got.header["Ratelimit"] != nil || !strings.Contains(got.body, "lacks a part of its key: header X-User") {
 		t.Errorf("empty key: %+v", got)
 	}
 	if got := g.send("GET", "/login"); got.status != 401 || !strings.Contains(got.body, "counted under: header X-API-Key") {

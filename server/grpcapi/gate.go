@@ -69,7 +69,7 @@ func (g *gate) enter(ctx context.Context, method string) (c call, err error) {
 	if open {
 		place, verdict := g.open.Take(peers.Peer(from.Addr))
 		if verdict != peers.Granted {
-			return call{}, status.Error(codes.ResourceExhausted, "as many calls without a secret run as can; accepted: fewer at once, or the secret of a user")
+			return call{}, status.Error(codes.ResourceExhausted, "the maximum number of calls without a secret is running; accepted: fewer at once, or the secret of a user")
 		}
 		c.place = place
 		if g.users != nil {

@@ -107,7 +107,7 @@ func TestAuthorize(t *testing.T) {
 		{"Caddy, by the client, with a cost", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 4"}, 200, `RateLimit: "search";r=6;t=1`, ""},
 		{"an absurd cost counts as the largest", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 99999999999999999999"}, 200, `RateLimit: "search";r=1;t=1`, ""},
 		{"a client behind two proxies", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 10.0.0.9", "X-Cost: 2"}, 429, "", `"search"`},
-		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 400, "Cache-Control: no-store", "lacks what it is counted under: header X-Plan"},
+		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 400, "Cache-Control: no-store", "lacks a part of its key: header X-Plan"},
 		{"no key, with a status of the route", "", []string{"X-Forwarded-Uri: /key"}, 401, "", "header X-API-Key"},
 		{"several keys", "", []string{"X-Forwarded-Uri: /each", "X-API-Key: k", "X-Cost: 2", "X-Forwarded-For: 203.0.113.8"}, 200, `RateLimit: "user";r=0;t=60, "search";r=9;t=1`, ""},
 		{"one of several keys denies", "", []string{"X-Forwarded-Uri: /each", "X-API-Key: k", "X-Forwarded-For: 203.0.113.8"}, 429, `RateLimit: "user";r=0;t=60, "search";r=9;t=1`, `"the rate limit is reached: user, counted by header X-API-Key"`},

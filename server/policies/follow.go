@@ -41,7 +41,7 @@ func (m *Manager) Run(ctx context.Context) {
 			if away = failed; failed {
 				m.config.Logger.Warn(unread, "error", err)
 			} else {
-				m.config.Logger.Info("changes of other servers are read again")
+				m.config.Logger.Info("reading changes from other servers again")
 			}
 		}
 	}

@@ -260,7 +260,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 		}
 		m.broken[c.name()] = c.Version
 		if known[c.name()] != c.Version {
-			m.config.Logger.Error("a change does not fit the file, and is left out", "policy", c.Policy, "key", m.config.ShowKey(c.Key),
+			m.config.Logger.Error("change does not fit the policies file: ignored", "policy", c.Policy, "key", m.config.ShowKey(c.Key),
 				"author", c.Author, "version", c.Version, "error", left[i])
 		}
 	}

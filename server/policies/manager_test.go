@@ -287,7 +287,7 @@ func TestSharedChanges(t *testing.T) {
 		change(t, a, rate("50/s"))
 		time.Sleep(time.Second)
 		wants(t, b, "api", "k", "50/s burst 200")
-		if n := strings.Count(older.logged(), "a change does not fit the file, and is left out"); n != 1 {
+		if n := strings.Count(older.logged(), "change does not fit the policies file: ignored"); n != 1 {
 			t.Errorf("%d lines about a change that does not fit:\n%s", n, older.logged())
 		}
 		change(t, b, rate("60/s"))

@@ -21,7 +21,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 		err = m.config.Check(next)
 	}
 	if err != nil {
-		m.config.Logger.Error("the policies file has errors; the last good one stays in force", "file", m.config.File, "error", err)
+		m.config.Logger.Error("policies file has errors: the last good version stays in force", "file", m.config.File, "error", err)
 		m.refuse(err)
 		return err
 	}
@@ -30,7 +30,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	if next == m.file || next.Equal(m.file) {
 		if refused {
 			m.refuse(nil)
-			m.config.Logger.Info("the policies file has no errors any more; it is what is in force", "file", m.config.File)
+			m.config.Logger.Info("policies file has no more errors: it equals the version in force", "file", m.config.File)
 		}
 		return nil
 	}
@@ -39,12 +39,12 @@ func (m *Manager) Reload(ctx context.Context) error {
 	m.apply(ctx, next.WithMade(m.made))
 	for i := range m.active {
 		if c := &m.active[i]; !next.EqualPolicy(before, c.Policy) {
-			m.config.Logger.Warn("the file changed a policy that has a change on top, which stays", "policy", c.Policy, "key", c.Key,
+			m.config.Logger.Warn("edit of the policies file has no effect: an operator's change is in force", "policy", c.Policy, "key", c.Key,
 				"author", c.Author, "reason", c.Reason, "version", c.Version)
 		}
 	}
 	for _, setting := range next.Restart(before) {
-		m.config.Logger.Warn("a setting of the file takes effect when the server starts again", "setting", setting)
+		m.config.Logger.Warn("setting takes effect only after a restart", "setting", setting)
 	}
 	return nil
 }

@@ -95,13 +95,13 @@ func (k *Keeper) Save(ctx context.Context) error {
 	defer k.mu.Unlock()
 	if err != nil {
 		if ctx.Err() == nil {
-			k.config.Logger.Error("snapshot failed; the last one stays", "file", k.config.Path, "last", k.stats.At, "error", err)
+			k.config.Logger.Error("snapshot failed: the last one is kept", "file", k.config.Path, "last", k.stats.At, "error", err)
 			k.stats.Failed, k.stats.Failing = k.stats.Failed+1, true
 		}
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	if k.stats.Failing {
-		k.config.Logger.Info("snapshots are written again", "file", k.config.Path, "keys", keys)
+		k.config.Logger.Info("snapshots are working again", "file", k.config.Path, "keys", keys)
 	}
 	k.stats.At, k.stats.Keys, k.stats.Took, k.stats.Failing = began, keys, time.Since(began), false
 	return nil

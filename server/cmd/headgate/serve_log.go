@@ -51,7 +51,7 @@ func (f *serveFlags) logged(w io.Writer, err error) error {
 	}
 	logger := slog.New(slog.NewJSONHandler(w, nil))
 	for _, text := range texts(err) {
-		logger.Error("the server ends", "error", strings.TrimPrefix(text, "headgate: "))
+		logger.Error("server exits", "error", strings.TrimPrefix(text, "headgate: "))
 	}
 	return exitUnusable
 }

@@ -24,7 +24,7 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context
 	for {
 		select {
 		case <-hangups:
-			logger.Info("SIGHUP: configuration is read again")
+			logger.Info("SIGHUP: reloading the configuration")
 			if err := reload(ctx); err != nil {
 				logger.Warn("SIGHUP", "error", err)
 			}

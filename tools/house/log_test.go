@@ -1,0 +1,81 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestLogLines checks that docs/operating.md lists each message that the server logs at info or above.
+func TestLogLines(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range logged(t, "../../server") {
+		found++
+		// The page shortens a long message after its colon.
+		head, _, _ := strings.Cut(m, ": ")
+		if text := string(page); !strings.Contains(text, m) && !strings.Contains(text, head+": …`") {
+			t.Errorf("docs/operating.md does not list the log line %q", m)
+		}
+	}
+	if found < 30 {
+		t.Errorf("only %d log lines found in the server", found)
+	}
+}
+
+// logged returns the constant messages of the calls that log in a folder, without debug messages and tests.
+func logged(t *testing.T, folder string) []string {
+	var messages []string
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				messages = append(messages, message(call)...)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return messages
+}
+
+// message returns the text that a call of slog's methods, or of lograte's Warn, logs.
+func message(call *ast.CallExpr) []string {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) < 2 {
+		return nil
+	}
+	at := map[string][]int{"Info": {0}, "Warn": {0, 1}, "Error": {0}, "Log": {2}, "LogAttrs": {2}}[method.Sel.Name]
+	for _, i := range at {
+		if i >= len(call.Args) {
+			continue
+		}
+		arg := call.Args[i]
+		if sum, ok := arg.(*ast.BinaryExpr); ok { // the listener's name and a text
+			arg = sum.Y
+		}
+		if text, ok := arg.(*ast.BasicLit); ok && text.Kind == token.STRING {
+			if m, err := strconv.Unquote(text.Value); err == nil {
+				return []string{m}
+			}
+		}
+	}
+	return nil
+}
