@@ -26,9 +26,9 @@ var (
 	ErrNotReplicated = engine.ErrNotReplicated
 	// ErrClosed is returned by every verb after Close.
 	ErrClosed = engine.ErrClosed
-	// ErrPermitLost means that a permit expired or was released before it was renewed:
-	// another caller may hold its units.
-	ErrPermitLost = errors.New("headgate: permit lost")
+	// ErrEnded means that a permit or a reservation had ended before the call: it had expired, or was released or settled.
+	// Another caller may hold its units.
+	ErrEnded = errors.New("headgate: the permit or reservation has ended")
 )
 
 // DeniedError is a denial as an error, for callers that write `if err := …; err != nil`.

@@ -99,7 +99,7 @@ func TestHoldAcrossProcesses(t *testing.T) {
 	})
 }
 
-// The work's context ends with the cause ErrPermitLost when the units are lost.
+// The work's context ends with the cause ErrEnded when the units are lost.
 func TestHoldLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
@@ -116,7 +116,7 @@ func TestHoldLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(11 * time.Second)
-		if !errors.Is(context.Cause(held), headgate.ErrPermitLost) {
+		if !errors.Is(context.Cause(held), headgate.ErrEnded) {
 			t.Errorf("after a reset: %v", context.Cause(held))
 		}
 		if err := permit.Release(context.Background()); err != nil {

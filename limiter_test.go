@@ -340,7 +340,7 @@ func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 		if !errors.Is(context.Cause(held), context.Canceled) || permit.Hold(ctx).Err() == nil {
 			t.Errorf("work goes on after the release: %v", context.Cause(held))
 		}
-		if err := permit.Renew(ctx); !errors.Is(err, headgate.ErrPermitLost) {
+		if err := permit.Renew(ctx); !errors.Is(err, headgate.ErrEnded) {
 			t.Errorf("renewed after release: %v", err)
 		}
 
@@ -353,7 +353,7 @@ func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 			t.Fatal(found, err)
 		}
 		<-held.Done()
-		if !errors.Is(context.Cause(held), headgate.ErrPermitLost) {
+		if !errors.Is(context.Cause(held), headgate.ErrEnded) {
 			t.Errorf("the lost permit ends work with cause %v", context.Cause(held))
 		}
 	})

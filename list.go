@@ -202,18 +202,21 @@ func errPolicy() error {
 }
 
 // Renew extends each permit of the reservation by its lease time. Call it at intervals of a third of the shortest lease
-// time. If a permit is lost, Renew extends none and reports false. If the reservation has a term ([Reservation.Report]), Renew also restarts
-// it. With neither permits nor a term, Renew does nothing.
-func (r *Reservation) Renew(ctx context.Context) (held bool, err error) {
-	if open, err := r.Report(ctx, 0); err != nil || !open {
-		return false, err
+// time. If a permit or the reservation has ended, Renew extends none and returns [ErrEnded]. If the reservation has a term
+// ([Reservation.Report]), Renew also restarts it. With neither permits nor a term, Renew does nothing.
+func (r *Reservation) Renew(ctx context.Context) error {
+	if err := r.Report(ctx, 0); err != nil {
+		return err
 	}
 	settle := r.held.Settle(0)
 	op, ok := settle.Permits()
 	if !ok {
-		return true, nil
+		return nil
 	}
 	op.Kind = engine.OpRenew
-	results := r.limiter.do(ctx, []engine.Op{op}, nil)
-	return results[0].Err == nil && results[0].Decision.Allowed, results[0].Err
+	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
+	if answer.Err == nil && !answer.Decision.Allowed {
+		return ErrEnded
+	}
+	return answer.Err
 }

@@ -65,12 +65,12 @@ func (p *Permit) expiry() time.Time {
 	return p.expires
 }
 
-// Renew holds the units for another lease time from now. It returns [ErrPermitLost] if the permit no longer held
+// Renew holds the units for another lease time from now. It returns [ErrEnded] if the permit no longer held
 // them.
 func (p *Permit) Renew(ctx context.Context) error {
 	d, err := p.extend(ctx, engine.OpRenew)
 	if err == nil && !d.Allowed {
-		return ErrPermitLost
+		return ErrEnded
 	}
 	return err
 }
@@ -100,7 +100,7 @@ func (p *Permit) Release(ctx context.Context) error {
 
 // Hold renews the permit at every third of its lease time, until the permit is released
 // or ctx ends. The returned context is cancelled then. It is also cancelled, with the
-// cause [ErrPermitLost], as soon as the units are lost or may be lost. Run work that
+// cause [ErrEnded], as soon as the units are lost or may be lost. Run work that
 // needs the units under it.
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	held, stop := context.WithCancelCause(ctx)
@@ -128,8 +128,8 @@ func (p *Permit) keep(ctx context.Context, stop context.CancelCauseFunc) {
 		attempt, cancel := context.WithDeadline(ctx, p.expiry())
 		err := p.Renew(attempt)
 		cancel()
-		if errors.Is(err, ErrPermitLost) || err != nil && !time.Now().Before(p.expiry()) {
-			stop(ErrPermitLost)
+		if errors.Is(err, ErrEnded) || err != nil && !time.Now().Before(p.expiry()) {
+			stop(ErrEnded)
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -162,20 +163,39 @@ func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) 
 // pacer gives back only before the end of the delay.
 //
 // A reservation is settled once: later calls of Cancel and Commit change nothing, in any process. It can be settled
-// while its units count, and for at least 5 minutes after its delay. Cancel returns the same errors as
-// [Policy]; after an error the call can be repeated.
-func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0) }
+// while its units count, and for at least 5 minutes after its delay. Cancel returns nil if the reservation has
+// ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error the
+// call can be repeated.
+func (r *Reservation) Cancel(ctx context.Context) error {
+	err := r.Commit(ctx, 0)
+	if errors.Is(err, ErrEnded) {
+		return nil
+	}
+	return err
+}
 
 // Commit settles the reservation with the number of units used: 0 or more, one number for all limits, or one for each
 // charge of a list in its order (the number of a permit is ignored). If fewer than reserved were used, it gives the
 // rest back like Cancel. If more were used, it charges the difference even beyond the limit, by one capacity at most
 // (of several windows, the largest). Callers are then denied until the excess has refilled or expired.
+//
+// Commit returns [ErrEnded] if the reservation was settled before, or its time is over: nothing changed. After an
+// error that matches [ErrOutcomeUnknown], a repeated Commit returns ErrEnded if the first one was applied.
 func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
 	op, err := r.settlement(used)
 	if err != nil {
 		return err
 	}
-	return r.limiter.do(ctx, []engine.Op{op}, nil)[0].Err
+	return r.settle(ctx, op)
+}
+
+// settle returns ErrEnded if the reservation was not open.
+func (r *Reservation) settle(ctx context.Context, op engine.Op) error {
+	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
+	if answer.Err == nil && !answer.Found {
+		return ErrEnded
+	}
+	return answer.Err
 }
 
 // settlement returns the operation that settles the reservation with the units used.

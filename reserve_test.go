@@ -54,13 +54,14 @@ func TestReservationText(t *testing.T) {
 	if again.String() != r.String() {
 		t.Errorf("%s is read as %s", r, again)
 	}
-	for _, settle := range []func() error{
+	for i, settle := range []func() error{
 		func() error { return again.Cancel(ctx) },
 		func() error { return r.Cancel(ctx) },
 		func() error { return again.Commit(ctx, 5) },
 	} {
-		if err := settle(); err != nil {
-			t.Fatal(err)
+		want := []error{nil, nil, headgate.ErrEnded}[i]
+		if err := settle(); !errors.Is(err, want) {
+			t.Fatalf("settlement %d: %v, want %v", i, err, want)
 		}
 		if d, err := p.Peek(ctx, "k", 1); err != nil || d.ResetAfter != 100*time.Millisecond {
 			t.Errorf("%+v, %v", d, err)
@@ -225,9 +226,9 @@ func TestChargeIsSettled(t *testing.T) {
 	if err != nil || !d.Allowed || d.Remaining != 900 || d.Binding.Policy != "bytes" || charged.Delay() != 0 {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	for range 2 { // the second time changes nothing
-		if err := charged.Commit(t.Context(), 400); err != nil {
-			t.Fatal(err)
+	for _, want := range []error{nil, headgate.ErrEnded} { // the second time changes nothing
+		if err := charged.Commit(t.Context(), 400); !errors.Is(err, want) {
+			t.Fatalf("%v, want %v", err, want)
 		}
 	}
 	if d, err := p.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 600 {

@@ -57,7 +57,7 @@ func TestPermitIsReleasedOnce(t *testing.T) {
 	if d, err := s.Peek(ctx, "k", 1); err != nil || d.Remaining != 0 {
 		t.Errorf("%d free units, %v, want 0", d.Remaining, err)
 	}
-	if err := first.Renew(ctx); !errors.Is(err, headgate.ErrPermitLost) {
+	if err := first.Renew(ctx); !errors.Is(err, headgate.ErrEnded) {
 		t.Errorf("renew after the release: %v", err)
 	}
 	if found, err := s.Reset(ctx, "k"); err != nil || !found {

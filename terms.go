@@ -40,21 +40,19 @@ func (r *Reservation) Pending() []int64 { return r.pending }
 // Report records the units used so far and restarts the term. It takes one number for all limits, or one for each
 // charge of a list. Units beyond those already charged are charged now, as by [Reservation.Commit]. A smaller number
 // gives nothing back yet. Reported units stay used, however the reservation ends. Permits need [Reservation.Renew].
-// Report returns false if the reservation is no longer open. For a reservation without a term it returns true and
-// changes nothing.
+// Report returns [ErrEnded] if the reservation is no longer open. For a reservation without a term it changes nothing.
 //
 // With 1000 tokens reserved, the charge is 1000 after a report of 600, and 1200 after a report of 1200.
-func (r *Reservation) Report(ctx context.Context, used ...int64) (open bool, err error) {
+func (r *Reservation) Report(ctx context.Context, used ...int64) error {
 	if r.held.Term == nil {
-		return true, nil
+		return nil
 	}
 	op, err := r.settlement(used)
 	if err != nil {
-		return false, err
+		return err
 	}
 	op.Stage = engine.Report
-	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	return answer.Found, answer.Err
+	return r.settle(ctx, op)
 }
 
 // openOf lists open reservations for package operate.

@@ -41,8 +41,8 @@ func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged 
 // like [headgate.Reservation.Cancel]: only to the window that was charged, and no units that have refilled since. If
 // final is more, it charges the difference even beyond the limit, like [headgate.Reservation.Commit]; a limit whose first
 // charge was 0 is charged only as far as it has room. Each limit is corrected separately: if one limit has no room, the
-// other limits are still charged. Settle takes effect once: later calls change only limits whose first charge was 0. It
-// returns the same errors as [headgate.Policy].
+// other limits are still charged. Settle takes effect once: later calls change only limits whose first charge was 0, and
+// return [headgate.ErrEnded]. It returns the same errors as [headgate.Policy].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {

@@ -379,7 +379,7 @@ func TestPermitsOfAnOutage(t *testing.T) {
 		if err := first.Renew(t.Context()); err != nil {
 			t.Errorf("renew when the store is back: %v", err)
 		}
-		if err := second.Renew(t.Context()); !errors.Is(err, headgate.ErrPermitLost) {
+		if err := second.Renew(t.Context()); !errors.Is(err, headgate.ErrEnded) {
 			t.Errorf("renew a permit that has ended: %v", err)
 		}
 		acquire(engine.Exact, true)
