@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -15,6 +16,21 @@ type Promise struct {
 	// Stale is the age of a repeated answer: the time since it was requested from the store. It is 0 for an answer
 	// that is not repeated.
 	Stale time.Duration
+}
+
+// String describes the promise: "exact", "leased, at most 5 units over", "fallback, without a bound", "cached 20ms ago".
+func (p Promise) String() string {
+	text := p.Mode.String()
+	if p.Stale > 0 {
+		text += " " + p.Stale.String() + " ago"
+	}
+	switch {
+	case p.OvershootMax == Unbounded:
+		text += ", without a bound"
+	case p.OvershootMax > 0:
+		text += ", at most " + strconv.FormatInt(p.OvershootMax, 10) + " units over"
+	}
+	return text
 }
 
 // Unbounded is the OvershootMax of an answer given without the store.
