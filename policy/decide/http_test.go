@@ -40,7 +40,7 @@ routes: [{match: {path: "/api/**"}, key: [{header: X-User}], empty_key_status: 4
 		if w.Code != c.want || limited != c.headers {
 			t.Errorf("%s of %q: %d %v, want %d", c.path, c.user, w.Code, w.Header(), c.want)
 		}
-		if c.want == 401 && !strings.Contains(w.Body.String(), "counted under: header X-User") {
+		if c.want == 401 && !strings.Contains(w.Body.String(), "a part of its key: header X-User") {
 			t.Errorf("%s", w.Body)
 		}
 	}

@@ -28,8 +28,13 @@ func New(routes []Route, proxies Proxies) *Table {
 	return t
 }
 
-// Routes returns the routes in order. The caller must not change them.
-func (t *Table) Routes() []Route { return t.routes }
+// Routes returns the routes in order, none for a nil table. The caller must not change them.
+func (t *Table) Routes() []Route {
+	if t == nil {
+		return nil
+	}
+	return t.routes
+}
 
 // Match is the route of a request.
 type Match struct {

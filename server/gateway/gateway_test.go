@@ -241,7 +241,7 @@ routes:
 	if got := g.send("GET", "/user"); got.status != 400 || got.header["Retry-After"] != nil || got.header["Ratelimit"] != nil || !strings.Contains(got.body, "lacks a part of its key: header X-User") {
 		t.Errorf("empty key: %+v", got)
 	}
-	if got := g.send("GET", "/login"); got.status != 401 || !strings.Contains(got.body, "counted under: header X-API-Key") {
+	if got := g.send("GET", "/login"); got.status != 401 || !strings.Contains(got.body, "a part of its key: header X-API-Key") {
 		t.Errorf("empty key with a status of its own: %+v", got)
 	}
 	if got := g.send("POST", "/login", "Content-Type: application/grpc"); got.header.Get("Grpc-Status") != "16" {

@@ -38,6 +38,9 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	if !a.trusts(ctx) {
 		return nil, status.Error(codes.PermissionDenied, "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback")
 	}
+	if !a.service.HasRoutes() {
+		return nil, status.Error(codes.FailedPrecondition, problem.NoRoutes)
+	}
 	described, ok := requestOf(check)
 	if !ok {
 		return nil, status.Error(codes.InvalidArgument, "attributes.request.http is not set")

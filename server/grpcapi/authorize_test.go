@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -25,8 +26,12 @@ routes:
 
 // authorizing starts a server with the routes. trusted are the proxies in the file.
 func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headgate.Limiter) {
+	return authorizingBy(t, routes+trusted)
+}
+
+func authorizingBy(t *testing.T, file string) (auth.AuthorizationClient, *headgate.Limiter) {
 	t.Helper()
-	config, err := policy.Parse("test.yaml", []byte(routes+trusted))
+	config, err := policy.Parse("test.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +88,7 @@ func TestCheck(t *testing.T) {
 	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); err != nil || r.Status.Code != int32(codes.OK) || len(r.GetOkResponse().ResponseHeadersToAdd) > 0 {
 		t.Errorf("without a route: %v, %v", r, err)
 	}
-	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/plan", "203.0.113.7", nil)); err != nil || !strings.Contains(r.GetDeniedResponse().GetBody(), "counted under: header X-Plan") {
+	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/plan", "203.0.113.7", nil)); err != nil || !strings.Contains(r.GetDeniedResponse().GetBody(), "a part of its key: header X-Plan") {
 		t.Errorf("without a key: %v, %v", r, err)
 	}
 	for _, bad := range []*auth.CheckRequest{
@@ -131,6 +136,14 @@ func TestCheckInAClass(t *testing.T) {
 func TestCheckTrustsProxiesOnly(t *testing.T) {
 	client, _ := authorizing(t, "trusted_proxies: [10.0.0.0/8]")
 	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCheckWithoutRoutes checks that a server without routes admits nothing silently.
+func TestCheckWithoutRoutes(t *testing.T) {
+	client, _ := authorizingBy(t, "policies: {api: 1/s}")
+	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), problem.NoRoutes) {
 		t.Errorf("%v", err)
 	}
 }

@@ -33,6 +33,10 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		httplimit.NewProblem(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
 		return
 	}
+	if !a.service.HasRoutes() {
+		httplimit.NewProblem(http.StatusInternalServerError, "", problem.NoRoutes).Write(w)
+		return
+	}
 	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}
 	err = describe(&described, r.Header)
 	if err == nil {

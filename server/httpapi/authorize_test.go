@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -85,6 +86,15 @@ func authorizeEach(t *testing.T, s *spec, o operation, seen map[string]bool) {
 		t.Fatal(err)
 	}
 	send("", "X-Forwarded-Uri: /plan", "X-Plan: free")
+}
+
+// TestAuthorizeWithoutRoutes checks that a server without routes admits nothing silently.
+func TestAuthorizeWithoutRoutes(t *testing.T) {
+	limiter := headgate.New()
+	t.Cleanup(func() { _ = limiter.Close() })
+	if w := ask(New(service.New(service.Config{Limiter: limiter})), "GET", "", "From: 127.0.0.1:1", "X-Original-URI: /"); w.Code != 500 || !strings.Contains(w.Body.String(), problem.NoRoutes) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }
 
 // TestAuthorize covers requests as each proxy describes them, and forged headers.

@@ -66,6 +66,10 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	return p, false
 }
 
+// NoRoutes is the detail of the error for a proxy that asks a server without routes. To admit every request would hide
+// the mistake.
+const NoRoutes = "this server has no routes to decide by; accepted: --config with a policies file that has routes"
+
 // noKey is the problem for a request that lacks a part of its route's key. It has the route's status, unless denied is
 // a status other than 429: nginx forwards only 401 and 403.
 func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {

@@ -29,6 +29,9 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	return decide.Routed(&m), true
 }
 
+// HasRoutes reports whether the active policies file has routes.
+func (s *Service) HasRoutes() bool { return len(s.policies.Load().routes.Routes()) > 0 }
+
 // Proxies returns the addresses that are trusted to describe another request.
 func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
 
