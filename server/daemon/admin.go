@@ -127,10 +127,10 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected records the error of a policies file in the metrics. A nil error clears it.
+// rejected records in the metrics that a file has errors, or with a nil error that it is valid again.
 func (f *adminFrontEnd) rejected(err error) {
 	if f != nil {
-		f.metrics.Reloaded(err)
+		f.metrics.Rejected(err)
 	}
 }
 

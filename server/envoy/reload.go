@@ -18,7 +18,7 @@ type Directory struct {
 	loading sync.Mutex // one load at a time, so that the latest files are the last to be loaded
 	// Loaded is called after the configuration was replaced. It can be nil.
 	Loaded func()
-	// Rejected is called with the error of a changed configuration. It can be nil.
+	// Rejected is called with the error of each reload, nil if it was valid. It can be nil.
 	Rejected func(error)
 }
 
@@ -49,9 +49,9 @@ func (d *Directory) Reload() error {
 	err := d.load()
 	if err != nil {
 		d.logger.Error("rate limit configuration not loaded: the last one stays in force", "directory", d.path, "error", err)
-		if d.Rejected != nil {
-			d.Rejected(err)
-		}
+	}
+	if d.Rejected != nil {
+		d.Rejected(err)
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func TestBoardAndAlerts(t *testing.T) {
 	}
 	for where, text := range all {
 		checkSyntax(t, where, text)
-		known := map[string]bool{"instance": true, "le": strings.Contains(text, "_bucket")}
+		known := map[string]bool{"instance": true, "job": true, "le": strings.Contains(text, "_bucket")}
 		for _, name := range ours.FindAllString(text, -1) {
 			labels, ok := described[name]
 			for _, suffix := range []string{"_bucket", "_sum", "_count"} {

@@ -46,6 +46,7 @@ type Metrics struct {
 	storeCall, storeWait, storeOps prometheus.Histogram
 	listeners                      [service.FrontEnds]listenerCounts
 	reloads                        [2]atomic.Uint64 // failed, succeeded
+	invalid                        atomic.Bool      // the file that is not active
 }
 
 // New returns metrics that have counted nothing.
@@ -99,6 +100,15 @@ func (m *Metrics) Reloaded(err error) {
 		return
 	}
 	m.reloads[1].Add(1)
+}
+
+// Rejected counts a file with errors, of policies or of Envoy's configuration. A nil error means that the file is valid
+// again.
+func (m *Metrics) Rejected(err error) {
+	m.invalid.Store(err != nil)
+	if err != nil {
+		m.reloads[0].Add(1)
+	}
 }
 
 // Buckets of classic histograms.

@@ -245,14 +245,14 @@ func TestServerState(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.metrics.Reloaded(nil)
-	w.metrics.Reloaded(errors.New("a file with errors"))
+	w.metrics.Rejected(errors.New("a file with errors"))
 	w.metrics.Called(5, time.Millisecond)
 	w.metrics.Wrap(w.store).Do(t.Context(), nil, nil)
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
 		"store_up": 0, "store_away_seconds": 2, "store_outages_total": 3, "store_away_seconds_total": 60, "store_unknown_total": 7,
 		"policies_generation": 4, "policies": 3, "policy_changes": 1, "memory_keys": 1, "store_errors_total class=full": 0,
-		"policy_reloads_total result=ok": 1, "policy_reloads_total result=error": 1, "store_call_operations": 1,
+		"policy_reloads_total result=ok": 1, "policy_reloads_total result=error": 1, "policy_file_invalid": 1, "store_call_operations": 1,
 		"store_queue_seconds": 1, "store_call_seconds": 1, "build_info goversion=" + goVersion + " version=v1": 1,
 	} {
 		if value, ok := got[name]; !ok || value != want {

@@ -94,6 +94,7 @@ var (
 	generation    = desc("policies_generation", "How often policies were put in force since the server started.")
 	policiesDesc  = desc("policies", "Policies in force.")
 	changesDesc   = desc("policy_changes", "Changes in force on top of the policies file.")
+	invalidDesc   = desc("policy_file_invalid", "1 while the policies file or Envoy configuration has errors, and the last valid one stays in force.")
 	reloadsDesc   = desc("policy_reloads_total", "How often policies were put in force, and how often that failed.", "result")
 )
 
@@ -175,11 +176,19 @@ func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 type reloads struct{ m *Metrics }
 
 // Describe implements [prometheus.Collector].
-func (reloads) Describe(to chan<- *prometheus.Desc) { to <- reloadsDesc }
+func (reloads) Describe(to chan<- *prometheus.Desc) {
+	to <- reloadsDesc
+	to <- invalidDesc
+}
 
 // Collect implements [prometheus.Collector].
 func (r reloads) Collect(to chan<- prometheus.Metric) {
 	for i, result := range []string{"error", "ok"} {
 		to <- counter(reloadsDesc, float64(r.m.reloads[i].Load()), result)
 	}
+	invalid := 0.0
+	if r.m.invalid.Load() {
+		invalid = 1
+	}
+	to <- gauge(invalidDesc, invalid)
 }

@@ -23,7 +23,7 @@ type Config struct {
 	// Changes stores the changes. The default store ends with the process.
 	Changes Store
 	// Rejected is called with an error when the file is invalid and the previous one stays active, and with nil when
-	// the active policies match the file again. It can be nil.
+	// it is valid again. It can be nil.
 	Rejected func(err error)
 	// Check returns the reason why policies cannot be active on this server, such as with this store. nil accepts all.
 	// A rejected file or change is treated like an invalid one.

@@ -25,11 +25,12 @@ func (m *Manager) Reload(ctx context.Context) error {
 		m.refuse(err)
 		return err
 	}
-	refused := m.refused
-	m.refused = false
+	restored := m.refused
+	if restored {
+		m.refuse(nil)
+	}
 	if next == m.file || next.Equal(m.file) {
-		if refused {
-			m.refuse(nil)
+		if restored {
 			m.config.Logger.Info("policies file has no more errors: it equals the version in force", "file", m.config.File)
 		}
 		return nil
