@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -181,10 +182,13 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 }
 
 // fits sets the status for the error of a conflicting change. Errors of the store or the state file keep their own
-// status.
+// status. An error of the store says how to limit a key nevertheless.
 func fits(err error) error {
+	if errors.Is(err, headgate.ErrStoreUnavailable) {
+		return fmt.Errorf("%w; servers share changes through the store: until it answers, edit the policies file of each server, and run headgate reload", err)
+	}
 	var file *fs.PathError
-	if err == nil || problemOf(err).Status != http.StatusServiceUnavailable || errors.Is(err, headgate.ErrStoreUnavailable) ||
+	if err == nil || problemOf(err).Status != http.StatusServiceUnavailable ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &file) {
 		return err
 	}

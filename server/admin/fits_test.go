@@ -1,0 +1,17 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+)
+
+// TestFitsNamesTheWayWithoutAStore checks that a change in an outage says how to limit a key nevertheless.
+func TestFitsNamesTheWayWithoutAStore(t *testing.T) {
+	p := problemOf(fits(fmt.Errorf("%w: no connection", headgate.ErrStoreUnavailable)))
+	if p.Status != 503 || !strings.Contains(p.Detail, "no connection") || !strings.Contains(p.Detail, "headgate reload") {
+		t.Errorf("%+v", p)
+	}
+}
