@@ -34,6 +34,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+var seconds = flag.Int("seconds", 1000, "how many seconds of snapshots an open tab receives; make test-full sends an hour's")
+
 var screenshots = flag.String("screenshots", "", "a folder for pictures of the page")
 
 const (
@@ -135,7 +137,7 @@ func TestPage(t *testing.T) {
 	c.Env = append(os.Environ(), "CHROMIUM="+chromium, "PROFILE="+t.TempDir(), "GUARDED=http://"+guarded["admin"],
 		// localhost and 127.0.0.1 are two sites to a browser.
 		"ELSEWHERE="+strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1), "BELOW="+below.URL, "MANY=http://"+open["admin"], "LIBRARY="+library.URL,
-		"ADMIN="+admin, "READ="+read)
+		"ADMIN="+admin, "READ="+read, "SECONDS="+strconv.Itoa(*seconds))
 	if *screenshots != "" {
 		folder, err := filepath.Abs(*screenshots)
 		if err != nil {

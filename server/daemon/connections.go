@@ -46,7 +46,7 @@ func (d *Daemon) boundConnections() {
 	}
 	files := openFiles()
 	if d.conns = connections(files, frontEnds); d.conns < maxConns {
-		c.Logger.Warn("too few open files for all connections: raise ulimit -n, or systemd's LimitNOFILE",
+		c.Logger.Warn("too few open files for all connections: raise ulimit -n, or LimitNOFILE of systemd",
 			"connections", d.conns, "most", maxConns, "open_files", files)
 	}
 }

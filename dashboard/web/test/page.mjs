@@ -1,5 +1,5 @@
 // The page in a real browser: run by the Go test conform/browser. Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE,
-// BELOW, LIBRARY, MANY, ADMIN, READ, and SCREENSHOTS if pictures are wanted.
+// BELOW, LIBRARY, MANY, ADMIN, READ, SECONDS, and SCREENSHOTS if pictures are wanted.
 import assert from "node:assert/strict";
 import { ask, browser, env, faults, here, open, picture, row, signIn, status, step } from "./harness.mjs";
 import { hour, polls } from "./hour.mjs";
@@ -380,7 +380,7 @@ await step("narrow, dark, and in Chinese", async () => {
   await restore(tab);
 });
 
-await step("an hour of the overview, and many polls of the other pages, take no more memory", async () => {
+await step("an hour of the overview or a part of it, and many polls of the other pages, take no more memory", async () => {
   await hour();
   await polls();
 });
