@@ -9,9 +9,9 @@ import (
 // Never is the RetryAfter of a request that cannot pass even when the limit is full.
 const Never = engine.Never
 
-// Decision is the answer to one request. The numbers in the comments below are for a limit of 10 a second with burst
-// 10, for a request of 1 unit after 6 units were charged at once. If a verb returns an error, its decision is zero
-// and has no meaning.
+// Decision is the answer to one request. The field comments use one example: a limit of 10 a second with burst 10 was
+// full, 6 units have just been charged, and a request for 1 unit arrives. If a verb returns an error, its decision is
+// zero and has no meaning.
 type Decision struct {
 	// Allowed reports whether the request passes: true here. A denial is a decision, not an error.
 	Allowed bool

@@ -42,7 +42,8 @@ func (c *Charge) of() *Policy {
 	}
 }
 
-// AllowEach decides each charge separately, in order, in one call of up to 1000. With more, every result has an error.
+// AllowEach decides up to 1000 charges separately, in order, in one call to the store. With more than 1000, every
+// result has an error.
 func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	ops, results := make([]engine.Op, len(charges)), make([]Result, len(charges))
 	for i := range charges {

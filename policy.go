@@ -72,7 +72,7 @@ func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
 	return p
 }
 
-// Must returns the policy or semaphore, and panics if it is invalid. It is for variables of a package:
+// Must returns the policy or semaphore, and panics if it is invalid. It is meant for package-level variables:
 //
 //	var api = headgate.Must(limiter.Policy("api", headgate.TokenBucket{Rate: headgate.PerSecond(100)}))
 func Must[P interface{ Err() error }](p P) P {

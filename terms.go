@@ -11,11 +11,11 @@ import (
 // SettleWithin returns the policy with a term for its reservations, 1 ms to 7 days. A reservation that is neither
 // settled nor reported on within the term ends, and its permits are released. Its charge is then kept ("keep"), given
 // back ("release"), or replaced by the estimate ("estimate"). The store keeps open reservations, so they survive the
-// process that made them. Any limiter on the store that has seen a term ends them, within about a second. No delay of
-// such a reservation is longer than its term.
+// process that made them. Overdue reservations are ended within about a second by any limiter on the same store that
+// has used a policy or a reservation with a term. A reservation is never delayed longer than its term.
 //
-// In a list of charges, the shortest term applies. If the term is out of range, or then is another word, every reserve
-// and [Policy.Err] return an error.
+// In a list of charges, the shortest term applies. If the term is out of range, or then is none of these words, every
+// reserve and [Policy.Err] return an error.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	termed := *p
 	unsettled, known := engine.ParseUnsettled(then)

@@ -51,7 +51,7 @@ func middleware(_ context.Context, s settings) ([]table, error) {
 		{
 			title: row, unit: "ns an admitted request", lower: true, reach: 0.7, beside: rivals,
 			lines: compare(contenders, samples, nanoseconds),
-			note:  "All write their rate-limit headers. The handler alone is what the measurement itself costs.",
+			note:  "Every middleware writes its rate-limit headers. The last row is the overhead of the measurement itself.",
 		},
 		{
 			title: row + ": memory", unit: "allocations", lower: true, beside: rivals,

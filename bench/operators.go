@@ -57,7 +57,7 @@ func operators(ctx context.Context, s settings) (tables []table, err error) {
 	return []table{depth, calls}, nil
 }
 
-// grpcBeside compares two servers of Envoy's rate limit service.
+// grpcBeside compares two servers of Envoy's rate limit service: on counts for operators, off does not.
 func grpcBeside(on, off *server, s settings) (table, error) {
 	var contenders [2]*grpcContender
 	for i, one := range []*server{off, on} {

@@ -41,7 +41,7 @@ func (p *Program) routes() {
 	})
 }
 
-// respond writes the answer to a call, or its error as in RFC 9457.
+// respond writes the answer to a call, or its error as an RFC 9457 problem.
 func respond(w http.ResponseWriter, v any, err error) {
 	status, kind := http.StatusOK, "application/json"
 	if err != nil {

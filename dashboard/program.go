@@ -83,7 +83,7 @@ func (p *Program) Show(policies ...*headgate.Policy) {
 	}
 }
 
-// shown returns the policies by name.
+// shown returns the policies added with Show, sorted by name.
 func (p *Program) shown() []*headgate.Policy {
 	p.mu.Lock()
 	defer p.mu.Unlock()

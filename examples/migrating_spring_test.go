@@ -119,7 +119,8 @@ func TestSpringTables(t *testing.T) {
 	}
 }
 
-// springRow sends the requests in a row, and returns the computed row.
+// springRow replays one row of the page's table against the script and Headgate, and returns the row with the computed
+// results.
 func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *front) string {
 	t.Helper()
 	var n int

@@ -21,7 +21,7 @@ type advice struct {
 
 // Bounds of the headers that are read. Anything beyond is ignored.
 const (
-	// maxLimits is the number of limits read from one answer, from the first.
+	// maxLimits is the maximum number of limits read from one answer. Only the first ones are read.
 	maxLimits = 8
 	// maxHeader is the length of the longest header that is read.
 	maxHeader = 4096

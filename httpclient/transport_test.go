@@ -274,7 +274,8 @@ func TestRetries(t *testing.T) {
 				if c.asked < 2 {
 					return
 				}
-				// A date does not depend on how long the answer took.
+				// The extra second covers the simulated network delay. Retry-After in seconds counts from the arrival of the answer; a
+				// date does not.
 				if waited := server.at[1].Sub(start); waited < c.wait || waited > c.wait+time.Second {
 					t.Errorf("sent again after %s, want %s", waited, c.wait)
 				}

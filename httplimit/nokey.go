@@ -9,7 +9,7 @@ const noKey = "the request lacks a part of its key"
 
 // NoKeyError is an [ErrNoKey] that names the missing part of the key.
 type NoKeyError struct {
-	// Part is the part, such as "header X-API-Key".
+	// Part names the missing or unreadable part of the key, such as "header X-API-Key".
 	Part string
 	// Policy is the policy whose key has the part, or "" if the request has a single key.
 	Policy string
@@ -26,7 +26,7 @@ func (e *NoKeyError) Error() string { return "httplimit: " + e.Detail() }
 func (e *NoKeyError) Detail() string {
 	detail := noKey + ": " + e.Part
 	if e.Unreadable {
-		detail = noKey + " in a form that can be read: " + e.Part
+		detail = "a part of the request's key cannot be read: " + e.Part
 	}
 	if e.Policy != "" {
 		detail += ", for the policy " + e.Policy

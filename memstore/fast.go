@@ -32,8 +32,8 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 	return true
 }
 
-// simple decides a located operation at the clock reading now. It reports false, and has changed nothing, if the
-// steps of package algo have to decide.
+// simple decides an operation found by locate; now is the clock reading. If only package algo can decide it, simple
+// changes nothing and returns false.
 func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
 	if f.scope == nil {
 		return false

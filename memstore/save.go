@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// A snapshot is a line with the format, the hash's secret, the number of shards, and then blocks. A block starts with
+// A snapshot starts with a line that names the format, followed by the hash's secret, the number of shards, and blocks. A block starts with
 // its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the end, which contains
 // the number of keys. Then follows the SHA-256 of everything before it. Scopes are numbered in order of appearance.
 // Integers are encoded as in encoding/binary: varint, or little endian if the size is fixed.

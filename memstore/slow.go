@@ -19,8 +19,8 @@ type transaction struct {
 	now      algo.Instant
 	steps    []algo.Step
 	places   []place
-	settled  place               // of a settle: where its record is
-	returned []place             // and the records of the returns to its limits
+	settled  place               // for a settle: the location of the reservation's record
+	returned []place             // for a settle: per limit, the location of its record of returned units
 	kept     *engine.Reservation // of a settle: the stored open reservation
 	open     hash                // and its lookup key
 	locked   []int               // shard indices, ascending

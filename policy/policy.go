@@ -24,7 +24,7 @@ type Policy struct {
 	Unit string
 	// EstimateMax caps the cost of a reserve at the limit's capacity, instead of denying it forever.
 	EstimateMax bool
-	// Term is how long reservations can be settled, and what happens to them afterwards. nil means no term.
+	// Term limits the time for settling a reservation, and says what happens to an unsettled one. nil means no time limit.
 	Term *engine.Term
 	// Shadow policies are decided and counted, but never deny.
 	Shadow bool
@@ -129,8 +129,8 @@ type Charge struct {
 	Estimate int64
 	// First is the policy with first that has this limit as a choice. It is nil if the limit always takes part.
 	First *Policy
-	// Target is the name of this limit in overrides: the policy, or one limit of a policy with all, such as
-	// free/minute.
+	// Target is the name of this limit in overrides: the policy's name or, for a limit in a policy's "all" list, both
+	// names, such as free/minute.
 	Target string
 	rules  *overrides
 }

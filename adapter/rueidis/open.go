@@ -154,7 +154,7 @@ func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway b
 	return nil, err
 }
 
-// connect creates a client, and returns when ctx ends, because rueidis.NewClient takes no context.
+// connect creates a client, but gives up when ctx ends: rueidis.NewClient itself takes no context.
 func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
 	type result struct {
 		client rueidis.Client

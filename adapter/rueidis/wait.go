@@ -60,7 +60,7 @@ type waiting struct {
 	within        time.Duration
 }
 
-// on sends the commands at some indexes, followed by the WAIT, on one connection.
+// on sends the commands at the given indexes, followed by one WAIT, on one connection.
 func (w *waiting) on(ctx context.Context, send func(context.Context, ...rueidis.Completed) []rueidis.RedisResult, at []int) {
 	built := make([]rueidis.Completed, 0, len(at)+1)
 	for _, i := range at {

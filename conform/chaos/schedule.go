@@ -119,7 +119,8 @@ func (s schedule) options() string {
 	}
 }
 
-// windowKey returns the Redis key that holds the window of a policy's first key, "k0": its own key, or its hash.
+// windowKey returns the Redis key that stores the fixed window of "k0", the policy's first key. In the hash layout
+// that is the Redis hash that has the window as a field.
 func (s schedule) windowKey(policy string) string {
 	limit := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/"
 	switch {

@@ -10,7 +10,7 @@ type algorithm struct {
 	absent func(l Limit, now int64) view
 	// grid returns the numbers that are part of a counter's identity. It is nil if no numbers are.
 	grid func(l Limit) string
-	// shared means that all keys of a case count in one counter.
+	// shared is true if all keys of a test case share one counter.
 	shared bool
 }
 

@@ -48,7 +48,9 @@ func (a Anchor) clock() time.Time {
 	return time.Date(int(a.Year), time.Month(a.Month), int(a.Day), int(a.Hour), int(a.Minute), 0, 0, time.UTC)
 }
 
-// start returns the start of the window n units after the one that starts on or near t's date.
+// start returns the start of a window, n units after a reference window. The reference window starts on t's date
+// (days), on the last anchor weekday up to t's date (weeks), or on the anchor's day in t's month or year, even if that
+// is after t.
 func (a Anchor) start(unit Unit, t time.Time, n int) int64 {
 	year, month, day := t.Date()
 	switch unit {

@@ -85,7 +85,7 @@ type Limit struct {
 	// Several has all the windows of a limit that has more than one. It is a handle, so
 	// that Limit stays small and comparable.
 	Several unique.Handle[Windows]
-	// Zone is the calendar's time zone. One name always has the same pointer.
+	// Zone is the calendar's time zone. Equal names share one pointer, so limits stay comparable.
 	Zone *time.Location
 	// Anchor is the start of a calendar window.
 	Anchor Anchor

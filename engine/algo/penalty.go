@@ -6,7 +6,7 @@ var penalty = algorithm{
 	name:   "penalty",
 	fields: []string{"block", "max_block", "forget", "name"},
 	properties: properties{
-		delays:   true, // it never denies a caller that waits for another limit
+		delays:   true, // a reservation may wait for another limit's units; a blocked key is still denied
 		punishes: true,
 	},
 	on:          func(s *State) arithmetic { return &s.struck },

@@ -36,7 +36,7 @@ func TestReturnsKeepTheBound(t *testing.T) {
 		first []move
 		depth int
 		costs []int64
-		lost  bool // the orders are long enough for an excess without the record
+		lost  bool // the search is deep enough to exceed the bound if returns are not recorded
 	}{
 		{"bucket", bucket, nil, 7, pair, true},
 		{"debt", debt, []move{{"take", 1, 0}, {"reserve", 1, 0}}, 5, pair, true},

@@ -25,10 +25,10 @@ type Explanation struct {
 	Cost int64 `json:"cost"`
 	// Allowed reports whether a take of the cost would be allowed now.
 	Allowed bool `json:"allowed"`
-	// FreesAt is when it will be allowed, if no other request comes. It is omitted if it is allowed, or never will
-	// be.
+	// FreesAt is when it will be allowed, if no other request comes, or when the change that denies it ends. It is
+	// omitted if it is allowed, or never will be.
 	FreesAt *time.Time `json:"frees_at,omitempty"`
-	// Never is true if the cost exceeds the capacity of the limit.
+	// Never is true if the cost exceeds the capacity of the limit, and no change with an end set that limit.
 	Never bool `json:"never,omitempty"`
 	// Generation is the generation of the policies used.
 	Generation uint64     `json:"generation"`
@@ -92,7 +92,7 @@ type Pool struct {
 	HeavyKeys *int64 `json:"heavy_keys,omitempty"`
 }
 
-// InForce is the rate of a limit whose rate adapts. Changes counts the changes since the state began.
+// InForce is the current rate of an adaptive limit. Changes is the number of rate changes since the key's state was created.
 type InForce struct {
 	Rate    string `json:"rate"`
 	Changes int64  `json:"changes"`

@@ -84,7 +84,8 @@ func TestScannerFields(t *testing.T) {
 	}
 }
 
-// TestScannerTakesNoMemory checks that elements need no memory, so that a text costs no more than its bytes.
+// TestScannerTakesNoMemory checks that the scanner does not allocate per element, so that a text takes no more memory
+// than its bytes.
 func TestScannerTakesNoMemory(t *testing.T) {
 	text := []byte(`{"list":[` + strings.TrimSuffix(strings.Repeat(`{"name":"value","n":17},`, 1000), ",") + `]}`)
 	b := jsontext.Bounds{Depth: 8, Elements: []int{1000}, Names: 9, Text: 99, Name: 99, Number: 9}

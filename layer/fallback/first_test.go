@@ -49,7 +49,8 @@ func TestFirstInAnOutage(t *testing.T) {
 	})
 }
 
-// In doubt the shares choose, and the store gets the same choice: nothing is charged that the answer does not name.
+// While the store is in doubt, the shares choose, and the store gets the same choice: nothing is charged that the
+// answer does not name.
 func TestFirstInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -99,7 +99,7 @@ func TestListWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// In doubt a settlement applies each charge's actual use in the store and in the share.
+// While the store is in doubt, a settlement applies each charge's actual use in the store and in the share.
 func TestListInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -127,8 +127,8 @@ func TestListInDoubt(t *testing.T) {
 	})
 }
 
-// In doubt, a list that the store does not answer is decided by the share. The store gets its permit as soon as it
-// answers.
+// While the store is in doubt, a list that it does not answer is decided by the share. The store gets its permit as
+// soon as it answers.
 func TestListInDoubtWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -155,7 +155,7 @@ func TestListInDoubtWithoutTheStore(t *testing.T) {
 	})
 }
 
-// In doubt, if the store does not answer, the shares also decide the limits that have recovered.
+// If the store is in doubt and does not answer, the shares also decide the limits that have recovered.
 func TestRecoveredLimitsInDoubtWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

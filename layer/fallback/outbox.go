@@ -217,8 +217,8 @@ func (o *outbox) held(op *engine.Op) {
 	}
 }
 
-// renewed extends a permit given by a share. missed means that the store has not renewed the permit, which is then
-// owed to the store again, for the new term.
+// renewed extends a permit that a share gave, until ends. If missed is true, the store has not renewed the permit, so
+// the permit must be sent to the store again, with the new end.
 func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

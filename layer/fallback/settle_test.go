@@ -57,7 +57,7 @@ func TestReserveInAnOutage(t *testing.T) {
 	})
 }
 
-// In doubt a settlement settles both the store's charge and the share's (known bug 57).
+// While the store is in doubt, a settlement settles both the store's charge and the share's (known bug 57).
 func TestSettlementInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -25,7 +25,8 @@ type shares struct {
 	bound int64
 }
 
-// shares returns the operation on shares of n processes. wanted selects charges; nil selects all.
+// shares translates op into an operation on this process's shares, one nth of each limit. wanted selects charges by index;
+// nil selects all.
 func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *shares {
 	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID, Listed: op.Listed}}
 	switch op.Kind {

@@ -53,7 +53,7 @@ type Config struct {
 	Spaces map[string][]engine.Limit
 	// Life is the longest time that units are held: 10 ms to 10 s. It has no default.
 	Life time.Duration
-	// MaxUnits is the largest number of units held of one key: 1 to 1 million. It has no default.
+	// MaxUnits is the largest number of units held for one key: 1 to 1 million. It has no default.
 	MaxUnits int64
 	// HotAfter is the number of requests within a Life that make a key hot, so that its units are prefetched: 1 to 1
 	// million. The default is 8.

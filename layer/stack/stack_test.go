@@ -31,7 +31,8 @@ func memory(t *testing.T, now func() time.Time) *memstore.Store {
 	return store
 }
 
-// The rules of every store hold with all layers together. Prefetching a limit that no request uses changes nothing.
+// A store wrapped in all layers passes the test suite for stores. The only prefetched limit is one that no request
+// uses, so prefetching must not change any answer.
 func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	other := rule.FixedWindow(rule.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {

@@ -39,8 +39,8 @@ func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.P
 
 // New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
 //
-// The failure mode local, which is the default, needs a store with shares: set Fallback in the options of open.Store.
-// Without it such policies return errors while the store is away, as with deny.
+// The default failure mode, local, needs the fallback layer: set Fallback in the options of open.Store. Without it,
+// policies with local behave as with deny: they return errors while the store is away.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
 	l := &Limiter{rules: Rules{Limiter: limiter}}
 	for _, option := range options {

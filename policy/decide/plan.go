@@ -29,8 +29,8 @@ type plan struct {
 	cost int64
 	// items has, for each limit of the deciding operation, the indexes of its items. It is nil without items.
 	items [][]int
-	// own are the limits of items that are charged under a smaller limit, and peeks is the index of the first
-	// operation that peeks at one.
+	// own lists items' limits that share a counter with a smaller limit. Their cost is charged under the smaller
+	// limit, and they are only peeked at. peeks is the index of the first of these peeks.
 	own   []itemCharge
 	peeks int
 	// term, estimates and ceilings belong to a reserve: see setTerm.

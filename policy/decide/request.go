@@ -62,8 +62,8 @@ type Request struct {
 	// ID identifies the holder of a permit. For OpRenew and OpRelease it is the id from the acquire. For OpAcquire it
 	// is the client's choice, or "" for a generated id that other clients cannot guess.
 	ID string
-	// MaxDelay is the longest delay that the caller of OpReserve accepts. A caller that sets no MaxDelay may ignore the
-	// delay and use later units at once.
+	// MaxDelay is the longest delay that the caller of OpReserve accepts. 0 reserves no future units, because a caller
+	// that does not set it may check only Allowed and use the units too early.
 	MaxDelay time.Duration
 	// Reservation is for OpSettle: the text from the reserve. Cost is then the number of units used on each limit, or
 	// Used has the units of each item; other fields are ignored. OpRenew with a reservation renews its permits, and
@@ -102,8 +102,9 @@ type Response struct {
 	// Requested is the policy that the request named or, for a route, the policy with the binding limit. It is nil for
 	// inline limits.
 	Requested *policy.Policy
-	// Paid is the limit of a policy with first that was charged, in the form used by overrides: its policy, or one
-	// limit of a policy such as calls/1. It is "" if there is no such policy, and for a denial.
+	// Paid names the limit that was charged under a policy that has the field "first". It has the form used in
+	// overrides: a policy, or one limit of a policy, such as calls/1. It is "" for a denial, and if no such policy was
+	// charged.
 	Paid string
 	// Unit is the unit of the binding limit, if its policy names one.
 	Unit string

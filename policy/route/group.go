@@ -98,7 +98,7 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 	return lists
 }
 
-// find appends the list for each value, once for a value that the request repeats (known bug 69).
+// find appends each value's list to lists. A value repeated in the request is looked up only once (known bug 69).
 func (n *named) find(lists [][]int, values []string) [][]int {
 	if len(values) > 1 {
 		values = slices.Compact(slices.Sorted(slices.Values(values)))

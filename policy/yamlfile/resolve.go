@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds of a file's values.
+// Bounds on the number and nesting of a file's values.
 const (
 	// maxNodes bounds the number of values in a file, including those repeated by aliases: ten aliases of ten aliases
 	// of ten … would fill the memory.

@@ -56,7 +56,7 @@ func FuzzCombined(f *testing.F) {
 		}
 		var first, second Request
 		if reader.read(line, &first) != nil || first.Host != "" || strings.Contains(first.Path, "?") {
-			return // a host is not part of a line
+			return // render cannot write a host, or a path that contains "?"
 		}
 		if strings.HasPrefix(first.Path, "-") || !strings.HasPrefix(first.Path, "/") || strings.Contains(first.Query+first.Path, "#") || first.Query == "" && strings.HasSuffix(line, "?") {
 			return

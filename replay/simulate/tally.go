@@ -30,7 +30,7 @@ type RouteReport struct {
 type PolicyReport struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
-	// Requests is the number of requests charged on the policy. Refused is the number that the policy refused itself;
+	// Requests is the number of requests charged to the policy. Refused is the number that this policy itself refused;
 	// other policies of the route may have refused more.
 	Requests int64 `json:"requests"`
 	Refused  int64 `json:"refused"`

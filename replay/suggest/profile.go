@@ -119,7 +119,8 @@ func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	return list
 }
 
-// quantile returns the smallest of the sorted values that a share of the values does not exceed.
+// quantile returns the smallest value v such that at least the given share of the sorted values are at most v. It returns 0
+// for an empty list.
 func quantile(sorted []int64, share float64) int64 {
 	if len(sorted) == 0 {
 		return 0

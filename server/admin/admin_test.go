@@ -324,6 +324,8 @@ type explained struct {
 		Policy   string
 		Combined bool
 		Allowed  bool
+		Never    bool
+		FreesAt  string `json:"frees_at"`
 		Limits   []struct {
 			Policy, Limit, Rule, From        string
 			Combined, Shadow, Decides, State bool

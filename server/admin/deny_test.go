@@ -32,7 +32,7 @@ func TestDenyOfSeveralLimits(t *testing.T) {
 	}
 	answer[policies.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"both","key":"joe","fields":{"deny":true},"author":"ann","for":"10m"}`))
 	e := explain("joe").Explanations[0]
-	if e.Allowed || len(e.Limits) != 1 || e.Limits[0].Limit != "deny" || e.Limits[0].Rule != "joe" || e.Limits[0].From != "change" || !e.Limits[0].Combined || !e.Limits[0].Decides {
+	if e.Allowed || len(e.Limits) != 1 || e.Limits[0].Limit != "deny" || e.Limits[0].Rule != "joe" || e.Limits[0].From != "change" || !e.Limits[0].Combined || !e.Limits[0].Decides || e.Never || e.FreesAt == "" {
 		t.Errorf("a denied key: %+v", e)
 	}
 	w.take("both", "joe", 2)

@@ -170,8 +170,12 @@ func answer(e *adminapi.Explanation, r *operate.Result, deciding []int) {
 		e.Allowed = false
 		return // each limit has its error
 	}
-	e.Limits[deciding[d.Binding.Index]].Decides = true
+	limit := &e.Limits[deciding[d.Binding.Index]]
+	limit.Decides = true
 	e.Allowed, e.Never, e.FreesAt = d.Allowed, d.RetryAfter == headgate.Never, adminapi.FreesAt(d.At, d.RetryAfter)
+	if e.Never && limit.Change != nil && !limit.Change.Expires.IsZero() {
+		e.Never, e.FreesAt = false, &limit.Change.Expires // such as the end of a deny for ten minutes
+	}
 }
 
 // stand sets the standing from the results of a peek and an expiry.

@@ -10,7 +10,7 @@ import (
 const (
 	// maxCut is the number of bytes shown of a client's key if it is not shown in full.
 	maxCut = 8
-	// maxNamed is the number of bytes shown of a key named by an operator.
+	// maxNamed is the number of bytes after which a key named by an operator is cut off.
 	maxNamed = 64
 )
 
@@ -22,7 +22,7 @@ func (c *Config) shownKey() func(key string) string {
 	return cut
 }
 
-// namedKey returns the function that formats keys named by an operator in the log.
+// namedKey returns the function that formats operator-named keys for the log.
 func (c *Config) namedKey() func(key string) string {
 	if c.LogKeys {
 		return whole

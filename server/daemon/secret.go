@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// secretName names the store's value that has the secret for signing reservations. A program that can read it can also
-// change the counters themselves.
+// secretName is the name under which the store keeps the secret for signing reservations. The secret is not protected
+// further: a program that can read it can also change the counters directly.
 const secretName = "reservations/secret"
 
 // rereadSecret is the interval for reading the secret again. A store that has lost its data gets a new secret. Until

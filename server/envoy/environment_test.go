@@ -18,7 +18,7 @@ func environment(variables ...string) (*Environment, error) {
 	return ReadEnvironment(func(name string) (string, bool) { v, ok := set[name]; return v, ok })
 }
 
-// TestEnvironment reads a whole deployment.
+// TestEnvironment reads the environment variables of a typical ratelimit deployment, including ignored and unrelated ones.
 func TestEnvironment(t *testing.T) {
 	e, err := environment("PORT=80", "GRPC_HOST=10.0.0.1", "RUNTIME_ROOT=/data", "RUNTIME_SUBDIRECTORY=ratelimit", "GRPC_MAX_CONNECTION_AGE=1h",
 		"LOG_LEVEL=WARN", "SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=1", "NEAR_LIMIT_RATIO=0.5", "LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset",

@@ -71,7 +71,7 @@ type step struct {
 	how how
 }
 
-// how is the way that an entry matched.
+// how tells what an entry matched: a descriptor's key alone, its exact value, or a wildcard pattern.
 type how uint8
 
 const (

@@ -14,7 +14,7 @@ import (
 const (
 	// MaxSeries is the number of series.
 	MaxSeries = 1000
-	// MaxSeriesName is the length of a name in bytes. Names from the configuration can be longer.
+	// MaxSeriesName is the longest name, in bytes, that a request can create. Names written in the configuration can be longer.
 	MaxSeriesName = 256
 )
 

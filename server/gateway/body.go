@@ -23,9 +23,9 @@ type clientBody struct {
 	unread time.Duration // unreadWait, except in tests
 	http1  bool
 
-	// least is the number of bytes that a client must send per window; 0 means no bound. came is the number received in
-	// the current window, and waited the time that the gateway has spent waiting for them. Time when the upstream
-	// accepts no bytes does not count.
+	// minBytes is the number of bytes that a client must send per window; 0 means no bound. received is the number
+	// received in the current window, and waited the time that the gateway has spent waiting for them. Time when the
+	// upstream accepts no bytes does not count.
 	minBytes, received int64
 	waited             time.Duration
 	messages           *frames      // of a gRPC call over HTTP/2, or nil

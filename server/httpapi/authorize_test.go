@@ -124,7 +124,7 @@ func TestAuthorize(t *testing.T) {
 		{"one of several keys is not there", "", []string{"X-Forwarded-Uri: /each"}, 401, "", "header X-API-Key, for the policy user"},
 		{"nginx passes 401 on", "?deny=403", []string{"X-Forwarded-Uri: /key"}, 401, "", "header X-API-Key"},
 		{"nginx passes no 404 on", "?deny=403", []string{"X-Forwarded-Uri: /gone"}, 403, "", "cookie sid"},
-		{"a cookie that cannot be read", "", []string{"X-Forwarded-Uri: /gone", `Cookie: sid="a`}, 400, "", "in a form that can be read: cookie sid"},
+		{"a cookie that cannot be read", "", []string{"X-Forwarded-Uri: /gone", `Cookie: sid="a`}, 400, "", "cannot be read: cookie sid"},
 		{"a query of too many fields", "", []string{"X-Forwarded-Uri: /?" + strings.Repeat("&", 8000)}, 200, "", ""},
 		{"a long key is hashed", "", []string{"X-Forwarded-Uri: /plan", "X-Plan: " + strings.Repeat("p", 1025)}, 200, `RateLimit: "user";r=1`, ""},
 		{"not a proxy, which maps 403", "?deny=403", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 500, "", "trusted_proxies"},

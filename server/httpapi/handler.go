@@ -1,6 +1,5 @@
-// Package httpapi answers decisions over HTTP with JSON: /v1/take and the other verbs,
-// /v1/policies, /healthz and /readyz. docs/reference/openapi.yaml describes them; a test
-// compares it with the handler.
+// Package httpapi serves decisions as JSON over HTTP: /v1/take and the other verbs, /v1/policies, /healthz and
+// /readyz. docs/reference/openapi.yaml describes these paths, and a test checks that it matches the handler.
 //
 //	handler.go   routes
 //	verbs.go     the request and answer of each path

@@ -34,7 +34,7 @@ var (
 	holder  = []string{"policy", "limit", "key", "id"}
 )
 
-// verbs are the deciding paths.
+// verbs maps each path that makes a decision, or changes one, to its operation.
 var verbs = map[string]verb{
 	"/v1/take":    {kind: engine.OpAllow, fields: append(slices.Clip(charged), "outcomes"), answer: answerDecision, decision: true, headers: true},
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},

@@ -16,7 +16,8 @@ const (
 	maxBackoff = time.Second
 
 	// rejectTimeout bounds the time for sending an error to a client beyond MaxConns, including its TLS handshake.
-	// maxRejecting is the number of clients that get one at a time. Others are closed without an error.
+	// maxRejecting is the maximum number of clients that are sent this error concurrently. The connections of further
+	// clients are closed without an error.
 	rejectTimeout = time.Second
 	maxRejecting  = 64
 )

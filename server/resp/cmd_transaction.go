@@ -104,8 +104,8 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// watch returns an error: EXEC would depend on other clients' commands, which a store that decides each command
-// separately does not track.
+// watch replies with an error. WATCH would make EXEC depend on other clients' commands, and the store does not track
+// these: it decides each command separately.
 func watch(_ context.Context, c *conn, _ [][]byte) {
 	if c.tx.open {
 		c.replyError("ERR WATCH inside MULTI is not allowed")

@@ -47,8 +47,8 @@ type Config struct {
 	// sending a secret. 0 means 30 s.
 	ReadTimeout time.Duration
 
-	// WriteTimeout is how long one write of replies may take. After it, the connection of a client that does not read
-	// is closed. 0 means 10 s.
+	// WriteTimeout bounds one write of replies. The connection is closed if the client has not read them by then. 0
+	// means 10 s.
 	WriteTimeout time.Duration
 
 	// Version is headgate_version in INFO. Empty means "devel".

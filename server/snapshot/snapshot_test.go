@@ -160,7 +160,7 @@ func TestFailureIsLogged(t *testing.T) {
 	if s := k.Stats(); s.Failed != 1 || s.Failing || s.At.IsZero() {
 		t.Errorf("%+v", s)
 	}
-	if got := log.String(); strings.Count(got, "snapshot failed: the last one is kept") != 1 || strings.Count(got, "written again") != 1 {
+	if got := log.String(); strings.Count(got, "snapshot failed: the last one is kept") != 1 || strings.Count(got, "working again") != 1 {
 		t.Errorf("the log: %s", got)
 	}
 	if file, err := snapshot.Open(filepath.Join(dir, "none")); file != nil || err != nil {

@@ -19,7 +19,7 @@ func NewAdaptive(c Controller) *Adaptive {
 	return &Adaptive{Controller: c}
 }
 
-// Allow compares the attempts in flight with the limit.
+// Allow admits the attempt if the attempts in flight, including this one, do not exceed the limit.
 func (a *Adaptive) Allow(_ int64, attempt model.Attempt) (bool, int64) {
 	return attempt.Inflight <= int(a.Limit()), 0
 }

@@ -42,8 +42,8 @@ func NewFailsafe() *Failsafe {
 // Limit returns the limit.
 func (f *Failsafe) Limit() float64 { return f.limit }
 
-// Observe adjusts the limit at the end of a window of 50 samples and max(1 s, twice the fastest attempt of the
-// previous window).
+// Observe adds a sample, and adjusts the limit at the end of each window. A window has at least 50 samples and lasts
+// at least 1 s, or twice the fastest attempt of the previous window if that is longer.
 func (f *Failsafe) Observe(now int64, s model.Sample) {
 	f.window.add(now, s)
 	if !f.window.full(now, f.span, minSamples) {

@@ -22,7 +22,7 @@ type PhaseBest struct {
 	Goodput float64
 }
 
-// alike is a difference in goodput. Below it, the latency decides.
+// Rows whose goodput is within alike of the best count as equal: the one with the lowest P99 wins.
 const alike = 0.002
 
 // search tries fixed limits.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,8 @@ func verdict(e *adminapi.Explanation) string {
 	switch {
 	case e.Allowed:
 		return "allowed"
+	case e.Never && slices.ContainsFunc(e.Limits, func(s adminapi.Standing) bool { return s.Decides && s.Limit == "deny" }):
+		return "refused: the limit is deny"
 	case e.Never:
 		return "refused: the cost never passes"
 	case e.FreesAt != nil:

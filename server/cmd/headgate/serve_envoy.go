@@ -104,18 +104,33 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 	return nil
 }
 
-// checkEnvoy checks a file if it is an envoyproxy/ratelimit file, and otherwise returns false.
-func checkEnvoy(path, output string) (lines string, ok bool, err error) {
+// envoyFiles returns the files of a directory, or a file of envoyproxy/ratelimit; ok is false for any other file.
+func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if all, err = envoy.ReadDir(path); err == nil && len(all) == 0 {
+			err = fmt.Errorf("%s has no files; accepted: a directory with the YAML files of envoyproxy/ratelimit", path)
+		}
+		return all, true, err
+	}
 	f, err := files.Open(path)
 	if err != nil {
-		return "", false, nil //nolint:nilerr // the caller opens the file again, and says why it cannot
+		return nil, false, nil //nolint:nilerr // the caller opens the file again, and says why it cannot
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, yamlfile.MaxBytes+1))
 	if err != nil || !envoy.Recognise(data) {
-		return "", false, nil //nolint:nilerr // as above
+		return nil, false, nil //nolint:nilerr // as above
 	}
-	config, err := envoy.Load([]envoy.File{{Name: path, Data: data}}, envoy.LoadOptions{EveryError: true})
+	return []envoy.File{{Name: path, Data: data}}, true, nil
+}
+
+// checkEnvoy checks a directory, or a file if it is one of envoyproxy/ratelimit, and otherwise returns false.
+func checkEnvoy(path, output string) (lines string, ok bool, err error) {
+	all, ok, err := envoyFiles(path)
+	if !ok || err != nil {
+		return "", ok, err
+	}
+	config, err := envoy.Load(all, envoy.LoadOptions{EveryError: true})
 	var rules []string
 	if err == nil {
 		rules = append(config.Describe(), config.Warnings...)
