@@ -14,8 +14,8 @@ import (
 // process that made them. Overdue reservations are ended within about a second by any limiter on the same store that
 // has used a policy or a reservation with a term. A reservation is never delayed longer than its term.
 //
-// In a list of charges, the shortest term applies. If the term is out of range, or then is none of these words, every
-// reserve and [Policy.Err] return an error.
+// In a list of charges, the shortest term applies. If the term is out of range, or then is another word than these,
+// every reserve and [Policy.Err] return an error.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	termed := *p
 	unsettled, known := engine.ParseUnsettled(then)

@@ -112,9 +112,9 @@ func (t *table) verdict(best line) string {
 			word, reached = "at most", is.median <= t.reach
 		}
 		if reached {
-			return fmt.Sprintf("Target: %s %.2g times that of %s. Measured: %s.", word, t.reach, best.name, is)
+			return fmt.Sprintf("Target: %s %.2g times %q. Measured: %s.", word, t.reach, best.name, is)
 		}
-		return fmt.Sprintf("Target: %s %.2g times that of %s. **Not reached: %s.**", word, t.reach, best.name, is)
+		return fmt.Sprintf("Target: %s %.2g times %q. **Not reached: %s.**", word, t.reach, best.name, is)
 	}
 	return ""
 }

@@ -5,7 +5,7 @@
 //	options.go       the fields by name, for engine.Build and for overrides
 //	values.go        every error of a limit, where build stops at the first
 //	rates.go         the rate or windows among the fields
-//	all.go           the limits of a request with all
+//	all.go           the limits of a request with "all"
 //	algorithms.go    the algorithms that can be named
 //	field.go         errors with the path of the field
 //	file.go          the whole file as written; file_routes.go its routes

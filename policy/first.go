@@ -5,7 +5,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// several is the list of limits of a policy with all or first.
+// several is the list of limits of a policy with "all" or "first".
 type several struct {
 	field  string // all or first
 	limits list[LimitSpec]
@@ -13,7 +13,7 @@ type several struct {
 	beside string // another field that is set too
 }
 
-// several returns the limits of a policy with all or first, or nil for a policy with one limit.
+// several returns the limits of a policy with "all" or "first", or nil for a policy with one limit.
 func (p *policyFields) several() *several {
 	rest := p.LimitFields
 	rest.All = nil

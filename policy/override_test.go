@@ -156,7 +156,7 @@ func TestRouteLimitsWithoutOverrides(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAPlan: one limit of a policy with all is overridden under its own counter, by an exact key or a pattern,
+// TestLimitsOfAPlan: one limit of a policy with "all" is overridden under its own counter, by an exact key or a pattern,
 // even if another policy's all includes the policy. A policy under all is overridden under its own name, and an
 // override of the whole policy takes precedence over overrides of its limits.
 func TestLimitsOfAPlan(t *testing.T) {

@@ -38,14 +38,14 @@ type Policy struct {
 	classes  classes
 	members  []member
 	rules    *overrides // overrides of the policy itself; with a single limit, its member has them too
-	combined bool       // written with all or first
-	groups   []group    // the policies with all or first, outermost first: this one, and the ones inside it
-	choosing *Policy    // the policy with first whose choices the members are: this one, or one inside it
+	combined bool       // written with "all" or "first"
+	groups   []group    // the policies with "all" or "first", outermost first: this one, and the ones inside it
+	choosing *Policy    // the policy with "first" whose choices the members are: this one, or one inside it
 	index    int        // in the sorted names of its set
 	space    string
 }
 
-// group is a policy with all or first, and the range of its members. An override for one of its keys replaces these
+// group is a policy with "all" or "first", and the range of its members. An override for one of its keys replaces these
 // members together.
 type group struct {
 	policy   *Policy
@@ -66,10 +66,10 @@ type member struct {
 	target string // the name of the limit in overrides
 	// candidate is a limit that is tried alongside this one, or the zero Limit.
 	candidate engine.Limit
-	choice    uint8 // for a policy with first: engine.Charge.Choice
+	choice    uint8 // for a policy with "first": engine.Charge.Choice
 }
 
-// Combined reports whether the policy is written with all or first. An override for one of its keys is either deny or
+// Combined reports whether the policy is written with "all" or "first". An override for one of its keys is either deny or
 // unlimited for all limits together, or applies to one limit: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
@@ -127,7 +127,7 @@ type Charge struct {
 	Override bool
 	// Estimate is the requested cost if it is more than Cost: see EstimateMax.
 	Estimate int64
-	// First is the policy with first that has this limit as a choice. It is nil if the limit always takes part.
+	// First is the policy with "first" that has this limit as a choice. It is nil if the limit always takes part.
 	First *Policy
 	// Target is the name of this limit in overrides: the policy's name or, for a limit in a policy's "all" list, both
 	// names, such as free/minute.

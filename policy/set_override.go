@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// override adds one override to its policy, or to one limit of a policy with all.
+// override adds one override to its policy, or to one limit of a policy with "all".
 func (b *builder) override(o *overrideFields) error {
 	if o.Policy == nil {
 		return invalid("policy", "not set", "the name of a policy")
@@ -41,7 +41,7 @@ func (b *builder) override(o *overrideFields) error {
 	return p.rules.add(*o.Key, limit)
 }
 
-// target returns the target of an override: a policy or, with a slash, one limit of a policy with all, such as
+// target returns the target of an override: a policy or, with a slash, one limit of a policy with "all", such as
 // free/minute. To override a policy under all, name that policy.
 func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	name, inner, ofLimit := strings.Cut(text, "/")
@@ -143,7 +143,7 @@ func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 	return own.build()
 }
 
-// oneLimit returns the target that names one limit of a policy with all, for error messages.
+// oneLimit returns the target that names one limit of a policy with "all", for error messages.
 func (p *Policy) oneLimit() string {
 	for i := range p.members {
 		if p.members[i].policy == p {

@@ -155,9 +155,8 @@ func randomRun(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomHistory returns an operation on a sliding log or sliding window. The limit's numbers sometimes differ from
-// those of the previous operation. A batch of average size uses every key, so keys still have state when the clock is
-// set back.
+// randomHistory returns an operation on a sliding log or sliding window. The limit's numbers sometimes differ from the
+// previous operation's. A batch of average size uses every key, so keys still have state when the clock is set back.
 func randomHistory(r *rand.Rand) engine.Op {
 	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
 	limits := []engine.Limit{

@@ -35,7 +35,7 @@ type Summary struct {
 
 // OverrideSummary is the limit of a key, or of the keys that match a pattern.
 type OverrideSummary struct {
-	Of    string `json:"of,omitempty"` // one limit of a policy with all or first
+	Of    string `json:"of,omitempty"` // one limit of a policy with "all" or "first"
 	Key   string `json:"key"`
 	Limit string `json:"limit"`
 }

@@ -10,7 +10,7 @@ import (
 // Explanation is the state of a key under a policy.
 type Explanation struct {
 	Policy string `json:"policy"`
-	// Combined is true if the policy is written with all or first: an override of its keys is then deny or unlimited.
+	// Combined is true if the policy is written with "all" or "first": an override of its keys is then deny or unlimited.
 	Combined bool `json:"combined,omitempty"`
 	KeyFields
 
@@ -100,9 +100,9 @@ type InForce struct {
 
 // Standing is the state of a key under one limit.
 type Standing struct {
-	// Policy is the policy that has the limit, which differs if the policy includes it with all or first.
+	// Policy is the policy that has the limit, which differs if the policy includes it with "all" or "first".
 	Policy string `json:"policy"`
-	// Combined is true if that policy is written with all or first.
+	// Combined is true if that policy is written with "all" or "first".
 	Combined bool `json:"combined,omitempty"`
 	// Target is the name of the limit in overrides, such as free/minute. It is omitted if that is the policy.
 	Target string `json:"target,omitempty"`

@@ -84,7 +84,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestFirstOnceInARequest: a second policy with first, or a choice that is also charged in another way, is an error.
+// TestFirstOnceInARequest: a second policy with "first", or a choice that is also charged in another way, is an error.
 func TestFirstOnceInARequest(t *testing.T) {
 	l, _ := firstLimiter(t)
 	for name, items := range map[string][]decide.Item{

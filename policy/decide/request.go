@@ -114,7 +114,7 @@ type Response struct {
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision
 	// Limits are the answers of the limits in order, if several decided. If only one decided, Decision is its answer,
-	// and Limit is that limit. Other choices of a policy with first are omitted.
+	// and Limit is that limit. Other choices of a policy with "first" are omitted.
 	Limits []LimitAnswer
 	Limit  engine.Limit
 	// Shadows are the answers of shadows, if the request asked for them.

@@ -41,8 +41,8 @@ func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64)
 	return upTo(needs, share)
 }
 
-// upTo returns the smallest of the values that at most the given share of them exceed, or 1 if there are none. A share
-// of 1 returns the minimum. It sorts values in place.
+// upTo returns the smallest of the values that at most the given share of them exceed, or 1 for no values. A share of
+// 1 returns the minimum. It sorts values in place.
 func upTo(values []int64, share float64) int64 {
 	if len(values) == 0 {
 		return 1

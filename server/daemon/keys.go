@@ -10,7 +10,7 @@ import (
 const (
 	// maxCut is the number of bytes shown of a client's key if it is not shown in full.
 	maxCut = 8
-	// maxNamed is the number of bytes after which a key named by an operator is cut off.
+	// maxNamed is the longest part, in bytes, shown of a key that an operator named.
 	maxNamed = 64
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// secretName is the name under which the store keeps the secret for signing reservations. The secret is not protected
-// further: a program that can read it can also change the counters directly.
+// secretName is the store's name for the secret that signs reservations. The secret is not protected further: a
+// program that can read it can also change the counters directly.
 const secretName = "reservations/secret"
 
 // rereadSecret is the interval for reading the secret again. A store that has lost its data gets a new secret. Until
