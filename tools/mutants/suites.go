@@ -13,7 +13,8 @@ var conformance = map[string][]suite{
 	// Decisions in Redis.
 	"redis": {
 		{"conform/lua", "TestScripts$/^redis$"},
-		{"conform/redis", "TestStore$/^redis$/./^storetest$|TestDueBehindUnreadable"},
+		{"conform/lua", "TestStore$/^redis$/./^storetest$"},
+		{"conform/redis", "TestDueBehindUnreadable"},
 		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
 		{"conform/lua", "TestShare|TestKeysLiveLongEnough|TestWideStates|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL|TestReturnsLiveLongEnough"},
 	},
@@ -24,7 +25,7 @@ var conformance = map[string][]suite{
 		{"conform/lua", "TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
 		{"conform/servers", "TestKeyCommandsOnHashes"},
 		{"conform/lua", "TestScripts$/^hashed$"},
-		{"conform/redis", "TestStore$/^hashed$/./^storetest$"},
+		{"conform/lua", "TestStore$/^hashed$/./^storetest$"},
 	},
 	// Uses of the table of algorithms in other packages.
 	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
