@@ -79,8 +79,8 @@ type Pacer struct {
 	Rate Rate
 	// MaxWait is the longest delay: up to 36525 days. A request that would have to wait longer is denied.
 	MaxWait time.Duration
-	// MaxQueue is the number of units that may wait: up to 281474976710655. A request that would make the queue longer
-	// is denied.
+	// MaxQueue is the maximum number of units that may wait: up to 281474976710655. A request that would make the
+	// queue longer is denied.
 	MaxQueue int64
 	// Burst is how many units of an idle key leave without a delay, by default 1.
 	Burst int64

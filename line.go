@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// maxWaiting is the number of callers in one process that may wait for one key.
+// maxWaiting is the maximum number of callers in one process that may wait for one key.
 var maxWaiting = 100_000
 
 // errWaiting is the error for a caller that finds maxWaiting others waiting.

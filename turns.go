@@ -31,7 +31,7 @@ type caller struct {
 	over atomic.Bool
 }
 
-// maxTurn is the number of callers that share one call.
+// maxTurn is the maximum number of callers that share one call.
 const maxTurn = 256
 
 // reserve is Policy.Reserve in order of arrival. Without a delay there is no reservation, because the units can be

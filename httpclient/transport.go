@@ -14,8 +14,8 @@ const (
 	DefaultMaxWait = 30 * time.Second
 	// DefaultRetries is the number of times that a denied request is sent again.
 	DefaultRetries = 2
-	// MaxHosts is the number of hosts that a transport remembers. Beyond it, the transport forgets the host that was
-	// used least recently.
+	// MaxHosts is the maximum number of hosts that a transport remembers. Beyond it, the transport forgets the host
+	// that was used least recently.
 	MaxHosts = 1000
 )
 

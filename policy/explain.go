@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// maxTried is the number of routes without a match that an explanation lists.
+// maxTried is the maximum number of routes without a match that an explanation lists.
 const maxTried = 100
 
 // Explanation describes what happens to an HTTP request, and why, for `headgate explain` and other tools. It is

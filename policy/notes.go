@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// maxNoted is the number of names listed in one note.
+// maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
 // Notes reports settings without effect in a valid file with routes: routes that are hidden by an earlier route or have

@@ -85,7 +85,7 @@ func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	return first
 }
 
-// maxGuesses is the number of unknown names in a file that get a hint.
+// maxGuesses is the maximum number of unknown names in a file that get a hint.
 const maxGuesses = 100
 
 // didYouMean returns a hint with the nearest policy name. In a file with many unknown names, only the first ones get

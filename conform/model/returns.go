@@ -2,7 +2,7 @@ package model
 
 import "math/big"
 
-// maxReturns is the number of returns that are remembered individually (section 9).
+// maxReturns is the maximum number of returns that are remembered individually (section 9).
 const maxReturns = 16
 
 // returned describes units that settlements gave back to a bucket, for one charge or as the sum for several charges.

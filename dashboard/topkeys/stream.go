@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxSamples is the number of events per second that are counted one by one. Above it, a random sample is counted,
-	// and each event in it is weighted.
+	// maxSamples is the maximum number of events per second that are counted one by one. Above it, a random sample is
+	// counted, and each event in it is weighted.
 	maxSamples = 5_000
 	// maxStride is the largest number of events that one sample represents.
 	maxStride = 1 << 12

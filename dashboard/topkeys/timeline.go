@@ -11,7 +11,7 @@ import (
 const (
 	// timelines is the number of subjects with a timeline. A further one replaces the least recently seen.
 	timelines = 2048
-	// MaxEvents is the number of decisions kept for a subject.
+	// MaxEvents is the maximum number of decisions kept for a subject.
 	MaxEvents = 32
 )
 

@@ -22,8 +22,8 @@ const (
 	returnsHead   = 8
 	returnBytes   = 54
 
-	// MaxReturns is the number of returns in a record. If there are more, the two returns that are closest in time
-	// become one.
+	// MaxReturns is the maximum number of returns in a record. If there are more, the two returns that are closest in
+	// time become one.
 	MaxReturns = 16
 	// mostReturned bounds the units of one return, which scripts count in doubles.
 	mostReturned = 1<<53 - 1

@@ -44,7 +44,7 @@ type Explanations struct {
 	Open []Open `json:"open,omitempty"`
 }
 
-// MaxOpen is the number of open reservations in an explanation.
+// MaxOpen is the maximum number of open reservations in an explanation.
 const MaxOpen = 100
 
 // Open is a reservation that is not settled.

@@ -22,7 +22,7 @@ func Ceil(d, unit time.Duration) int64 {
 // Millis returns d in ms, rounded up.
 func Millis(d time.Duration) int64 { return Ceil(d, time.Millisecond) }
 
-// maxQuoted is the number of bytes of a caller's text that a message repeats.
+// maxQuoted is the maximum number of bytes of a caller's text that a message repeats.
 const maxQuoted = 128
 
 // Cut returns the beginning of a caller's text, as valid UTF-8.

@@ -55,7 +55,7 @@ type Config struct {
 	// MaxBytes is the largest size of the keys in one call: 1024 to 2^24 bytes. A caller's own batch is never
 	// divided, and may exceed it. The default is 256 KiB.
 	MaxBytes int
-	// MaxQueue is the number of operations that may wait or be in flight in shared calls: 1 to 2^24. Further
+	// MaxQueue is the maximum number of operations that may wait or be in flight in shared calls: 1 to 2^24. Further
 	// operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
 	// Observe, if set, is called before each call to the wrapped store, with the number of its operations and the

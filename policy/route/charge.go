@@ -13,7 +13,7 @@ type Charge struct {
 	Cost Cost
 }
 
-// MaxParts is the number of parts that a key can have.
+// MaxParts is the maximum number of parts that a key can have.
 const MaxParts = 8
 
 // Item is one charge of a route for a particular request.

@@ -41,7 +41,7 @@ func FromHTTP(r *http.Request) (Request, error) {
 	return request, request.Check()
 }
 
-// maxFields is the number of query fields that are read. net/url reads no more.
+// maxFields is the maximum number of query fields that are read. net/url reads no more.
 const maxFields = 10_000
 
 // Check rejects a path that does not begin with a slash, such as in the target x:http://h/login, because an upstream

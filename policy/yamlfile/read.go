@@ -23,7 +23,7 @@ import (
 const (
 	// MaxBytes is the maximum size of a file.
 	MaxBytes = 16 << 20
-	// maxDocuments is the number of documents that a file can have.
+	// maxDocuments is the maximum number of documents that a file can have.
 	maxDocuments = 100
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxSecond is the number of lines of one file that can be spread over one second. If a second has more, the further
-// lines are spread separately, starting at the time of the last line spread.
+// maxSecond is the maximum number of lines of one file that can be spread over one second. If a second has more, the
+// further lines are spread separately, starting at the time of the last line spread.
 const maxSecond = 1 << 18
 
 // order sorts the requests of one file by time. A server logs a request when its response ends, so lines with the

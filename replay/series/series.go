@@ -1,7 +1,7 @@
 // Package series records the times of requests by key, and returns the times of one key in order.
 package series
 
-// Max is the number of requests that a recorder can hold: about 600 MB while they are being grouped.
+// Max is the maximum number of requests that a recorder can hold: about 600 MB while they are being grouped.
 const Max = 20_000_000
 
 const chunk = 1 << 16

@@ -64,7 +64,7 @@ type Comparison struct {
 	WonOver  Traffic `json:"newly_passed_over_time"`
 }
 
-// maxChanges is the number of changed requests listed.
+// maxChanges is the maximum number of changed requests listed.
 const maxChanges = 20
 
 // Compare decides all requests of a log with two files and returns the differences.

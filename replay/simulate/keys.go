@@ -11,7 +11,7 @@ import (
 
 // Limits on the data kept per key.
 const (
-	// maxDetailed is the number of refused keys that get patterns and stretches.
+	// maxDetailed is the maximum number of refused keys that get patterns and stretches.
 	maxDetailed = 50_000
 	maxCharges  = 64 // further charges of routes share one bit in the costs
 )

@@ -18,7 +18,7 @@ import (
 const (
 	// explainTimeout bounds the store calls for one explanation.
 	explainTimeout = 2 * time.Second
-	// maxExplained is the number of policies checked for an explanation without a policy.
+	// maxExplained is the maximum number of policies checked for an explanation without a policy.
 	maxExplained = 1000
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// maxActions is the number of actions kept. A further one replaces the oldest.
+// maxActions is the maximum number of actions kept. A further one replaces the oldest.
 const maxActions = 500
 
 // history has the last actions. The log has all of them, as audit lines.

@@ -21,7 +21,7 @@ import (
 const (
 	// topShown is the number of top keys of each kind in a snapshot.
 	topShown = 20
-	// maxMembers is the number of processes named in a snapshot.
+	// maxMembers is the maximum number of processes named in a snapshot.
 	maxMembers = 100
 )
 

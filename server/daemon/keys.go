@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxCut is the number of bytes shown of a client's key if it is not shown in full.
+	// maxCut is the maximum number of bytes shown of a client's key if it is not shown in full.
 	maxCut = 8
 	// maxNamed is the longest part, in bytes, shown of a key that an operator named.
 	maxNamed = 64

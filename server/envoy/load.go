@@ -79,7 +79,7 @@ type found struct {
 	errs  []error
 }
 
-// maxErrors is the number of errors kept per file.
+// maxErrors is the maximum number of errors kept per file.
 const maxErrors = 100
 
 // add keeps an error, and returns whether to read the rest of the file. Errors beyond maxErrors are dropped.

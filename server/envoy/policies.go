@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// MaxPolicies is the number of rules in a configuration that get policies. Later rules still decide, but have no name
-// that operators could use to change them.
+// MaxPolicies is the maximum number of rules in a configuration that get policies. Later rules still decide, but have
+// no name that operators could use to change them.
 const MaxPolicies = 10_000
 
 // policyName returns the name of a rule's policy: "envoy." and the rule's path, such as envoy.shop.user_joe. Bytes

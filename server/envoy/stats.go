@@ -12,7 +12,7 @@ import (
 // Bounds of the statistics of one rule. Requests determine the names of series: names beyond the bounds are counted
 // together, in the series "other".
 const (
-	// MaxSeries is the number of series.
+	// MaxSeries is the maximum number of series.
 	MaxSeries = 1000
 	// MaxSeriesName is the longest name, in bytes, that a request can create. Names written in the configuration can be longer.
 	MaxSeriesName = 256

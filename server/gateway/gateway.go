@@ -65,7 +65,7 @@ type Config struct {
 	// Peers is the share of requests in the gateway, and of waiting requests, that one client address may take.
 	// Requests beyond it get a 503. The zero value sets no share.
 	Peers peers.Rule
-	// MaxWaiting is the number of requests that may wait for their slots from pacers. Further ones get a 503.
+	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further ones get a 503.
 	MaxWaiting int
 	// ReadyPath is a path that the gateway answers itself, with its readiness, or "".
 	ReadyPath string

@@ -21,9 +21,9 @@ const (
 	upstreamIdleTimeout = 50 * time.Second
 	// dialTimeout bounds connecting to an upstream, including its TLS handshake.
 	dialTimeout = 5 * time.Second
-	// maxIdlePerUpstream is the number of idle connections kept per upstream.
+	// maxIdlePerUpstream is the maximum number of idle connections kept per upstream.
 	maxIdlePerUpstream = 512
-	// maxStreams is the number of concurrent requests on a client's HTTP/2 connection.
+	// maxStreams is the maximum number of concurrent requests on a client's HTTP/2 connection.
 	maxStreams = 250
 )
 

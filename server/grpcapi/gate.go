@@ -22,8 +22,8 @@ import (
 const (
 	// maxCall bounds the duration of a unary call, including the time until its message arrives.
 	maxCall = 10 * time.Second
-	// maxOpen is the number of concurrent calls without a secret on a listener with users, and maxOpenMessage the
-	// length of their messages. On a listener without users no call has a secret, and maxStreams bounds them.
+	// maxOpen is the maximum number of concurrent calls without a secret on a listener with users, and maxOpenMessage
+	// the length of their messages. On a listener without users no call has a secret, and maxStreams bounds them.
 	maxOpen        = 1000
 	maxOpenMessage = 64 << 10
 )

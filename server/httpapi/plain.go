@@ -88,7 +88,7 @@ func (p *plainReader) text() (value []byte, ok bool) {
 	return nil, false
 }
 
-// maxDigits is the number of digits that a plain number may have; no such number is too large.
+// maxDigits is the maximum number of digits that a plain number may have; no such number is too large.
 const maxDigits = 18
 
 // units reads a whole number, 0 or more.

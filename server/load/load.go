@@ -46,7 +46,7 @@ const (
 	MaxKeys     = 10_000_000
 	MaxCallers  = 10_000
 	maxDuration = time.Hour
-	// maxLogged is the number of decisions recorded for comparison.
+	// maxLogged is the maximum number of decisions recorded for comparison.
 	maxLogged = 1 << 24
 )
 

@@ -154,7 +154,7 @@ func isHTTP(name []byte) bool {
 	return false
 }
 
-// maxShown is the number of bytes of a client's words that an error reply repeats.
+// maxShown is the maximum number of bytes of a client's words that an error reply repeats.
 const maxShown = 128
 
 // find returns the command for the words, or nil and the error reply.

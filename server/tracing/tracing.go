@@ -30,7 +30,7 @@ import (
 const (
 	// MaxQueue is the maximum number of spans that wait for the collector. Further ones are dropped.
 	MaxQueue = 2048
-	// maxBatch is the number of spans in one message.
+	// maxBatch is the maximum number of spans in one message.
 	maxBatch = 512
 	// batchDelay is how long the first span of a message waits for others.
 	batchDelay = 2 * time.Second

@@ -20,7 +20,7 @@ type Client struct {
 
 // Retry configures the client's behaviour if an attempt is refused or not answered in time.
 type Retry struct {
-	// Max is the number of attempts after the first one.
+	// Max is the maximum number of attempts after the first one.
 	Max int
 	// Base is the pause before the second attempt in µs, which doubles with each attempt; 0 means no pause.
 	Base int64

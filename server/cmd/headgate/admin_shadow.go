@@ -18,7 +18,7 @@ type shadowKeys struct {
 	Allowed *adminapi.TopKeys `json:"newly_allowed"`
 }
 
-// maxShadowKeys is the number of keys printed per policy.
+// maxShadowKeys is the maximum number of keys printed per policy.
 const maxShadowKeys = 10
 
 func newShadow() *cobra.Command {
