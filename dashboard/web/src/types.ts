@@ -328,7 +328,7 @@ export interface Leases {
 /** Explanation is the state of a key under a policy. */
 export interface Explanation extends KeyFields {
   policy: string;
-  /** Combined is true if the policy is written with all or first: an override of its keys is then deny or unlimited. */
+  /** Combined is true if the policy is written with "all" or "first": an override of its keys is then deny or unlimited. */
   combined?: boolean;
   /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
   counted_as?: string;
@@ -339,9 +339,9 @@ export interface Explanation extends KeyFields {
   cost: number;
   /** Allowed reports whether a take of the cost would be allowed now. */
   allowed: boolean;
-  /** FreesAt is when it will be allowed, if no other request comes. It is omitted if it is allowed, or never will be. */
+  /** FreesAt is when it will be allowed, if no other request comes, or when the change that denies it ends. It is omitted if it is allowed, or never will be. */
   frees_at?: string;
-  /** Never is true if the cost exceeds the capacity of the limit. */
+  /** Never is true if the cost exceeds the capacity of the limit, and no change with an end set that limit. */
   never?: boolean;
   /** Generation is the generation of the policies used. */
   generation: number;
@@ -397,7 +397,7 @@ export interface Pool {
   heavy_keys?: number;
 }
 
-/** InForce is the rate of a limit whose rate adapts. Changes counts the changes since the state began. */
+/** InForce is the current rate of an adaptive limit. Changes is the number of rate changes since the key's state was created. */
 export interface InForce {
   rate: string;
   changes: number;
@@ -405,9 +405,9 @@ export interface InForce {
 
 /** Standing is the state of a key under one limit. */
 export interface Standing {
-  /** Policy is the policy that has the limit, which differs if the policy includes it with all or first. */
+  /** Policy is the policy that has the limit, which differs if the policy includes it with "all" or "first". */
   policy: string;
-  /** Combined is true if that policy is written with all or first. */
+  /** Combined is true if that policy is written with "all" or "first". */
   combined?: boolean;
   /** Target is the name of the limit in overrides, such as free/minute. It is omitted if that is the policy. */
   target?: string;
