@@ -225,10 +225,10 @@ func (c *Charge) classify(class string, level int, key string, names []string) {
 }
 
 // InClasses returns the charge in each class that a request for the key can have, in order. If the key has its own
-// class, it returns only that class. It returns nil for a policy without classes. Level, key and names are as in
-// [Classify].
+// class, it returns only that class. It returns nil for a policy without classes, and for a penalty, which leaves
+// nothing to a class. Level, key and names are as in [Classify].
 func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
-	if c.Owner == nil || c.Owner.classes.list == nil {
+	if c.Owner == nil || c.Owner.classes.list == nil || c.Limit.Punishes() {
 		return nil
 	}
 	if _, ok := c.Owner.classes.keys.find(key, names); ok {

@@ -78,6 +78,20 @@ func TestClassesOfAKey(t *testing.T) {
 	}
 }
 
+// TestPenaltyHasNoClasses: a penalty blocks a key in every class.
+func TestPenaltyHasNoClasses(t *testing.T) {
+	c, err := policy.Parse("x.yaml", []byte("policies: {api: {classes: [{name: live}, {name: batch, leaves: 10%}], all: [10/1m, {algorithm: penalty, limit: 10, window: 1m}]}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := c.Policies.Get("api")
+	for i, charge := range p.Charges(nil, "ann", 1) {
+		if n := len(charge.InClasses(0, "ann")); n != []int{2, 0}[i] {
+			t.Errorf("%s has %d classes", charge.Limit, n)
+		}
+	}
+}
+
 // TestClassesUnderPressure: the first class does not change, and the others end with one unit.
 func TestClassesUnderPressure(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))

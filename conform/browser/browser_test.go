@@ -53,6 +53,9 @@ policies:
   both: {all: [api, search]}
   a-policy-with-the-longest-name-that-a-policies-file-can-have-064: 50/s
   lanes: {algorithm: fixed-window, limit: 100, window: 1h, classes: [{name: live}, {name: batch, leaves: 40%}]}
+  shares:
+    classes: [{name: live}, {name: batch, leaves: 10%}]
+    all: [{name: pool, algorithm: fair-share, rate: 40/s, burst: 200}, {name: offenders, algorithm: penalty, limit: 10, window: 10s, block: 30s}]
   plan: {all: [{algorithm: token-bucket, rate: 40/s}, {algorithm: fixed-window, limit: 100000, window: 1d}]}
 overrides:
   - {policy: api, key: "partner-*", set: {rate: 1000/s, burst: 2000}}

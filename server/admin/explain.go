@@ -154,7 +154,7 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 		l.Target = c.Target
 	}
 	if c.Limit.Punishes() {
-		l.Unit = "ignored denials"
+		l.Unit, l.Class = "ignored denials", ""
 	}
 	l.Rule, _ = c.Rule(key.key, key.names()...)
 	if l.Change = f.active(c.Target, l.Rule); l.Change != nil {

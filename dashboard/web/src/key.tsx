@@ -124,7 +124,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             <td>
               <code>{l.limit}</code> {l.class && <span class="tag">{t("classIs", { name: l.class })}</span>} {l.shadow && <span class="tag">{t("isShadow")}</span>} {l.decides && e.limits.length > 1 && <span class="tag">{t("decides")}</span>}
             </td>
-            <td class="num">{l.classes ? <Classes of={l} /> : l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })} {l.unit}</td>
+            <td class="num">{l.classes ? <Classes of={l} /> : (l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })) + " " + (l.unit ?? "")}</td>
             <td>
               {l.error ? <span class="failed">{l.error}</span> : <Level l={l} />}
               {l.pool && <small class="dim">{l.pool.heavy_keys === undefined

@@ -237,6 +237,24 @@ await step("a key of a plan of two limits floods; it is found, denied for ten mi
   await ask("noise");
 });
 
+await step("a flood under a fair share with classes and a penalty: another key passes, the flood is blocked, and forgiven", async () => {
+  await ask("noise shares greedy");
+  await tab.goto(here + "#/key?policy=shares&key=greedy");
+  await row(tab, "shares", "penalty 10/10s").getByText("0 of 10 ignored denials").waitFor();
+  await tab.getByRole("heading", { level: 2 }).filter({ hasText: "refused until" }).waitFor();
+  await row(tab, "shares", "fair-share 40/s").getByText(/all keys: \d+ of \d+ outstanding/).waitFor();
+  await ask("send shares calm");
+  await tab.goto(here + "#/key?policy=shares&key=calm");
+  await row(tab, "Last decisions", "allowed").waitFor();
+  await row(tab, "shares", "penalty 10/10s").getByText("10 of 10 ignored denials").waitFor();
+  await ask("noise");
+  await tab.goto(here + "#/key?policy=shares&key=greedy");
+  await tab.getByRole("button", { name: "Reset…" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
+  await status(tab, "greedy begins anew").waitFor();
+  await row(tab, "shares", "penalty 10/10s").getByText("10 of 10 ignored denials").waitFor();
+});
+
 await step("the same incident by the keyboard alone", async () => {
   await incident(tab);
   await still(tab);
