@@ -33,7 +33,7 @@ type spec struct {
 	err error
 }
 
-var notBuilt = spec{err: invalid("limit", remark("not built"), "one made by a constructor, such as TokenBucket")}
+var notBuilt = spec{err: invalid("limit", remark("not built"), "a limit such as TokenBucket{Rate: PerSecond(10)}")}
 
 // Err returns nil for a valid limit, and otherwise the [*InputError] with the invalid field and the accepted values.
 func (l Limit) Err() error { return l.of().err }

@@ -305,7 +305,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case lease && !limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case (c.Choice != 0 || limit.numbers.CountDenied && o.Chosen()) && !o.chooses(&limit.numbers, c.Choice):
-		return invalid("first", remark(c.Limit.Algorithm().String()+" in "+o.Kind.String()), "allow, peek or reserve, on limits other than concurrency, and none with count_denied or a penalty")
+		return invalid("first", remark(c.Limit.String()+", with "+o.Kind.String()), "limits that neither hold units nor count denials, with allow, peek or reserve")
 	case c.Report != nil && !o.canReport(c):
 		return invalid("report", remark(o.Kind.String()+" of "+limit.numbers.Algorithm.String()), reportAccepted)
 	case o.Kind == OpAcquire && c.Cost == 0:
@@ -376,7 +376,7 @@ func (o *Op) checkTwice(i int) error {
 				"one key of a fair-share or fair-concurrency limit in a request, because its keys share a counter")
 		}
 		return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
-			"different names (Named) or policies, or one charge with the cost of both")
+			"different names or policies, or one charge with the cost of both")
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func (t *Term) check(charges int) error {
 	case t.Within < time.Millisecond || t.Within > MaxWithin || t.Within%time.Millisecond != 0:
 		return invalid("settle_within", t.Within, "whole milliseconds, 1ms to 168h")
 	case t.Then > ChargeEstimate:
-		return invalid("unsettled", int(t.Then), "keep, release or estimate")
+		return invalid("unsettled", remark("another word"), "keep, release or estimate")
 	case t.Estimates != nil && len(t.Estimates) != charges:
 		return invalid("estimates", len(t.Estimates), "one for each limit")
 	case t.Ceilings != nil && len(t.Ceilings) != charges:

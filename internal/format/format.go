@@ -41,6 +41,14 @@ func Invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
+// Counted formats a number with its noun: 1 key, 2 keys.
+func Counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Grouped(n) + " " + noun + "s"
+}
+
 // Grouped formats a number with blanks between groups of three digits: 1 234 567.
 func Grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)

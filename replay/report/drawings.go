@@ -17,7 +17,7 @@ func Traffic(t *simulate.Traffic, zone *time.Location) string {
 		at := time.UnixMicro(t.Start + int64(i)*t.Width).In(zone)
 		bars[i] = chart.Bar{
 			Total: s.Passed + s.Refused, Refused: s.Refused,
-			Title: fmt.Sprintf("%s: %s, %s refused", at.Format("2006-01-02 15:04:05"), counted(s.Passed+s.Refused, "request"), format.Grouped(s.Refused)),
+			Title: fmt.Sprintf("%s: %s, %s refused", at.Format("2006-01-02 15:04:05"), format.Counted(s.Passed+s.Refused, "request"), format.Grouped(s.Refused)),
 		}
 		if i%step == 0 {
 			bars[i].Label = at.Format(layout)
@@ -51,7 +51,7 @@ func Histogram(counts []simulate.Bar) string {
 		}
 		bars[i] = chart.Bar{
 			Total: b.Keys, Refused: b.Refused, Label: power(b.From),
-			Title: fmt.Sprintf("%s requests: %s, %s refused something", name, counted(b.Keys, "key"), format.Grouped(b.Refused)),
+			Title: fmt.Sprintf("%s requests: %s, %s refused something", name, format.Counted(b.Keys, "key"), format.Grouped(b.Refused)),
 		}
 	}
 	return chart.Logarithmic("Keys by their number of requests", bars)
@@ -79,7 +79,7 @@ func Heat(h *simulate.Heat) string {
 		for hour, c := range h.Cells[i] {
 			b := chart.Bar{
 				Total: c.Requests, Refused: c.Refused,
-				Title: fmt.Sprintf("%s %02d:00: %s, %s refused", day, hour, counted(c.Requests, "request"), format.Grouped(c.Refused)),
+				Title: fmt.Sprintf("%s %02d:00: %s, %s refused", day, hour, format.Counted(c.Requests, "request"), format.Grouped(c.Refused)),
 			}
 			if b.Missing = !covered[i][hour]; b.Missing {
 				b.Title = fmt.Sprintf("%s %02d:00: not in the log", day, hour)

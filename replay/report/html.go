@@ -32,7 +32,7 @@ var pageText string
 // page is the template of a report. Text from the log is escaped by html/template and, in drawings, by package chart.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return chart.Style + pageStyle },
-	"grouped": format.Grouped, "counted": counted, "percent": percent, "instant": instant, "size": size, "short": chart.Short,
+	"grouped": format.Grouped, "counted": format.Counted, "percent": percent, "instant": instant, "size": size, "short": chart.Short,
 	"notes": Notes, "text": printable, "plain": plainLimit,
 	"span":       func(from, to int64) string { return span(to - from) },
 	"join":       func(texts []string) string { return strings.Join(texts, ", ") },

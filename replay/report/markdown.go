@@ -31,7 +31,7 @@ type markdown struct {
 func NewMarkdown(p *Page, name string) Markdown {
 	m := &markdown{name: name, drawings: map[string]string{}}
 	m.printf("# %s\n", cell(p.Title))
-	m.printf("%s to %s UTC, %s.\n", instant(p.Log.First), instant(p.Log.Last), counted(p.Log.Requests, "request"))
+	m.printf("%s to %s UTC, %s.\n", instant(p.Log.First), instant(p.Log.Last), format.Counted(p.Log.Requests, "request"))
 	for _, f := range p.Log.Formats {
 		m.printf("- %s", cell(f))
 	}
@@ -140,12 +140,12 @@ func (m *markdown) suggest(r *suggest.Result) {
 }
 
 func (m *markdown) result(r *simulate.Result) {
-	m.printf("\n%s of %s refused (%s), %s of %s.", format.Grouped(r.Refused), counted(r.Requests, "request"), percent(r.Refused, r.Requests), format.Grouped(r.RefusedKeys), counted(r.Keys, "key"))
+	m.printf("\n%s of %s refused (%s), %s of %s.", format.Grouped(r.Refused), format.Counted(r.Requests, "request"), percent(r.Refused, r.Requests), format.Grouped(r.RefusedKeys), format.Counted(r.Keys, "key"))
 	if s := r.Longest; s != nil {
-		m.printf("\nThe longest stretch: %s was refused %s without a break for %s.", cell(s.Key), counted(s.Refused, "request"), span(s.To-s.From))
+		m.printf("\nThe longest stretch: %s was refused %s without a break for %s.", cell(s.Key), format.Counted(s.Refused, "request"), span(s.To-s.From))
 	}
 	m.printf("\nCost: %s of the store, at most %s in a second; about %s in memory or %s in Redis at the peak.",
-		counted(r.Cost.Calls, "call"), format.Grouped(r.Cost.BusiestSecond), size(r.Cost.Memory), size(r.Cost.Redis))
+		format.Counted(r.Cost.Calls, "call"), format.Grouped(r.Cost.BusiestSecond), size(r.Cost.Memory), size(r.Cost.Redis))
 	var rows, others, keys, routes [][]string
 	for i := range r.Policies {
 		p := &r.Policies[i]
@@ -182,7 +182,7 @@ func (m *markdown) result(r *simulate.Result) {
 func (m *markdown) comparison(r *simulate.Comparison) {
 	m.printf("\n%s refuses %s, %s refuses %s: %s newly refused, %s newly passed.", cell(r.Old), format.Grouped(r.OldRefused), cell(r.New), format.Grouped(r.NewRefused), format.Grouped(r.Lost), format.Grouped(r.Won))
 	if r.Rekeyed > 0 {
-		m.printf("\n%s under another key before: the keys below are those of %s.", counted(r.Rekeyed, "request"), cell(r.New))
+		m.printf("\n%s under another key before: the keys below are those of %s.", format.Counted(r.Rekeyed, "request"), cell(r.New))
 	}
 	changes := func(title string, all []simulate.KeyChange) {
 		if len(all) == 0 {

@@ -6,17 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/headgate/headgate/internal/format"
 )
-
-// counted formats a number with its noun: 1 key, 2 keys.
-func counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return format.Grouped(n) + " " + noun + "s"
-}
 
 // percent formats a share. Only 0 is shown as 0 %, and only 1 as 100 %.
 func percent(n, of int64) string {

@@ -13,12 +13,12 @@ import (
 // SuggestionText prints the suggestions.
 func SuggestionText(w io.Writer, r *suggest.Result) {
 	l := lines{w}
-	l.printf("keys", "%s by %s, with %s", format.Grouped(r.Keys), strings.Join(r.Key, ", "), counted(r.Requests, "request"))
+	l.printf("keys", "%s by %s, with %s", format.Grouped(r.Keys), strings.Join(r.Key, ", "), format.Counted(r.Requests, "request"))
 	if r.NoKey > 0 {
-		l.printf("", "%s have no value for the key", counted(r.NoKey, "request"))
+		l.printf("", "%s have no value for the key", format.Counted(r.NoKey, "request"))
 	}
 	if r.Other > 0 {
-		l.printf("", "%s have another path", counted(r.Other, "request"))
+		l.printf("", "%s have another path", format.Counted(r.Other, "request"))
 	}
 	for _, note := range r.Notes {
 		l.printf("", "%s", note)
@@ -31,7 +31,7 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 		if i == 0 {
 			name = "busiest"
 		}
-		l.printf(name, "%s: %s, %s of them refused; %s in its busiest minute", quoted(k.Key), counted(k.Requests, "request"), format.Grouped(k.Refused), format.Grouped(k.MostInMinute()))
+		l.printf(name, "%s: %s, %s of them refused; %s in its busiest minute", quoted(k.Key), format.Counted(k.Requests, "request"), format.Grouped(k.Refused), format.Grouped(k.MostInMinute()))
 	}
 	for i := range r.Suggestions {
 		suggestionText(l, &r.Suggestions[i])
@@ -39,9 +39,9 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 	e := &r.Effect
 	fmt.Fprintln(w)
 	l.printf("together", "of the keys that stand out they refuse %s of %s; of the others %s of %s, %s of %s",
-		format.Grouped(e.OutlierRefused), counted(e.OutlierRequests, "request"),
-		format.Grouped(e.RequestsRefused), counted(e.BehavedRequests, "request"), format.Grouped(e.BehavedRefused), counted(e.Behaved, "key"))
-	l.printf("", "the busiest second has %s, and %s without them", counted(e.PeakAfter, "request"), format.Grouped(e.PeakBefore))
+		format.Grouped(e.OutlierRefused), format.Counted(e.OutlierRequests, "request"),
+		format.Grouped(e.RequestsRefused), format.Counted(e.BehavedRequests, "request"), format.Grouped(e.BehavedRefused), format.Counted(e.Behaved, "key"))
+	l.printf("", "the busiest second has %s, and %s without them", format.Counted(e.PeakAfter, "request"), format.Grouped(e.PeakBefore))
 	for _, p := range r.Protections {
 		l.printf("", "%s", p)
 	}
@@ -60,7 +60,7 @@ func percentilesText(l lines, r *suggest.Result) {
 func profilesText(l lines, name string, all []suggest.KeyProfile) {
 	for i := range all {
 		k := &all[i]
-		l.printf(name, "%s: %s, %s of them refused; %s", quoted(k.Key), counted(k.Requests, "request"), format.Grouped(k.Refused), k.Why)
+		l.printf(name, "%s: %s, %s of them refused; %s", quoted(k.Key), format.Counted(k.Requests, "request"), format.Grouped(k.Refused), k.Why)
 		l.printf("", "  %s", did(k))
 		name = ""
 	}
@@ -96,7 +96,7 @@ func suggestionText(l lines, s *suggest.Suggestion) {
 		if c.Chosen {
 			mark = "→"
 		}
-		l.printf("", "%s %-32s %5.1f %% of what stands out, %s, %d bytes a key", mark, plainLimit(c.Limit), c.Outliers*100, counted(c.Behaved, "other key"), c.Bytes)
+		l.printf("", "%s %-32s %5.1f %% of what stands out, %s, %d bytes a key", mark, plainLimit(c.Limit), c.Outliers*100, format.Counted(c.Behaved, "other key"), c.Bytes)
 	}
 }
 

@@ -58,13 +58,13 @@ func Notes(s *Log) (notes []string) {
 		notes = append(notes, "times are whole seconds: the requests of a second are spread evenly over it, in the order of the lines")
 	}
 	if s.Late > 0 {
-		notes = append(notes, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", counted(s.Late, "request")))
+		notes = append(notes, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", format.Counted(s.Late, "request")))
 	}
 	if s.Outside > 0 {
-		notes = append(notes, fmt.Sprintf("%s left out: outside --from and --until", counted(s.Outside, "request")+are(s.Outside)))
+		notes = append(notes, fmt.Sprintf("%s left out: outside --from and --until", format.Counted(s.Outside, "request")+are(s.Outside)))
 	}
 	if s.Bad > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s left out: no request", format.Grouped(s.Bad), counted(s.Lines, "line")+are(s.Bad)))
+		notes = append(notes, fmt.Sprintf("%s of %s left out: no request", format.Grouped(s.Bad), format.Counted(s.Lines, "line")+are(s.Bad)))
 	}
 	return notes
 }
@@ -82,12 +82,12 @@ func ResultText(w io.Writer, r *simulate.Result) {
 	l := lines{w}
 	l.printf("decided by", "%s", r.File)
 	l.printf("admitted", "%s, %s", format.Grouped(r.Admitted), percent(r.Admitted, r.Requests))
-	l.printf("refused", "%s, %s, of %s among %s", format.Grouped(r.Refused), percent(r.Refused, r.Requests), counted(r.RefusedKeys, "key"), format.Grouped(r.Keys))
+	l.printf("refused", "%s, %s, of %s among %s", format.Grouped(r.Refused), percent(r.Refused, r.Requests), format.Counted(r.RefusedKeys, "key"), format.Grouped(r.Keys))
 	if r.Unmatched > 0 {
 		l.printf("no route", "%s pass without a limit", format.Grouped(r.Unmatched))
 	}
 	if r.OtherKeys > 0 {
-		l.printf("", "%s of keys beyond --max-keys are not counted by key", counted(r.OtherKeys, "request"))
+		l.printf("", "%s of keys beyond --max-keys are not counted by key", format.Counted(r.OtherKeys, "request"))
 	}
 	if r.AlreadyRefused > 0 {
 		l.printf("", "%s have status 429 in the log: something limited them already", format.Grouped(r.AlreadyRefused))
@@ -96,11 +96,11 @@ func ResultText(w io.Writer, r *simulate.Result) {
 		l.printf("failed", "%s have no decision: %s", format.Grouped(r.Failed), r.FirstError)
 	}
 	if s := r.Longest; s != nil {
-		l.printf("longest", "key %s was refused for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), counted(s.Refused, "request"), instant(s.From))
+		l.printf("longest", "key %s was refused for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), format.Counted(s.Refused, "request"), instant(s.From))
 	}
 	c := r.Cost
 	l.printf("cost", "%s of the store, at most %s in a second; at most %s, about %s in memory or %s in Redis",
-		counted(c.Calls, "call"), format.Grouped(c.BusiestSecond), counted(c.PeakStates, "stored state"), size(c.Memory), size(c.Redis))
+		format.Counted(c.Calls, "call"), format.Grouped(c.BusiestSecond), format.Counted(c.PeakStates, "stored state"), size(c.Memory), size(c.Redis))
 	routesText(l, r)
 	policiesText(l, r)
 	keysText(l, r.Top)
@@ -124,7 +124,7 @@ func routesText(l lines, r *simulate.Result) {
 func policiesText(l lines, r *simulate.Result) {
 	for i := range r.Policies {
 		p := &r.Policies[i]
-		l.printf("policy", "%s (%s): %s, %s refused%s", p.Name, strings.Join(p.Limits, ", "), counted(p.Requests, "request"), format.Grouped(p.Refused), when(p))
+		l.printf("policy", "%s (%s): %s, %s refused%s", p.Name, strings.Join(p.Limits, ", "), format.Counted(p.Requests, "request"), format.Grouped(p.Refused), when(p))
 		if p.ShadowAsked > 0 {
 			l.printf("", "its shadow would have refused %s of %s", format.Grouped(p.ShadowDenied), format.Grouped(p.ShadowAsked))
 		}
@@ -133,7 +133,7 @@ func policiesText(l lines, r *simulate.Result) {
 			if a.Own {
 				what += ", as it is"
 			}
-			l.printf("", "  %s %-29s %s refused, %s", a.Limit, what, format.Grouped(a.Refused), counted(a.Keys, "key"))
+			l.printf("", "  %s %-29s %s refused, %s", a.Limit, what, format.Grouped(a.Refused), format.Counted(a.Keys, "key"))
 		}
 	}
 	if len(r.Policies) > 0 {
@@ -178,13 +178,13 @@ func ComparisonText(w io.Writer, r *simulate.Comparison) {
 	l := lines{w}
 	l.printf("old", "%s: %s refused", r.Old, format.Grouped(r.OldRefused))
 	l.printf("new", "%s: %s refused", r.New, format.Grouped(r.NewRefused))
-	l.printf("changed", "%s newly refused, %s newly passed, of %s", format.Grouped(r.Lost), format.Grouped(r.Won), counted(r.Requests, "request"))
+	l.printf("changed", "%s newly refused, %s newly passed, of %s", format.Grouped(r.Lost), format.Grouped(r.Won), format.Counted(r.Requests, "request"))
 	if r.Failed > 0 {
 		l.printf("failed", "%s have no decision under one of the files", format.Grouped(r.Failed))
 	}
 	l.printf("keys", "%s lose, %s win", format.Grouped(r.LosingKeys), format.Grouped(r.WinningKeys))
 	if r.Rekeyed > 0 {
-		l.printf("", "%s under another key in the old file: the keys below are those of the new one", counted(r.Rekeyed, "request"))
+		l.printf("", "%s under another key in the old file: the keys below are those of the new one", format.Counted(r.Rekeyed, "request"))
 	}
 	changes := func(name string, all []simulate.KeyChange) {
 		for i := range all {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/server/policytest"
 )
 
@@ -68,7 +69,7 @@ func printResults(w io.Writer, results []policytest.Result, output outputFlag) e
 		for j := range r.Differences {
 			fmt.Fprintln(w, r.Differences[j].String())
 		}
-		fmt.Fprintf(w, "%s: %d tests, %d steps, %d differences\n", r.File, r.Tests, r.Steps, len(r.Differences))
+		fmt.Fprintf(w, "%s: %s, %s, %s\n", r.File, format.Counted(int64(r.Tests), "test"), format.Counted(int64(r.Steps), "step"), format.Counted(int64(len(r.Differences)), "difference"))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/storetest/vectors"
@@ -116,7 +117,7 @@ func printVerified(w io.Writer, results []verified, output outputFlag) error {
 	} else {
 		for i := range results {
 			r := &results[i]
-			fmt.Fprintf(w, "%s: %d cases, %d steps, %d differences\n", r.File, r.Cases, r.Steps, len(r.Differences))
+			fmt.Fprintf(w, "%s: %s, %s, %s\n", r.File, format.Counted(int64(r.Cases), "case"), format.Counted(int64(r.Steps), "step"), format.Counted(int64(len(r.Differences)), "difference"))
 			for _, d := range r.Differences {
 				fmt.Fprintf(w, "  %s\n", d)
 			}
