@@ -1,6 +1,7 @@
 package headgate
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -40,24 +41,10 @@ type Option func(*Limiter)
 func WithStore(store engine.Store) Option {
 	return func(l *Limiter) {
 		if l.store = store; store == nil {
-			l.store = noStore{}
+			l.invalid = &engine.InputError{Field: "store", Value: "nil", Accepted: "a store that was opened without an error"}
 		}
 	}
 }
-
-// noStore is the store of a limiter that was given a nil store.
-type noStore struct{}
-
-// Do sets an error for every operation.
-func (noStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
-	for i := range results {
-		if results[i].Err == nil {
-			results[i].Err = &engine.InputError{Field: "store", Value: "nil", Accepted: "a store that was opened without an error"}
-		}
-	}
-}
-
-func (noStore) Close() error { return nil }
 
 // WithSpace puts the limiter's keys into a separate name space, so that programs on one store do not share counters.
 // Only limiters with the same name space then share a policy's counters. By default ad-hoc limits are in "headgate"
@@ -70,7 +57,11 @@ func WithSpace(space string) Option { return func(l *Limiter) { l.space = space 
 // charge can be promoted. A store in memory has no replicas and ignores this option. Values out of range are an error
 // of every verb.
 func WithReplicas(replicas int, within time.Duration) Option {
-	return func(l *Limiter) { l.replicas, l.invalid = engine.NewReplicas(replicas, within) }
+	return func(l *Limiter) {
+		var err error
+		l.replicas, err = engine.NewReplicas(replicas, within)
+		l.invalid = cmp.Or(l.invalid, err)
+	}
 }
 
 // New returns a limiter. Without [WithStore] it decides in the memory of this process.

@@ -175,11 +175,17 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	}
 }
 
-// TestNilStore: a limiter with a nil store returns errors, and decides nothing in memory.
+// TestNilStore: a limiter with a nil store returns errors, also when a policy is made, and decides nothing in memory.
 func TestNilStore(t *testing.T) {
-	d, err := operate.Policy(headgate.New(headgate.WithStore(nil)), "", five).Allow(context.Background(), "k")
-	if d.Allowed || !errors.Is(err, headgate.ErrInvalid) {
-		t.Errorf("%+v, %v", d, err)
+	for _, l := range []*headgate.Limiter{headgate.New(headgate.WithStore(nil)), headgate.New(headgate.WithStore(nil), headgate.WithReplicas(1, time.Second))} {
+		p := operate.Policy(l, "", five)
+		d, err := p.Allow(context.Background(), "k")
+		if d.Allowed || !errors.Is(err, headgate.ErrInvalid) || !errors.Is(p.Err(), headgate.ErrInvalid) {
+			t.Errorf("%+v, %v, %v", d, err, p.Err())
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
