@@ -8,10 +8,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/policy"
 )
 
 // completionTimeout bounds a completion, because the shell waits for it.
 const completionTimeout = time.Second
+
+// flagWords are the values of flags that accept only these words.
+var flagWords = map[string][]string{
+	"by": {"requests", "refusals", "newly-denied", "newly-allowed"}, "envoy-semantics": {"envoy", "improved"},
+	"failure": {policy.Local.String(), policy.Deny.String(), policy.Allow.String()}, "log-format": {"text", "json"},
+	"log-level": {"debug", "info", "warn", "error"}, "output": {"text", "json"},
+}
+
+// completesFlags makes a command complete the values of its flags: those of flagWords, and policies of a running
+// server.
+func completesFlags(c *cobra.Command) {
+	complete := func(flag string, words cobra.CompletionFunc) {
+		if c.Flags().Lookup(flag) != nil {
+			_ = c.RegisterFlagCompletionFunc(flag, words) // its only error is an unknown flag
+		}
+	}
+	for flag, words := range flagWords {
+		complete(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+	complete("policy", func(c *cobra.Command, _ []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return serverNames(c, "POLICY", nil, start), cobra.ShellCompDirectiveNoFileComp
+	})
+}
 
 // completes makes a command complete the words POLICY and KEY in its usage with policies and keys of a running server.
 // Other arguments are completed as files.

@@ -70,6 +70,7 @@ func prepare(c *cobra.Command) {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}
 	completes(c)
+	completesFlags(c)
 	for _, below := range c.Commands() {
 		prepare(below)
 	}
