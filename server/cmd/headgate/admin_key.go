@@ -234,7 +234,7 @@ func newLimited() *cobra.Command {
 					fmt.Fprintln(w, "no request was refused in the last minute")
 				}
 				for _, one := range answer.Keys {
-					fmt.Fprintf(w, "%s refused %s: ", keyText(one.Refusals.KeyFields), times(&one.Refusals))
+					fmt.Fprintf(w, "%s refused %s: ", shownKey(&one.Refusals), times(&one.Refusals))
 					if one.Explanation == nil {
 						fmt.Fprintf(w, "%s\n", one.Refusals.Policy)
 						continue

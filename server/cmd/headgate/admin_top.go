@@ -16,14 +16,15 @@ import (
 	"golang.org/x/term"
 
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // times formats the count of a key.
 func times(k *adminapi.TopKey) string {
 	if k.Least == k.Most {
-		return fmt.Sprintf("%d times", k.Count)
+		return format.Counted(k.Count, "time")
 	}
-	return fmt.Sprintf("%d times (%d to %d)", k.Count, k.Least, k.Most)
+	return fmt.Sprintf("%s (%d to %d)", format.Counted(k.Count, "time"), k.Least, k.Most)
 }
 
 // topFlags are the flags of top.
