@@ -85,10 +85,15 @@ func (p *process) start() {
 			return
 		}
 		if time.Now().After(end) {
-			text, _ := os.ReadFile(p.log)
-			p.t.Fatalf("the process does not listen:\n%s", text[max(0, len(text)-4096):])
+			p.t.Fatalf("the process does not listen:\n%s", p.lastLines())
 		}
 	}
+}
+
+// lastLines returns the end of the process's log.
+func (p *process) lastLines() []byte {
+	text, _ := os.ReadFile(p.log)
+	return text[max(0, len(text)-4096):]
 }
 
 // kill kills the process, like a machine failure.

@@ -149,7 +149,7 @@ func (w *world) end() (leaks []violation) {
 		for end := time.Now().Add(idle); ; time.Sleep(250 * time.Millisecond) {
 			u, err := p.use()
 			if err != nil {
-				w.t.Errorf("metrics: %v", err)
+				w.t.Errorf("metrics of process %d: %v\n%s", i, err, p.lastLines())
 			}
 			if !u.exceeds(w.enough) {
 				break
