@@ -21,7 +21,7 @@ var flagWords = map[string][]string{
 	"log-level": {"debug", "info", "warn", "error"}, "output": {"text", "json"},
 }
 
-// completesFlags makes a command complete the values of its flags: those of flagWords, and policies of a running
+// completesFlags makes a command complete the values of its flags: flagWords, and the policies of a running
 // server.
 func completesFlags(c *cobra.Command) {
 	complete := func(flag string, words cobra.CompletionFunc) {
