@@ -81,8 +81,8 @@ func (g *generator) note(us int64) {
 }
 
 // The functions below judge by the fields of a limit: with a burst, it counts as a token bucket or a pacer, which
-// refills unit by unit. They only predict where edges are likely, so a limit that refills differently has fewer steps
-// at its edges.
+// refills unit by unit. They predict where edges are likely, so a limit that refills differently has fewer steps at its
+// edges. They also bound the instants of a script: a limit whose units refill together needs a case of its own here.
 
 // capacity is the largest cost that can pass.
 func capacity(l model.Limit) int64 {

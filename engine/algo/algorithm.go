@@ -86,7 +86,7 @@ type arithmetic interface {
 type properties struct {
 	// allowsAll and deniesAll: every request has the same answer, and there is no state.
 	allowsAll, deniesAll bool
-	// refills: the limit has one rate and a burst, and refills continuously.
+	// refills: the limit has one rate and a burst.
 	refills bool
 	// oneByOne: units refill one by one, the period divided by the count apart, and not
 	// several at once.

@@ -30,7 +30,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.repository, "root", "..", "the repository's root")
 	flag.StringVar(&o.part, "part", "0/1", "try one part of the list: 2/4 is every fourth, from the third")
-	flag.StringVar(&o.only, "only", "", "try the mutants whose place contains this text")
+	flag.StringVar(&o.only, "only", "", "try the mutants whose kind, package or function contains this text")
 	flag.DurationVar(&o.within, "for", 0, "try the mutants of changed files, and of the others as many as fit into this time, which begins with the build; 0 tries all")
 	flag.BoolVar(&o.record, "record", false, "write catches.txt")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU()+1, "how many are tried at once")

@@ -32,6 +32,9 @@ func (r *runner) due(edits []edit) error {
 			rest = append(rest, i)
 		}
 	}
+	if len(first)+len(rest) == 0 && r.only != "" {
+		return fmt.Errorf("-only is %q, which is in no mistake; accepted: a part of a kind, a package or a function in mutants.txt", r.only)
+	}
 	drawn, _ := strconv.ParseUint(strings.TrimSpace(r.script("drawn")), 10, 64)
 	random := rand.New(rand.NewPCG(drawn, 0)) //nolint:gosec // no secret
 	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
