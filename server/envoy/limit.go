@@ -146,11 +146,11 @@ func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) 
 // plain returns the text of an error without the package name.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
-// rateAlgorithms are the algorithms that a rule can name. A pacer delays requests, which Envoy cannot do, and a
-// concurrency limit needs a release.
-var rateAlgorithms = []algo.Algorithm{
-	algo.FixedWindow, algo.TokenBucket, algo.SlidingWindow, algo.SlidingLog, algo.WarmUp, algo.FairShare, algo.AdaptiveRate, algo.GuaranteedRate,
-}
+// rateAlgorithms are the algorithms that a rule can name. A pacer delays requests, which Envoy cannot do, a concurrency
+// limit needs a release, and a penalty counts the denials of other limits.
+var rateAlgorithms = slices.DeleteFunc(algo.Algorithms(), func(a algo.Algorithm) bool {
+	return a.Paces() || a.Holds() || a.Punishes() || a.Constant()
+})
 
 func acceptedAlgorithms() string {
 	names := make([]string, len(rateAlgorithms))

@@ -82,11 +82,11 @@ func TestLoadErrors(t *testing.T) {
 		{"domain: *absent", "1:9: error loading config file: no anchor &absent before this alias"},
 		{"...\ndomain: d", `1:1: error loading config file: "..." ends a document before one begins; accepted: a file that begins with its first field`},
 		// Headgate's own fields.
-		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, algorithm: pacer}}]", "2:36: invalid algorithm 'pacer'; accepted: fixed-window, token-bucket, sliding-window, sliding-log, warm-up, fair-share, adaptive-rate, guaranteed-rate; gcra, leaky-bucket and funnel are the token bucket"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, algorithm: pacer}}]", "2:36: invalid algorithm 'pacer'; accepted: token-bucket, fixed-window, sliding-window, sliding-log, warm-up, fair-share, adaptive-rate, guaranteed-rate; gcra, leaky-bucket and funnel are the token bucket"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, burst: 5}}]", "2:36: burst is 5 with algorithm fixed-window; accepted: burst with an algorithm that refills, such as token-bucket"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, max_paus: 1s}}]", "2:70: config error, unknown key 'max_paus'; did you mean \"max_pause\"?"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, weight: 5}}]", "2:36: weight is 5 with algorithm fixed-window; accepted: no such field"},
-		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, algorithm: concurrency}}]", "2:36: invalid algorithm 'concurrency'; accepted: fixed-window, token-bucket, sliding-window, sliding-log, warm-up, fair-share, adaptive-rate, guaranteed-rate; gcra, leaky-bucket and funnel are the token bucket"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, algorithm: concurrency}}]", "2:36: invalid algorithm 'concurrency'; accepted: token-bucket, fixed-window, sliding-window, sliding-log, warm-up, fair-share, adaptive-rate, guaranteed-rate; gcra, leaky-bucket and funnel are the token bucket"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: adaptive-rate}}]", "2:36: invalid rate limit: window is 1d; accepted: 1ms to 1h, in whole microseconds, on adaptive-rate"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: guaranteed-rate, guarantees: '3,2'}}]", "2:36: guarantees without classes; accepted: 2 classes, one for each guarantee"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: fair-share, weight: many}}]", "2:36: invalid rate limit: weight is \"many\"; accepted: a whole number"},
