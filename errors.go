@@ -31,6 +31,14 @@ var (
 	ErrEnded = errors.New("headgate: the permit or reservation has ended")
 )
 
+// endedUnless returns err. Without an error it returns ErrEnded if the store no longer has the permit or reservation.
+func endedUnless(has bool, err error) error {
+	if err == nil && !has {
+		return ErrEnded
+	}
+	return err
+}
+
 // DeniedError is a denial as an error, for callers that write `if err := …; err != nil`.
 // [Decision.Err] returns it. It matches [ErrDenied].
 type DeniedError struct {

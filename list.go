@@ -216,8 +216,5 @@ func (r *Reservation) Renew(ctx context.Context) error {
 	}
 	op.Kind = engine.OpRenew
 	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	if answer.Err == nil && !answer.Decision.Allowed {
-		return ErrEnded
-	}
-	return answer.Err
+	return endedUnless(answer.Decision.Allowed, answer.Err)
 }

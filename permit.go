@@ -69,10 +69,7 @@ func (p *Permit) expiry() time.Time {
 // them.
 func (p *Permit) Renew(ctx context.Context) error {
 	d, err := p.extend(ctx, engine.OpRenew)
-	if err == nil && !d.Allowed {
-		return ErrEnded
-	}
-	return err
+	return endedUnless(d.Allowed, err)
 }
 
 // Release gives the units back and cancels the contexts returned by Hold. A permit is released once: later calls do

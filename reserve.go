@@ -192,10 +192,7 @@ func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
 // settle returns ErrEnded if the reservation was not open.
 func (r *Reservation) settle(ctx context.Context, op engine.Op) error {
 	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	if answer.Err == nil && !answer.Found {
-		return ErrEnded
-	}
-	return answer.Err
+	return endedUnless(answer.Found, answer.Err)
 }
 
 // settlement returns the operation that settles the reservation with the units used.
