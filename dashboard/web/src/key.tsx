@@ -124,7 +124,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             <td>
               <code>{l.limit}</code> {l.class && <span class="tag">{t("classIs", { name: l.class })}</span>} {l.shadow && <span class="tag">{t("isShadow")}</span>} {l.decides && e.limits.length > 1 && <span class="tag">{t("decides")}</span>}
             </td>
-            <td class="num">{l.classes ? <Classes of={l} /> : (l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })) + " " + (l.unit ?? "")}</td>
+            <td class="num">{l.classes ? <Classes of={l} /> : passes(l, l)}</td>
             <td>
               {l.error ? <span class="failed">{l.error}</span> : <Level l={l} />}
               {l.pool && <small class="dim">{l.pool.heavy_keys === undefined
@@ -168,13 +168,19 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
   );
 }
 
+/** passes says how many units of a limit pass, for the key or for a class of it. */
+function passes(l: Standing, of: Pick<Standing, "allowed" | "capacity" | "remaining">): string {
+  const units = l.error ? "–" : of.capacity === undefined ? t(of.allowed ? "all" : "nothing") : t("of", { n: whole(of.remaining!), all: whole(of.capacity) });
+  return l.unit ? units + " " + l.unit : units;
+}
+
 /** Classes shows the remaining units for each class that a request of the key can have. */
 function Classes({ of: l }: { of: Standing }) {
   return (
     <ul class="classes">
       {l.classes!.map((c) => (
         <li key={c.class} class={c.allowed ? "allowed" : "denied"}>
-          {c.class}: {l.error ? "–" : c.capacity === undefined ? t(c.allowed ? "all" : "nothing") : t("of", { n: whole(c.remaining!), all: whole(c.capacity) })} {l.unit}
+          {c.class}: {passes(l, c)}
         </li>
       ))}
     </ul>
