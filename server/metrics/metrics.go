@@ -180,6 +180,14 @@ func counter(d *prometheus.Desc, value float64, labels ...string) prometheus.Met
 	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
+// oneIf is the value of a gauge that is 1 or 0.
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
 func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
 	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }

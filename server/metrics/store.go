@@ -104,11 +104,7 @@ func (s *Server) Describe(chan<- *prometheus.Desc) {}
 // Collect implements [prometheus.Collector].
 func (s *Server) Collect(to chan<- prometheus.Metric) {
 	o := s.Outage()
-	up := 1.0
-	if o.Away {
-		up = 0
-	}
-	to <- gauge(storeUp, up)
+	to <- gauge(storeUp, oneIf(!o.Away))
 	to <- gauge(storeAwayFor, o.For.Seconds())
 	to <- counter(storeOutages, float64(o.Outages))
 	to <- counter(storeAway, o.Total.Seconds())
@@ -186,9 +182,5 @@ func (r reloads) Collect(to chan<- prometheus.Metric) {
 	for i, result := range []string{"error", "ok"} {
 		to <- counter(reloadsDesc, float64(r.m.reloads[i].Load()), result)
 	}
-	invalid := 0.0
-	if r.m.invalid.Load() {
-		invalid = 1
-	}
-	to <- gauge(invalidDesc, invalid)
+	to <- gauge(invalidDesc, oneIf(r.m.invalid.Load()))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
 )
@@ -16,7 +17,7 @@ const completionTimeout = time.Second
 
 // flagWords are the values of flags that accept only these words.
 var flagWords = map[string][]string{
-	"by": {"requests", "refusals", "newly-denied", "newly-allowed"}, "envoy-semantics": {"envoy", "improved"},
+	"by": topkeys.Words[:], "envoy-semantics": {"envoy", "improved"},
 	"failure": {policy.Local.String(), policy.Deny.String(), policy.Allow.String()}, "log-format": {"text", "json"},
 	"log-level": {"debug", "info", "warn", "error"}, "output": {"text", "json"},
 }
