@@ -98,7 +98,7 @@ func pathRows(all *starter, config string) (rows []httpRow) {
 	serving := all.start("../bin/headgate", "serve", "--config", config, "--resp", "off", "--http", "127.0.0.1:0")
 	for _, p := range []struct{ path, request string }{
 		{"/v1/authorize", "GET /v1/authorize HTTP/1.1\r\nHost: a\r\nX-Forwarded-Method: GET\r\nX-Forwarded-Host: a\r\nX-Forwarded-Uri: /users/7\r\nX-User: %d\r\n\r\n"},
-		{"/v1/take", "POST /v1/take HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 33\r\n\r\n" + `{"policy":"api","key":"%08d"}`},
+		{"/v1/allow", "POST /v1/allow HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 33\r\n\r\n" + `{"policy":"api","key":"%08d"}`},
 	} {
 		if all.err != nil {
 			return nil

@@ -65,8 +65,8 @@ func fronts(t *testing.T, rate, burst, cost int64) []front {
 		}
 	}
 	return []front{
-		{"/v1/take", a.clock, func() *httptest.ResponseRecorder {
-			return a.post("/v1/take", `{"policy":"users","key":"ann"}`, new(any))
+		{"/v1/allow", a.clock, func() *httptest.ResponseRecorder {
+			return a.post("/v1/allow", `{"policy":"users","key":"ann"}`, new(any))
 		}},
 		{"httplimit.New", policyClock, serve(direct)},
 		{"httplimit.By", routesClock, serve(routes)},

@@ -116,7 +116,7 @@ func TestPage(t *testing.T) {
 		fmt.Fprintf(&many, "  policy-%05d: {algorithm: token-bucket, rate: %d/s}\n", i, i+1)
 	}
 	open := serve("--config", write(t, "many.yaml", many.String()))
-	w.take = "http://" + guarded["http"] + "/v1/take"
+	w.take = "http://" + guarded["http"] + "/v1/allow"
 	w.running.Go(w.traffic)
 	t.Cleanup(func() {
 		w.running.Wait()

@@ -105,7 +105,7 @@ func (w *web) status(path, send string) (int, string) {
 // want sends a take, and checks the status.
 func (w *web) want(status int, take string) {
 	w.t.Helper()
-	if got, body := w.status("/v1/take", take); got != status {
+	if got, body := w.status("/v1/allow", take); got != status {
 		w.t.Errorf("%s: %d %s, want %d", take, got, body, status)
 	}
 }
@@ -129,7 +129,7 @@ func TestServerLogsOutages(t *testing.T) {
 	const take = `{"key":"k","limit":"1000000/s"}`
 	s := redistest.Standalone(t, redistest.Redis, "requirepass secret")
 	w := openWeb(t, daemon.Config{Store: "redis://:secret@" + s.Addr()})
-	w.until(http.StatusOK, "/v1/take", take)
+	w.until(http.StatusOK, "/v1/allow", take)
 	serving := w.log.lines("msg=serving")
 	if len(serving) != 1 || !strings.Contains(serving[0], " version=v1.2.3 resp=off http="+strings.TrimPrefix(w.url, "http://")+" store=redis://…@"+s.Addr()) {
 		t.Errorf("at start: %q", serving)
@@ -140,14 +140,14 @@ func TestServerLogsOutages(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for range 20 {
-					w.status("/v1/take", take)
+					w.status("/v1/allow", take)
 				}
 			})
 		}
 		wg.Wait()
 		time.Sleep(time.Second) // longer than the gap within which two outages count as one
 		s.Start()
-		w.until(http.StatusOK, "/v1/take", take)
+		w.until(http.StatusOK, "/v1/allow", take)
 		time.Sleep(time.Second)
 	}
 	away, back := w.log.lines("store away"), w.log.lines("store back")

@@ -105,7 +105,7 @@ func TestChangesUnderLoad(t *testing.T) {
 	for i := range 4 {
 		callers.Go(func() {
 			for ctx.Err() == nil {
-				switch status, _ := servers[i%2].status("/v1/take", takeOf("hot", 1)); status {
+				switch status, _ := servers[i%2].status("/v1/allow", takeOf("hot", 1)); status {
 				case http.StatusOK:
 					allowed.Add(1)
 				case http.StatusTooManyRequests:

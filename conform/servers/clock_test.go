@@ -27,7 +27,7 @@ func TestChangeExpiresByTheStoresClock(t *testing.T) {
 		t.Errorf("made at %s, %s from this machine's clock, which Redis shares", made.At, off)
 	}
 	w.want(http.StatusTooManyRequests, takeOf("daily", 1))
-	w.until(http.StatusOK, "/v1/take", takeOf("daily", 1))
+	w.until(http.StatusOK, "/v1/allow", takeOf("daily", 1))
 	if early := time.Until(c.Expires); early > 0 {
 		t.Errorf("ended %s before its end", early)
 	}

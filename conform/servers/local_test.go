@@ -35,7 +35,7 @@ type answer struct {
 // taken takes a unit of a policy from a server.
 func taken(w *web, name string) (a answer) {
 	w.t.Helper()
-	status, body := w.status("/v1/take", `{"policy":"`+name+`","key":"k"}`)
+	status, body := w.status("/v1/allow", `{"policy":"`+name+`","key":"k"}`)
 	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK && status != http.StatusTooManyRequests {
 		w.t.Errorf("%s: %d %s %v", name, status, body, err)
 	}
@@ -114,7 +114,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 	if passed := drain(servers, "second", 80); passed < 30 {
 		t.Errorf("%d units of a second's 40 passed in the outage", passed)
 	}
-	if code, body := servers[0].status("/v1/take", `{"policy":"strict","key":"k"}`); code != http.StatusServiceUnavailable {
+	if code, body := servers[0].status("/v1/allow", `{"policy":"strict","key":"k"}`); code != http.StatusServiceUnavailable {
 		t.Errorf("failure deny: %d %s", code, body)
 	}
 	given := time.Now()

@@ -30,7 +30,7 @@ func TestOneMasterHangs(t *testing.T) {
 	})
 	mode := func(key string) string {
 		t.Helper()
-		status, body := w.status("/v1/take", `{"policy":"p","key":"`+key+`"}`)
+		status, body := w.status("/v1/allow", `{"policy":"p","key":"`+key+`"}`)
 		for _, mode := range []string{"exact", "fallback"} {
 			if status == http.StatusOK && strings.Contains(body, `"mode":"`+mode+`"`) {
 				return mode

@@ -81,7 +81,7 @@ func TestOperatorSeesAnOutage(t *testing.T) {
 		Store: "redis://" + s.Addr(), Base: base, Admin: daemon.AdminConfig{Address: "127.0.0.1:0"},
 		StoreOptions: open.Options{MaxStale: time.Minute, Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 1000}},
 	})
-	w.until(http.StatusOK, "/v1/take", both)
+	w.until(http.StatusOK, "/v1/allow", both)
 	for range 4 {
 		w.want(http.StatusOK, both)
 	}
@@ -120,7 +120,7 @@ func TestOperatorSeesAnOutage(t *testing.T) {
 	}
 
 	s.Kill()
-	w.until(http.StatusServiceUnavailable, "/v1/take", both)
+	w.until(http.StatusServiceUnavailable, "/v1/allow", both)
 	w.want(http.StatusOK, `{"policy":"open","key":"another"}`)
 	got = w.scrape()
 	if got["headgate_store_up"] != 0 || got["headgate_store_unknown_total"] < 1 || got["headgate_store_outages_total"] != 1 ||
@@ -132,7 +132,7 @@ func TestOperatorSeesAnOutage(t *testing.T) {
 		t.Errorf("explained without Redis: %s", text)
 	}
 	s.Restart()
-	w.until(http.StatusOK, "/v1/take", both)
+	w.until(http.StatusOK, "/v1/allow", both)
 	got = w.scrape()
 	if got["headgate_store_up"] != 1 || got["headgate_store_away_seconds"] != 0 || got["headgate_store_away_seconds_total"] <= 0 {
 		t.Errorf("Redis is back: %v", got)

@@ -32,13 +32,13 @@ func TestNoReplicaAnswers(t *testing.T) {
 		StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 2}},
 	})
 	w.until(http.StatusOK, "/readyz", "")
-	w.until(http.StatusOK, "/v1/take", `{"policy":"strict","key":"first"}`)
+	w.until(http.StatusOK, "/v1/allow", `{"policy":"strict","key":"first"}`)
 	before := w.scrape()
 	const takes = 3
 	unanswered := func() {
 		t.Helper()
 		for range takes {
-			if status, body := w.status("/v1/take", strict); status != http.StatusServiceUnavailable || !strings.Contains(body, "charged, and the store could not confirm it: not_replicated") {
+			if status, body := w.status("/v1/allow", strict); status != http.StatusServiceUnavailable || !strings.Contains(body, "charged, and the store could not confirm it: not_replicated") {
 				t.Errorf("%d %s, want 503 and that it was charged", status, body)
 			}
 			w.want(http.StatusOK, other)
@@ -72,5 +72,5 @@ func TestNoReplicaAnswers(t *testing.T) {
 		t.Errorf("six units are charged: %s", body)
 	}
 	replica.Start()
-	w.until(http.StatusOK, "/v1/take", `{"policy":"strict","key":"last"}`)
+	w.until(http.StatusOK, "/v1/allow", `{"policy":"strict","key":"last"}`)
 }

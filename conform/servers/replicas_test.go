@@ -303,7 +303,7 @@ func TestServerWaitsForReplicas(t *testing.T) {
 	w := openWeb(t, c)
 	take := func(policy string, status int, has string) {
 		t.Helper()
-		got, body := w.status("/v1/take", `{"policy":"`+policy+`","key":"k"}`)
+		got, body := w.status("/v1/allow", `{"policy":"`+policy+`","key":"k"}`)
 		if got != status || !strings.Contains(body, has) {
 			t.Errorf("%s: %d %s, want %d with %s", policy, got, body, status, has)
 		}
@@ -313,7 +313,7 @@ func TestServerWaitsForReplicas(t *testing.T) {
 	}
 	r.stopped(func() {
 		take("strict", 503, "charged, and the store could not confirm it: not_replicated")
-		w.until(200, "/v1/take", `{"policy":"shared","key":"k"}`) // once the share has refilled
+		w.until(200, "/v1/allow", `{"policy":"shared","key":"k"}`) // once the share has refilled
 		if _, body := w.status("/v1/peek", `{"policy":"shared","key":"k"}`); !strings.Contains(body, `"mode":"exact"`) {
 			t.Errorf("a peek needs no replica: %s", body)
 		}
@@ -325,7 +325,7 @@ func TestServerWaitsForReplicas(t *testing.T) {
 			t.Errorf("the permit is not given up: %s", body)
 		}
 	})
-	w.until(200, "/v1/take", `{"policy":"strict","key":"other"}`)
+	w.until(200, "/v1/allow", `{"policy":"strict","key":"other"}`)
 	_, body := w.status("/v1/peek", `{"policy":"strict","key":"k"}`)
 	if !strings.Contains(body, `"remaining":8`) {
 		t.Errorf("two units are charged: %s", body)

@@ -167,10 +167,10 @@ func TestServerLeases(t *testing.T) {
 		var reply []any
 		var err error
 		if client := servers[i/20%2]; i%3 > 0 {
-			reply, err = client.Do(ctx, "HEADGATE.TAKE", "api", "hot").Slice()
+			reply, err = client.Do(ctx, "HEADGATE.ALLOW", "api", "hot").Slice()
 		} else {
 			pipe := client.Pipeline()
-			one, two := pipe.Do(ctx, "HEADGATE.TAKE", "api", "hot"), pipe.Do(ctx, "HEADGATE.TAKE", "api", "hot")
+			one, two := pipe.Do(ctx, "HEADGATE.ALLOW", "api", "hot"), pipe.Do(ctx, "HEADGATE.ALLOW", "api", "hot")
 			_, err = pipe.Exec(ctx)
 			if first, ok := one.Val().([]any); ok && first[0] == int64(0) {
 				passed++

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// asker is a key that requests one unit at random instants, at an average number per second, starting at an instant.
-type asker struct {
+// client is a key that requests one unit at random instants, at an average number per second, starting at an instant.
+type client struct {
 	rate, next   float64
 	asked, given int
 	weight       int64
@@ -20,14 +20,14 @@ type asker struct {
 
 // divide lets keys send requests for 20 s, and returns how many passed in total. It checks that a store can keep each
 // state that occurs.
-func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
+func divide(t *testing.T, rate, burst int64, keys ...*client) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
 	for _, k := range keys {
 		k.next += r.ExpFloat64() / k.rate
 	}
 	for {
-		k := slices.MinFunc(keys, func(a, b *asker) int { return cmp.Compare(a.next, b.next) })
+		k := slices.MinFunc(keys, func(a, b *client) int { return cmp.Compare(a.next, b.next) })
 		if k.next >= 20 {
 			return total
 		}
@@ -48,9 +48,9 @@ func divide(t *testing.T, rate, burst int64, keys ...*asker) (total int) {
 }
 
 // jain returns Jain's index of the ratios between the units that keys got and their fair parts. 1 is fair.
-func jain(total int, keys []*asker) float64 {
+func jain(total int, keys []*client) float64 {
 	left, open := float64(total), slices.Clone(keys)
-	slices.SortFunc(open, func(a, b *asker) int { return a.asked - b.asked })
+	slices.SortFunc(open, func(a, b *client) int { return a.asked - b.asked })
 	var sum, squares float64
 	for i, k := range open { // a key that requests less than an equal part of the rest gets all that it requests
 		fair := min(float64(k.asked), left/float64(len(open)-i))
@@ -61,9 +61,9 @@ func jain(total int, keys []*asker) float64 {
 	return sum * sum / float64(len(open)) / squares
 }
 
-func several(n int, rate func(i int) float64) (all []*asker) {
+func several(n int, rate func(i int) float64) (all []*client) {
 	for i := range n {
-		all = append(all, &asker{rate: rate(i)})
+		all = append(all, &client{rate: rate(i)})
 	}
 	return all
 }
@@ -71,9 +71,9 @@ func several(n int, rate func(i int) float64) (all []*asker) {
 // TestFairUnderFlood: one key floods and five request too much. The keys that request little get all of it, and a key that
 // starts later passes at once.
 func TestFairUnderFlood(t *testing.T) {
-	late := &asker{rate: 100, next: 10}
+	late := &client{rate: 100, next: 10}
 	good := several(10, func(int) float64 { return 20 })
-	all := slices.Concat([]*asker{{rate: 20_000}, late}, several(5, func(int) float64 { return 300 }), good)
+	all := slices.Concat([]*client{{rate: 20_000}, late}, several(5, func(int) float64 { return 300 }), good)
 	total := divide(t, 1000, 200, all...)
 	denied, asked := 0, 0
 	for _, k := range good {
@@ -104,7 +104,7 @@ func TestFairAmongMany(t *testing.T) {
 // TestFairByWeight: two keys both want all units, and the key of weight 3 gets three times as much as the key of
 // weight 1.
 func TestFairByWeight(t *testing.T) {
-	three, one := &asker{rate: 5000, weight: 3}, &asker{rate: 5000}
+	three, one := &client{rate: 5000, weight: 3}, &client{rate: 5000}
 	if divide(t, 1000, 200, three, one); three.given < 14_500 || three.given > 15_600 {
 		t.Errorf("%d and %d", three.given, one.given)
 	}
@@ -112,7 +112,7 @@ func TestFairByWeight(t *testing.T) {
 
 // TestFairAlone: a key that is alone gets the whole rate.
 func TestFairAlone(t *testing.T) {
-	if total := divide(t, 1000, 200, &asker{rate: 2000}); total < 19_990 {
+	if total := divide(t, 1000, 200, &client{rate: 2000}); total < 19_990 {
 		t.Errorf("%d", total)
 	}
 }
@@ -120,26 +120,26 @@ func TestFairAlone(t *testing.T) {
 // TestFairInGroups compares four groups: one flooding key, a flooding key with nine modest ones, ten greedy keys, and one modest key. The
 // first three get equal parts, within an eighth, and no modest key is denied.
 func TestFairInGroups(t *testing.T) {
-	flood := &asker{rate: 20_000, group: 1}
-	beside, good := &asker{rate: 5000, group: 2}, several(9, func(int) float64 { return 10 })
-	many, small := several(10, func(int) float64 { return 300 }), &asker{rate: 20, group: 4}
+	flood := &client{rate: 20_000, group: 1}
+	beside, good := &client{rate: 5000, group: 2}, several(9, func(int) float64 { return 10 })
+	many, small := several(10, func(int) float64 { return 300 }), &client{rate: 20, group: 4}
 	for _, k := range good {
 		k.group = 2
 	}
 	for _, k := range many {
 		k.group = 3
 	}
-	total := divide(t, 1000, 400, slices.Concat([]*asker{flood, beside, small}, good, many)...)
+	total := divide(t, 1000, 400, slices.Concat([]*client{flood, beside, small}, good, many)...)
 	second, third := together(append(good, beside)...), together(many...)
 	goodly := together(good...)
-	groups := []*asker{{asked: flood.asked, given: flood.given}, second, third, small}
+	groups := []*client{{asked: flood.asked, given: flood.given}, second, third, small}
 	if fair := jain(total, groups); total < 20_000 || fair < 0.99 || jain(third.given, many) < 0.99 || (goodly.asked-goodly.given)*1000 > goodly.asked || small.given < small.asked {
 		t.Errorf("%d passed; groups %d, %d, %d, %d, Jain %.4f; %d of %d of the modest keys", total, flood.given, second.given, third.given, small.given, fair, goodly.given, goodly.asked)
 	}
 }
 
-func together(keys ...*asker) *asker {
-	all := &asker{}
+func together(keys ...*client) *client {
+	all := &client{}
 	for _, k := range keys {
 		all.asked, all.given = all.asked+k.asked, all.given+k.given
 	}

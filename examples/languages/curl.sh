@@ -7,13 +7,13 @@ field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 
 for request in 1 2 3; do
   while :; do
-    answer=$(headgate take '{"policy":"api","key":"shell-http"}')
+    answer=$(headgate allow '{"policy":"api","key":"shell-http"}')
     set -- $(echo "$answer" | tail -n 1) # status, seconds until a retry passes
     case "$1,${2:-never}" in
     200,*) echo "request $request: allowed, $(echo "$answer" | field remaining) left"; break ;;
     429,never) echo "request $request: never"; break ;;
     429,*) echo "request $request: denied, retry after the wait"; sleep "$2" ;;
-    *) echo "take: $answer" >&2; exit 1 ;;
+    *) echo "allow: $answer" >&2; exit 1 ;;
     esac
   done
 done

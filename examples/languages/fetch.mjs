@@ -15,11 +15,11 @@ async function call(verb, body) {
 }
 
 for (const request of [1, 2, 3]) {
-  let decision = await call("take", { policy: "api", key: "node-http" });
+  let decision = await call("allow", { policy: "api", key: "node-http" });
   while (!decision.allowed && decision.retry_after_ms !== null) {
     console.log(`request ${request}: denied, retry after the wait`);
     await sleep(decision.retry_after_ms);
-    decision = await call("take", { policy: "api", key: "node-http" });
+    decision = await call("allow", { policy: "api", key: "node-http" });
   }
   console.log(`request ${request}: ${decision.allowed ? "allowed" : "never"}, ${decision.remaining} left`);
 }

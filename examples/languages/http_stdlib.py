@@ -18,11 +18,11 @@ def call(verb, **body):
 
 
 for request in 1, 2, 3:
-    decision = call("take", policy="api", key="python-http")
+    decision = call("allow", policy="api", key="python-http")
     while not decision["allowed"] and decision["retry_after_ms"] is not None:
         print(f"request {request}: denied, retry after the wait")
         time.sleep(decision["retry_after_ms"] / 1000)
-        decision = call("take", policy="api", key="python-http")
+        decision = call("allow", policy="api", key="python-http")
     print(f"request {request}: {'allowed' if decision['allowed'] else 'never'}, {decision['remaining']} left")
 
 reserved = call("reserve", policy="tokens", key="python-http", cost=400)

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 const client = new Redis({ host: "127.0.0.1", port: 6380, commandTimeout: 5000 });
 
 async function take(policy, key) {
-  const [denied, , remaining, retryAfter] = await client.call("HEADGATE.TAKE", policy, key);
+  const [denied, , remaining, retryAfter] = await client.call("HEADGATE.ALLOW", policy, key);
   return { allowed: !denied, remaining, retryAfter }; // seconds; -1: allowed, or never
 }
 

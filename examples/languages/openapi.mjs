@@ -13,7 +13,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  */
 async function take(policy, key, denied) {
   for (;;) {
-    const { data, error, response } = await client.POST("/v1/take", { body: { policy, key } });
+    const { data, error, response } = await client.POST("/v1/allow", { body: { policy, key } });
     if (data && "allowed" in data) return data;
     if (response.status !== 429 || !error || !("retry_after_ms" in error) || error.retry_after_ms == null) {
       throw new Error(error && "detail" in error ? error.detail : "denied for ever");

@@ -4,12 +4,12 @@ set -eu
 headgate() { redis-cli -e -h 127.0.0.1 -p 6380 "$@"; }
 
 for request in 1 2 3; do
-  reply=$(headgate HEADGATE.TAKE api shell-redis)
+  reply=$(headgate HEADGATE.ALLOW api shell-redis)
   set -- $reply # denied limit remaining retry_after reset_after delay_ms
   while [ "$1" = 1 ] && [ "$4" -ge 0 ]; do
     echo "request $request: denied, retry after the wait"
     sleep "$4"
-    reply=$(headgate HEADGATE.TAKE api shell-redis)
+    reply=$(headgate HEADGATE.ALLOW api shell-redis)
     set -- $reply
   done
   if [ "$1" = 0 ]; then echo "request $request: allowed, $3 left"; else echo "request $request: never"; fi

@@ -7,7 +7,7 @@ client = redis.Redis(host="127.0.0.1", port=6380, socket_timeout=5, decode_respo
 
 
 def take(policy, key):
-    denied, limit, remaining, retry_after, reset_after, delay_ms = client.execute_command("HEADGATE.TAKE", policy, key)
+    denied, limit, remaining, retry_after, reset_after, delay_ms = client.execute_command("HEADGATE.ALLOW", policy, key)
     return not denied, remaining, retry_after  # seconds; -1: allowed, or never
 
 

@@ -157,7 +157,7 @@ func TestCheckAddress(t *testing.T) {
 // TestOperatorsAreUsers checks that users from a file are operators if they have a right to read or operate.
 func TestOperatorsAreUsers(t *testing.T) {
 	file, text := filepath.Join(t.TempDir(), "users.yaml"), "users:\n"
-	for _, right := range []string{"take", "write", "read", "operate"} {
+	for _, right := range []string{"decide", "write", "read", "operate"} {
 		text += fmt.Sprintf("  %s-er: {sha256: [%x], may: [%[1]s], policies: []}\n", right, sha256.Sum256([]byte(right)))
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -166,7 +166,7 @@ func TestOperatorsAreUsers(t *testing.T) {
 	w := newWorld(t, file)
 	give := `{"policy":"day","key":"joe","author":"ann"}`
 	for right, want := range map[string][2]int{
-		"take": {http.StatusForbidden, http.StatusForbidden}, "write": {http.StatusForbidden, http.StatusForbidden},
+		"decide": {http.StatusForbidden, http.StatusForbidden}, "write": {http.StatusForbidden, http.StatusForbidden},
 		"read": {http.StatusOK, http.StatusForbidden}, "operate": {http.StatusOK, http.StatusOK}, "none": {http.StatusUnauthorized, http.StatusUnauthorized},
 	} {
 		secret := "Bearer " + right

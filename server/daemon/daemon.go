@@ -50,6 +50,7 @@ type Daemon struct {
 	gateway      *gateway.Gateway // nil if HTTP is the API
 	admin        *adminFrontEnd   // nil if off
 	conns        int              // maximum number of connections per front end
+	names        oldNames
 	respListener net.Listener
 	httpListener net.Listener
 	// floor is heapFloor bytes that are never touched.
@@ -66,7 +67,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}}
+	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}, names: oldNames{logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))
 	}
@@ -137,7 +138,7 @@ func (d *Daemon) openService() {
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Pressure: d.pressureLevel(),
+		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Pressure: d.pressureLevel(), OldName: d.names.used,
 	})
 }
 
@@ -146,7 +147,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	c := &d.config
 	d.boundConnections()
 	d.resp, err = resp.New(resp.Config{
-		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp, WrongSecret: d.secrets.in(service.RESP),
+		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp, WrongSecret: d.secrets.in(service.RESP), OldName: d.names.used,
 		MaxConns: d.conns, Peers: d.peerRule(), IdleTimeout: c.RESPIdle, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {

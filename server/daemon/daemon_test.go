@@ -155,7 +155,7 @@ func BenchmarkHTTP(b *testing.B) {
 			b.SetParallelism(16)
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					r, err := client.Post("http://"+d.HTTPAddr().String()+"/v1/take", "application/json", bytes.NewReader([]byte(body)))
+					r, err := client.Post("http://"+d.HTTPAddr().String()+"/v1/allow", "application/json", bytes.NewReader([]byte(body)))
 					if err != nil {
 						b.Error(err)
 						return

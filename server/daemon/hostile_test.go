@@ -81,7 +81,7 @@ func newHostileWorld(t *testing.T) *hostileWorld {
 func (w *hostileWorld) take(t *testing.T, name, key string) int {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
-	answer, err := client.Post("http://"+w.addresses["http"]+"/v1/take", "application/json", strings.NewReader(fmt.Sprintf(`{"policy":%q,"key":%q}`, name, key)))
+	answer, err := client.Post("http://"+w.addresses["http"]+"/v1/allow", "application/json", strings.NewReader(fmt.Sprintf(`{"policy":%q,"key":%q}`, name, key)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 // never sends the announced body.
 func TestRefusedBeforeTheBody(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
-	if err := os.WriteFile(path, []byte("users: {ann: {sha256: [2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90], may: [take]}}"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("users: {ann: {sha256: [2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90], may: [decide]}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	open, guarded := running(t, daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0"}), running(t, daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", Users: daemon.UsersFiles{HTTP: path}})
@@ -28,9 +28,9 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		of                 *daemon.Daemon
 	}{
 		{"writes are off", "/v1/reset", "", 20, http.StatusForbidden, open},
-		{"of a page", "/v1/take", "Origin: http://page\r\n", 20, http.StatusForbidden, open},
-		{"too large", "/v1/take", "", 2 << 20, http.StatusRequestEntityTooLarge, open},
-		{"without a secret", "/v1/take", "", 20, http.StatusUnauthorized, guarded},
+		{"of a page", "/v1/allow", "Origin: http://page\r\n", 20, http.StatusForbidden, open},
+		{"too large", "/v1/allow", "", 2 << 20, http.StatusRequestEntityTooLarge, open},
+		{"without a secret", "/v1/allow", "", 20, http.StatusUnauthorized, guarded},
 	} {
 		conn, err := net.Dial("tcp", c.of.HTTPAddr().String())
 		if err != nil {

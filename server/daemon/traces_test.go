@@ -134,15 +134,15 @@ func TestSpans(t *testing.T) {
 			}
 			d, stop := traced(t, daemon.Config{Version: "v9", Traces: tracing.Config{Endpoint: endpoint, HeadersFile: headers, Ratio: 1}})
 			one := `{"policy":"api","key":"ann@example.com"}`
-			post(t, d, "/v1/take", sampled, one)
-			post(t, d, "/v1/take", sampled, `{"requests":[`+one+","+one+`,{"policy":"other","key":"ann@example.com"}]}`)
-			post(t, d, "/v1/take", notSampled, one)
+			post(t, d, "/v1/allow", sampled, one)
+			post(t, d, "/v1/allow", sampled, `{"requests":[`+one+","+one+`,{"policy":"other","key":"ann@example.com"}]}`)
+			post(t, d, "/v1/allow", notSampled, one)
 			post(t, d, "/v1/peek", "", `{"policy":"nope","key":"k"}`)
 			post(t, d, "/v1/give", "", `{`)
 			post(t, d, "/nowhere", sampled, "")
 			ask(t, d, sampled)
 			ask(t, d, notSampled)
-			commands(t, d, []string{"HEADGATE.TAKE", "api", "bob"}, []string{"CL.THROTTLE", "k", "0", "1", "60", "9"}, []string{"PING"})
+			commands(t, d, []string{"HEADGATE.ALLOW", "api", "bob"}, []string{"CL.THROTTLE", "k", "0", "1", "60", "9"}, []string{"PING"})
 			stop() // sends the spans at once
 			spans := collector.Spans(t, 7)
 			checkSpans(t, spans)
@@ -160,7 +160,7 @@ func checkSpans(t *testing.T, spans map[string][]tracetest.Span) {
 	t.Helper()
 	const envoy = "envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
 	for name, want := range map[string][]string{
-		"POST /v1/take": {
+		"POST /v1/allow": {
 			"frontend=http mode=exact outcome=allowed policy=api request_id=r-1 client=true",
 			"denied=int_value:1 frontend=http mode=exact outcome=denied request_id=r-1 requests=int_value:3 client=true",
 		},
@@ -203,13 +203,13 @@ func TestSpansWithKeys(t *testing.T) {
 	for whole, want := range map[bool]string{false: "ann@exa…", true: "ann@example.com"} {
 		collector := tracetest.New(t)
 		d, stop := traced(t, daemon.Config{LogKeys: whole, TraceKeys: true, Traces: tracing.Config{Endpoint: collector.HTTP, Ratio: 1}})
-		post(t, d, "/v1/take", "", `{"policy":"api","key":"ann@example.com"}`)
-		commands(t, d, []string{"HEADGATE.TAKE", "api", "\xff\xfe of bytes"})
+		post(t, d, "/v1/allow", "", `{"policy":"api","key":"ann@example.com"}`)
+		commands(t, d, []string{"HEADGATE.ALLOW", "api", "\xff\xfe of bytes"})
 		stop()
 		if got := collector.Spans(t, 2)["RESP take"][0].Texts["headgate.key"]; !strings.HasPrefix(got, "\uFFFD") || !utf8.ValidString(got) {
 			t.Errorf("a key of bytes: %q", got)
 		}
-		if got := collector.Spans(t, 2)["POST /v1/take"][0].Texts["headgate.key"]; got != want {
+		if got := collector.Spans(t, 2)["POST /v1/allow"][0].Texts["headgate.key"]; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -245,7 +245,7 @@ func TestCollectorAway(t *testing.T) {
 	d, stop := traced(t, daemon.Config{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)), Traces: tracing.Config{Endpoint: "grpc://" + l.Addr().String(), Ratio: 1},
 	})
-	take := []string{"HEADGATE.TAKE", "api", "k"}
+	take := []string{"HEADGATE.ALLOW", "api", "k"}
 	began := time.Now()
 	commands(t, d, slices.Repeat([][]string{take}, 2*tracing.MaxQueue)...) // more than fits into the queue
 	if took := time.Since(began); took > 20*time.Second {

@@ -25,7 +25,11 @@ func (d *Daemon) openUsers() error {
 		if !opened {
 			f, err = users.Open(name)
 			files[name] = f // even after an error, so that the error is reported only once
-			d.follow(d.logged("users-file", f.Reload), name)
+			d.names.ofRights(f)
+			d.follow(d.logged("users-file", func() (changed bool, err error) {
+				defer d.names.ofRights(f)
+				return f.Reload()
+			}), name)
 		}
 		*to = f
 		return err

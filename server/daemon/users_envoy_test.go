@@ -33,8 +33,8 @@ func envoyUsers(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	text := "users:\n"
 	for name, rights := range map[string]string{
-		"mesh":  `may: [take], policies: ["envoy:shop*", web], inline: false`,
-		"ops":   "may: [take, administer]",
+		"mesh":  `may: [decide], policies: ["envoy:shop*", web], inline: false`,
+		"ops":   "may: [decide, administer]",
 		"clerk": "may: [administer]",
 	} {
 		text += fmt.Sprintf("  %s: {sha256: [%x], %s}\n", name, sha256.Sum256([]byte(name)), rights)
@@ -115,7 +115,7 @@ func TestUsersOfEnvoy(t *testing.T) {
 		{"administers", guarded, "ops", give, codes.OK, 200, ""},
 		{"administers every domain", guarded, "ops", hit("other", true, nil), codes.OK, 200, ""},
 		{"brings a limit by right", guarded, "ops", brought, codes.OK, 200, ""},
-		{"may not take", guarded, "clerk", take, codes.PermissionDenied, 403, "may not take"},
+		{"may not decide", guarded, "clerk", take, codes.PermissionDenied, 403, "may not request decisions"},
 		{"no secret", guarded, "", take, codes.Unauthenticated, 401, "no secret"},
 		{"without users: Envoy gives back over gRPC, clients of HTTP do not", open, "", give, codes.OK, 403, "writes by clients are off"},
 		{"without users, a limit of its own", open, "", brought, codes.OK, 200, ""},

@@ -42,7 +42,7 @@ func guardedServer(t *testing.T, more string) *daemon.Daemon {
 		return hex.EncodeToString(digest[:])
 	}
 	file := filepath.Join(t.TempDir(), "users.yaml")
-	text := fmt.Sprintf("users: {shop: {sha256: [%s], may: [take], policies: [shop], inline: false}, ops: {sha256: [%s], may: [take, administer]}%s}", hash("shop"), hash("ops"), more)
+	text := fmt.Sprintf("users: {shop: {sha256: [%s], may: [decide], policies: [shop], inline: false}, ops: {sha256: [%s], may: [decide, administer]}%s}", hash("shop"), hash("ops"), more)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestUsersOfAGateway(t *testing.T) {
 	defer s.Close()
 	for _, ready := range []string{"/ready", ""} {
 		c := gatewayTo(t, "policies: {api: 100/s}", s.URL)
-		c.Users.HTTP, c.Gateway.ReadyPath = secretOf(t, "may: [take]"), ready
+		c.Users.HTTP, c.Gateway.ReadyPath = secretOf(t, "may: [decide]"), ready
 		d := running(t, c)
 		get := func(path, secret string) (int, string) {
 			text := "GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
@@ -143,15 +143,15 @@ func TestUsersOverHTTP(t *testing.T) {
 		path, body, secret string
 		want               int
 	}{
-		{"/v1/take", `{"policy":"shop","key":"k"}`, "shop", 200},
-		{"/v1/take", `{"policy":"other","key":"k"}`, "shop", 403},
-		{"/v1/take", `{"limit":"1/s","key":"k"}`, "shop", 403},
+		{"/v1/allow", `{"policy":"shop","key":"k"}`, "shop", 200},
+		{"/v1/allow", `{"policy":"other","key":"k"}`, "shop", 403},
+		{"/v1/allow", `{"limit":"1/s","key":"k"}`, "shop", 403},
 		{"/v1/give", `{"policy":"shop","key":"k"}`, "shop", 403},
-		{"/v1/take", `{"policy":"shop","key":"k"}`, "", 401},
-		{"/v1/take", `{"policy":"shop","key":"k"}`, "no", 401},
+		{"/v1/allow", `{"policy":"shop","key":"k"}`, "", 401},
+		{"/v1/allow", `{"policy":"shop","key":"k"}`, "no", 401},
 		{"/v1/policies", "", "", 401},
 		{"/v1/policies", "", "shop", 200},
-		{"/v1/take", `{"limit":"1/s","key":"k"}`, "ops", 200},
+		{"/v1/allow", `{"limit":"1/s","key":"k"}`, "ops", 200},
 		{"/v1/give", `{"policy":"shop","key":"k"}`, "ops", 200},
 		{"/v1/reset", `{"policy":"other","key":"k"}`, "ops", 200},
 		{"/healthz", "", "", 200},
@@ -177,7 +177,7 @@ func TestWrongSecretsAreCounted(t *testing.T) {
 		c, _ := connect(t, d, 2, "", "")
 		c.ask(t, "AUTH", "shop", "wrong")
 		c.ask(t, "HELLO", "3", "AUTH", "shop", "wrong")
-		c.ask(t, "HEADGATE.TAKE", "shop", "k")
+		c.ask(t, "HEADGATE.ALLOW", "shop", "k")
 	}
 	get := func(address net.Addr, path, authorization string) string {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.String()+path, nil)
@@ -270,8 +270,8 @@ func TestUsersOverRESP(t *testing.T) {
 			words        []string
 			want         string // substring of the error
 		}{
-			{"shop", "shop", []string{"HEADGATE.TAKE", "shop", "k"}, ""},
-			{"shop", "shop", []string{"HEADGATE.TAKE", "other", "k"}, "may not use the policy"},
+			{"shop", "shop", []string{"HEADGATE.ALLOW", "shop", "k"}, ""},
+			{"shop", "shop", []string{"HEADGATE.ALLOW", "other", "k"}, "may not use the policy"},
 			{"shop", "shop", throttle, "limits of their own"},
 			{"shop", "shop", []string{"DEL", "k"}, "may not give units back"},
 			{"ops", "ops", throttle, ""},

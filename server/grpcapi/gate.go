@@ -102,8 +102,8 @@ func (g *gate) user(ctx context.Context, method string) (_ context.Context, open
 			g.wrong(from.Addr.String())
 		}
 		return nil, false, status.Error(codes.Unauthenticated, err.Error())
-	case !u.MayTake():
-		return nil, false, status.Error(codes.PermissionDenied, users.ErrMayNotTake.Error())
+	case !u.MayDecide():
+		return nil, false, status.Error(codes.PermissionDenied, users.ErrMayNotDecide.Error())
 	default:
 		return users.With(ctx, u), authorization == "", nil
 	}

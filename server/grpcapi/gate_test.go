@@ -75,7 +75,7 @@ func open(ctx context.Context, t *testing.T, c *grpc.ClientConn, method string) 
 // TestUserBeforeTheMessage (known bug 69): an unauthorized call is rejected before its message arrives. A user's call
 // waits for the message.
 func TestUserBeforeTheMessage(t *testing.T) {
-	c := guarded(t, Config{}, map[string]string{"shop": "may: [take]", "clerk": "may: [administer]"})
+	c := guarded(t, Config{}, map[string]string{"shop": "may: [decide]", "clerk": "may: [administer]"})
 	for secret, want := range map[string]codes.Code{"": codes.Unauthenticated, "wrong": codes.Unauthenticated, "clerk": codes.PermissionDenied} {
 		stream := open(as(t.Context(), secret), t, c, pb.RateLimitService_ShouldRateLimit_FullMethodName)
 		if err := stream.RecvMsg(new(pb.RateLimitResponse)); status.Code(err) != want {
@@ -97,7 +97,7 @@ func TestUserBeforeTheMessage(t *testing.T) {
 
 // TestHealthOfGuardedServers (known bug 69): if users are configured, a watch needs one, but a check does not.
 func TestHealthOfGuardedServers(t *testing.T) {
-	c := guarded(t, Config{}, map[string]string{"shop": "may: [take]"})
+	c := guarded(t, Config{}, map[string]string{"shop": "may: [decide]"})
 	health := healthpb.NewHealthClient(c)
 	if r, err := health.Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil || r.Status != healthpb.HealthCheckResponse_SERVING {
 		t.Errorf("a check: %v, %v", r, err)
@@ -129,7 +129,7 @@ func TestHealthOfGuardedServers(t *testing.T) {
 // TestCallsWithoutASecretAreBounded (known bugs 69 and 70): one peer gets a quarter of the slots for calls without a
 // secret. Users' calls continue, and slots are freed.
 func TestCallsWithoutASecretAreBounded(t *testing.T) {
-	c := guarded(t, Config{Peers: peers.Rule{Percent: 25}, maxCall: time.Hour}, map[string]string{"shop": "may: [take]"})
+	c := guarded(t, Config{Peers: peers.Rule{Percent: 25}, maxCall: time.Hour}, map[string]string{"shop": "may: [decide]"})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	health := healthpb.NewHealthClient(c)
@@ -172,7 +172,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 
 // TestMessagesWithoutASecret (known bug 69): without a secret, messages above 64 KiB are not decoded.
 func TestMessagesWithoutASecret(t *testing.T) {
-	c := guarded(t, Config{}, map[string]string{"default": "may: [take]", "shop": "may: [take]"})
+	c := guarded(t, Config{}, map[string]string{"default": "may: [decide]", "shop": "may: [decide]"})
 	client := pb.NewRateLimitServiceClient(c)
 	for _, try := range []struct {
 		secret string
@@ -192,7 +192,7 @@ func TestMessagesWithoutASecret(t *testing.T) {
 
 // TestMessagesComeInTime (known bug 69): a call whose message does not arrive is ended. Streams are not.
 func TestMessagesComeInTime(t *testing.T) {
-	c := guarded(t, Config{maxCall: 20 * time.Millisecond}, map[string]string{"shop": "may: [take]"})
+	c := guarded(t, Config{maxCall: 20 * time.Millisecond}, map[string]string{"shop": "may: [decide]"})
 	ctx, cancel := context.WithCancel(as(t.Context(), "shop"))
 	defer time.AfterFunc(20*time.Second, cancel).Stop() // would give another code
 	defer cancel()

@@ -29,8 +29,8 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 		return service.ErrWritesOff
 	case !guarded:
 		return nil
-	case takes && !u.MayTake():
-		return users.ErrMayNotTake
+	case takes && !u.MayDecide():
+		return users.ErrMayNotDecide
 	case gives && !u.MayWrite():
 		return users.ErrMayNotWrite
 	}

@@ -42,7 +42,7 @@ func guarded(t *testing.T, c service.Config) (http.Handler, *users.File) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	text := "users:\n"
-	for name, rights := range map[string]string{"shop": "may: [take], inline: false", "clerk": "may: [administer]", "ops": "may: [take, administer]", "caller": "may: [take], policies: [api]"} {
+	for name, rights := range map[string]string{"shop": "may: [decide], inline: false", "clerk": "may: [administer]", "ops": "may: [decide, administer]", "caller": "may: [decide], policies: [api]"} {
 		text += fmt.Sprintf("  %s: {sha256: [%x], %s}\n", name, sha256.Sum256([]byte(name)), rights)
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -78,16 +78,16 @@ func TestRightsBeforeTheBody(t *testing.T) {
 		body       []string
 		want       string
 	}{
-		{"clerk", "/v1/take", nil, users.ErrMayNotTake.Error()},
+		{"clerk", "/v1/allow", nil, users.ErrMayNotDecide.Error()},
 		{"shop", "/v1/give", nil, users.ErrMayNotWrite.Error()},
 		{"shop", "/v1/reset", nil, users.ErrMayNotWrite.Error()},
-		{"nobody", "/v1/take", nil, users.ErrMayNotTake.Error()},
-		{"shop", "/v1/take", []string{`{"key":"k", "limit"`}, users.ErrMayNotBring.Error()},
-		{"shop", "/v1/take", []string{`{"LI`, `MIT"`}, users.ErrMayNotBring.Error()},
-		{"shop", "/v1/take", []string{`{"charges":[{"policy":"api","key":"k"},{"limit"`}, users.ErrMayNotBring.Error()},
-		{"shop", "/v1/take", []string{`{"requests":[{"charges":[{"policy":"api","key":"k"},{"limit"`}, users.ErrMayNotBring.Error()},
-		{"shop", "/v1/take", []string{`{"\u006cimit"`}, users.ErrMayNotBring.Error()},
-		{"shop", "/v1/take", []string{`{"requests":[{"policy":"api","key":"k"},{"key":"limit"},{"limit"`}, users.ErrMayNotBring.Error()},
+		{"nobody", "/v1/allow", nil, users.ErrMayNotDecide.Error()},
+		{"shop", "/v1/allow", []string{`{"key":"k", "limit"`}, users.ErrMayNotBring.Error()},
+		{"shop", "/v1/allow", []string{`{"LI`, `MIT"`}, users.ErrMayNotBring.Error()},
+		{"shop", "/v1/allow", []string{`{"charges":[{"policy":"api","key":"k"},{"limit"`}, users.ErrMayNotBring.Error()},
+		{"shop", "/v1/allow", []string{`{"requests":[{"charges":[{"policy":"api","key":"k"},{"limit"`}, users.ErrMayNotBring.Error()},
+		{"shop", "/v1/allow", []string{`{"\u006cimit"`}, users.ErrMayNotBring.Error()},
+		{"shop", "/v1/allow", []string{`{"requests":[{"policy":"api","key":"k"},{"key":"limit"},{"limit"`}, users.ErrMayNotBring.Error()},
 	} {
 		w := postPieces(users.With(t.Context(), f.Of(c.user)), t, h, c.path, c.body...)
 		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), c.want) {
@@ -97,14 +97,14 @@ func TestRightsBeforeTheBody(t *testing.T) {
 	for _, short := range []string{`{"key":"k","limit":"1/s"}`, `{"charges":[{"policy":"api","key":"k"},{"key":"k","limit":{"algorithm":"fixed-window","limit":3,"window":"1s"}}]}`, `{"requests":[{"policy":"api","key":"k"},{"key":"k","limit":{"all":["1/s"]}}]}`} {
 		for user, want := range map[string]int{"shop": http.StatusForbidden, "ops": http.StatusOK} {
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(users.With(t.Context(), f.Of(user)), http.MethodPost, "/v1/take", strings.NewReader(short)))
+			h.ServeHTTP(w, httptest.NewRequestWithContext(users.With(t.Context(), f.Of(user)), http.MethodPost, "/v1/allow", strings.NewReader(short)))
 			if w.Code != want {
 				t.Errorf("%s sends %s: %d %s, want %d", user, short, w.Code, w.Body, want)
 			}
 		}
 	}
 	h, _ = guarded(t, service.Config{NoInline: true})
-	if w := postPieces(t.Context(), t, h, "/v1/take", `{"limit"`); w.Code != http.StatusForbidden {
+	if w := postPieces(t.Context(), t, h, "/v1/allow", `{"limit"`); w.Code != http.StatusForbidden {
 		t.Errorf("without inline limits: %d %s", w.Code, w.Body)
 	}
 	if w := postPieces(t.Context(), t, h, "/v1/reset"); w.Code != http.StatusForbidden {
@@ -138,13 +138,13 @@ func TestBodiesAreBoundedAsTheyCome(t *testing.T) {
 		{[]string{`{"`, strings.Repeat("k", 257)}, "body: a name has more than 256 bytes"},
 		{[]string{`{"cost":`, strings.Repeat("1", 65)}, "body: a number has more than 64 characters"},
 	} {
-		w := postPieces(t.Context(), t, h, "/v1/take", c.body...)
+		w := postPieces(t.Context(), t, h, "/v1/allow", c.body...)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%.40q: %d %s, want 400 %s", c.body, w.Code, w.Body, c.want)
 		}
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/take", strings.NewReader(`{"requests":[{"policy":"api","key":"k"},7]}`)))
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/allow", strings.NewReader(`{"requests":[{"policy":"api","key":"k"},7]}`)))
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "requests.1 is no JSON object; accepted: objects") {
 		t.Errorf("a number among requests: %d %s", w.Code, w.Body)
 	}

@@ -43,10 +43,10 @@ policies:
 		{"reserve", `{"limit":"5/s","key":"ann","ceiling":11}`, 400, "ceiling is 11; accepted: none where no policy has settle_within"},
 		{"reserve", `{"charges":[{"policy":"money","key":"a"},{"policy":"money","key":"b","ceiling":1}]}`, 400, "charges.1: ceiling is 1; accepted: none where no policy has settle_within"},
 		{"reserve", `{"policy":"tokens","key":"ann","ceiling":0}`, 400, "ceiling is 0; accepted: a whole number, 1 or more"},
-		{"take", `{"policy":"tokens","key":"ann","ceiling":5}`, 400, `unknown field \"ceiling\"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes`},
-		{"take", `{"charges":[{"policy":"tokens","key":"ann","ceiling":5}]}`, 400, `charges.0: unknown field \"ceiling\"; accepted: policy, limit, key, cost`},
-		{"take", `{"policy":"tokens","key":"ann","atomic":true}`, 400, "atomic without charges; accepted: with charges"},
-		{"take", `{"charges":[{"policy":"money","key":"fay"},{"policy":"money","key":"gus"}],"atomic":true}`, 200, `"mode":"exact"`},
+		{"allow", `{"policy":"tokens","key":"ann","ceiling":5}`, 400, `unknown field \"ceiling\"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes`},
+		{"allow", `{"charges":[{"policy":"tokens","key":"ann","ceiling":5}]}`, 400, `charges.0: unknown field \"ceiling\"; accepted: policy, limit, key, cost`},
+		{"allow", `{"policy":"tokens","key":"ann","atomic":true}`, 400, "atomic without charges; accepted: with charges"},
+		{"allow", `{"charges":[{"policy":"money","key":"fay"},{"policy":"money","key":"gus"}],"atomic":true}`, 200, `"mode":"exact"`},
 		{"peek", `{"policy":"tokens","key":"ann"}`, 200, `"remaining":70`},
 	} {
 		w := f.post("/v1/"+step.path, step.body)

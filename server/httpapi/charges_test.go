@@ -42,14 +42,14 @@ overrides: [{policy: plan, key: small, set: {limit: 6}}]
 		status        int
 		want          string
 	}{
-		{"take", fmt.Sprintf(both, "a", "acme"), 200, "per-ip [0] 2: per-ip [0] 2, plan [1] 15"},
+		{"allow", fmt.Sprintf(both, "a", "acme"), 200, "per-ip [0] 2: per-ip [0] 2, plan [1] 15"},
 		{"peek", fmt.Sprintf(both, "a", "acme"), 200, "per-ip [0] 2: per-ip [0] 2, plan [1] 15"},
-		{"take", fmt.Sprintf(both, "a", "small"), 200, "per-ip [0] 1: per-ip [0] 1, plan [1] 1"},
-		{"take", fmt.Sprintf(both, "a", "small"), 429, "plan [1] 1: per-ip [0] 1, plan [1] 1"},
-		{"take", fmt.Sprintf(both, "b", "acme") + `,{"policy":"plan","key":"acme","cost":4}`, 200, "per-ip [0] 2: per-ip [0] 2, plan [1 2] 6"},
-		{"take", `{"policy":"plan","key":"one","cost":1},{"policy":"plan","key":"one","cost":2}`, 200, "plan [0 1] 17:"},
-		{"take", fmt.Sprintf(both, "c", "acme") + `,{"limit":{"algorithm":"fixed-window","limit":1,"window":"1h"},"key":"x"}`, 200, " [2] 0: per-ip [0] 2, plan [1] 1,  [2] 0"},
-		{"take", `{"limit":{"algorithm":"fixed-window","limit":1,"window":"1h"},"key":"x"}`, 429, " [0] 0:"},
+		{"allow", fmt.Sprintf(both, "a", "small"), 200, "per-ip [0] 1: per-ip [0] 1, plan [1] 1"},
+		{"allow", fmt.Sprintf(both, "a", "small"), 429, "plan [1] 1: per-ip [0] 1, plan [1] 1"},
+		{"allow", fmt.Sprintf(both, "b", "acme") + `,{"policy":"plan","key":"acme","cost":4}`, 200, "per-ip [0] 2: per-ip [0] 2, plan [1 2] 6"},
+		{"allow", `{"policy":"plan","key":"one","cost":1},{"policy":"plan","key":"one","cost":2}`, 200, "plan [0 1] 17:"},
+		{"allow", fmt.Sprintf(both, "c", "acme") + `,{"limit":{"algorithm":"fixed-window","limit":1,"window":"1h"},"key":"x"}`, 200, " [2] 0: per-ip [0] 2, plan [1] 1,  [2] 0"},
+		{"allow", `{"limit":{"algorithm":"fixed-window","limit":1,"window":"1h"},"key":"x"}`, 429, " [0] 0:"},
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/"+c.path, strings.NewReader(`{"charges":[`+c.charges+`]}`)))
@@ -99,7 +99,7 @@ func TestRightsToCharges(t *testing.T) {
 	} {
 		for _, body := range []string{`{"charges":[` + c.charges + `]}`, `{"requests":[{"charges":[` + c.charges + `]}]}`} {
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(users.With(t.Context(), f.Of(c.user)), http.MethodPost, "/v1/take", strings.NewReader(body)))
+			h.ServeHTTP(w, httptest.NewRequestWithContext(users.With(t.Context(), f.Of(c.user)), http.MethodPost, "/v1/allow", strings.NewReader(body)))
 			batch := strings.HasPrefix(body, `{"requests`)
 			if !batch && w.Code != c.want || batch && strings.Contains(w.Body.String(), `"status":403`) != (c.want == 403) {
 				t.Errorf("%s sends %s: %d %s, want %d", c.user, body, w.Code, w.Body, c.want)

@@ -43,7 +43,7 @@ func otherKeys(n int) string {
 func TestCostOfBodies(t *testing.T) {
 	raw := costtest.Raw(t, serving(t), costtest.HTTP)
 	input := func(name, body string) costtest.Input {
-		return raw(name, fmt.Sprintf("POST /v1/take HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+		return raw(name, fmt.Sprintf("POST /v1/allow HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 	}
 	list := func(element string, n int) string {
 		return strings.TrimSuffix(strings.Repeat(element+",", n), ",")

@@ -1,4 +1,4 @@
-// Package httpapi serves decisions as JSON over HTTP: /v1/take and the other verbs, /v1/policies, /healthz and
+// Package httpapi serves decisions as JSON over HTTP: /v1/allow and the other verbs, /v1/policies, /healthz and
 // /readyz. docs/reference/openapi.yaml describes these paths, and a test checks that it matches the handler.
 //
 //	handler.go   routes
@@ -58,6 +58,14 @@ func (a *api) paths() []path {
 	}
 	for name, v := range verbs {
 		paths = append(paths, path{name, a.verb(&v), []string{http.MethodPost}})
+	}
+	for former, name := range formerPaths {
+		v := verbs[name]
+		handle := a.verb(&v)
+		paths = append(paths, path{former, func(w http.ResponseWriter, r *http.Request) {
+			a.service.OldName(former, name)
+			handle(w, r)
+		}, []string{http.MethodPost}})
 	}
 	return paths
 }

@@ -50,7 +50,7 @@ func TestHeadersFollowThePolicy(t *testing.T) {
 			"RateLimit-Policy: \"a \\\"b\\\" ??\";q=5;w=60\nRateLimit: \"a \\\"b\\\" ??\";r=4;t=12\n",
 		},
 	} {
-		if got := header(f.post("/v1/take", s.body)); got != s.want {
+		if got := header(f.post("/v1/allow", s.body)); got != s.want {
 			t.Errorf("%s:\n got %s\nwant %s", s.body, got, s.want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestHeadersDescribeTheBindingWindow(t *testing.T) {
 		},
 	} {
 		clock.Advance(s.after)
-		if got := header(f.post("/v1/take", s.body)); got != s.want {
+		if got := header(f.post("/v1/allow", s.body)); got != s.want {
 			t.Errorf("step %d: %s:\n got %s\nwant %s", i, s.body, got, s.want)
 		}
 	}

@@ -78,7 +78,7 @@ func pathOf(r servicetest.Request) string {
 	case r.Kind == engine.OpSettle:
 		return "/v1/cancel"
 	default:
-		return "/v1/" + servicetest.Verb(r.Kind)
+		return "/v1/" + r.Kind.String()
 	}
 }
 

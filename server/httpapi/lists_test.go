@@ -86,7 +86,7 @@ policies:
 	if denied := ask("/v1/reserve", call, http.StatusTooManyRequests); denied.Policy != "tokens" || denied.Limits[0].Remaining != 19 || denied.Limits[2].Remaining != 1 {
 		t.Errorf("%+v", denied)
 	}
-	if a := ask("/v1/take", call, http.StatusUnprocessableEntity); !strings.HasPrefix(a.Detail, "charges.2: limit is concurrency") {
+	if a := ask("/v1/allow", call, http.StatusUnprocessableEntity); !strings.HasPrefix(a.Detail, "charges.2: limit is concurrency") {
 		t.Errorf("%+v", a)
 	}
 	if a := ask("/v1/renew", `{"reservation":"","key":"k"}`, http.StatusBadRequest); a.Detail == "" {

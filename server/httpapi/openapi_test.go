@@ -15,12 +15,16 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestOpenAPIListsEveryRoute checks that the file and the mux have the same paths and methods.
+// TestOpenAPIListsEveryRoute checks that the file and the mux have the same paths and methods. The file has no former
+// names.
 func TestOpenAPIListsEveryRoute(t *testing.T) {
 	s := loadSpec(t)
 	undocumented := map[string]bool{}
 	for _, p := range (&api{}).paths() {
 		for _, method := range p.methods {
+			if formerPaths[p.path] != "" {
+				continue
+			}
 			undocumented[method+" "+p.path] = true
 		}
 	}

@@ -42,7 +42,7 @@ func TestOutcomes(t *testing.T) {
 		{0, `{"policy":"vendor","key":"k","outcomes":{"bad":1048577}}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"outcomes.bad is 1048577; accepted: 0 to 1048576","field":"outcomes.bad",`},
 	} {
 		clock.Advance(c.after)
-		w := f.post("/v1/take", c.body)
+		w := f.post("/v1/allow", c.body)
 		if got := w.Body.String(); w.Code != c.status || len(got) < len(c.want) || got[:len(c.want)] != c.want {
 			t.Errorf("%s: %d %s\nwant %s", c.body, w.Code, got, c.want)
 		}

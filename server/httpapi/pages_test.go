@@ -18,7 +18,7 @@ func TestPagesAreRefused(t *testing.T) {
 	defer limiter.Close()
 	handler := httpapi.New(service.New(service.Config{Limiter: limiter}))
 	send := func(header, value string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(http.MethodPost, "/v1/take", strings.NewReader(`{"key":"k","limit":"2/1h"}`))
+		r := httptest.NewRequest(http.MethodPost, "/v1/allow", strings.NewReader(`{"key":"k","limit":"2/1h"}`))
 		r.Header.Set(header, value)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)

@@ -17,7 +17,7 @@ import (
 // TestPoliciesOfAUser checks that a user sees exactly the policies that it may use.
 func TestPoliciesOfAUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
-	if err := os.WriteFile(path, []byte("users: {default: {may: [take], policies: [shop-*]}}"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("users: {default: {may: [decide], policies: [shop-*]}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	file, err := users.Open(path)

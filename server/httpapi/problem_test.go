@@ -91,7 +91,7 @@ func TestProblemsNameTheField(t *testing.T) {
 		{`{"charges":[{"limit":"concurrency 5","key":"k"}]}`, 422, "charges.0: " + noTake},
 		{`{"key":"` + strings.Repeat("k", 1<<20) + `"}`, 413, "body is larger than 1 MiB"},
 	} {
-		w := f.post("/v1/take", s.body)
+		w := f.post("/v1/allow", s.body)
 		var p struct {
 			Status int
 			Detail string

@@ -36,7 +36,7 @@ var (
 
 // verbs maps each path that makes a decision, or changes one, to its operation.
 var verbs = map[string]verb{
-	"/v1/take":    {kind: engine.OpAllow, fields: append(slices.Clip(charged), "outcomes"), answer: answerDecision, decision: true, headers: true},
+	"/v1/allow":   {kind: engine.OpAllow, fields: append(slices.Clip(charged), "outcomes"), answer: answerDecision, decision: true, headers: true},
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
 	"/v1/give":    {kind: engine.OpGive, fields: append(slices.Clip(counted), "class"), answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
@@ -48,6 +48,9 @@ var verbs = map[string]verb{
 	"/v1/renew":   {kind: engine.OpRenew, fields: append(slices.Clip(holder), "reservation"), answer: answerRenew},
 	"/v1/release": {kind: engine.OpRelease, fields: holder, answer: answerFound("released")},
 }
+
+// formerPaths maps the former names of paths to the current ones. Both are served.
+var formerPaths = map[string]string{"/v1/take": "/v1/allow"}
 
 func statusOf(allowed bool, denied int) int {
 	if allowed {

@@ -53,7 +53,7 @@ func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *he
 
 func TestBatchDecidesEachRequest(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
-	w := f.post("/v1/take", `{"requests":[{"policy":"old","key":"k"},{"policy":"old","key":"k"},{"policy":"x","key":"k"},{"nope":1},
+	w := f.post("/v1/allow", `{"requests":[{"policy":"old","key":"k"},{"policy":"old","key":"k"},{"policy":"x","key":"k"},{"nope":1},
 		{"key":"k","limit":{"all":["5/s",{"algorithm":"fixed-window","limit":3,"window":"1m"}]}}]}`)
 	const want = `{"decisions":[` +
 		`{"allowed":true,"policy":"old","limit":1,"remaining":0,"reset_after_ms":90000,"delay_ms":0,"mode":"exact","overshoot_max":0},` +
@@ -76,14 +76,14 @@ func TestBatchDecidesEachRequest(t *testing.T) {
 func TestFailureModeAnswersForTheStore(t *testing.T) {
 	f, _, limiter := open(t, headgatetest.NewClock())
 	for i := range 16 {
-		if w := f.post("/v1/take", `{"policy":"daily","key":"`+string(rune('a'+i))+`"}`); w.Code != http.StatusOK {
+		if w := f.post("/v1/allow", `{"policy":"daily","key":"`+string(rune('a'+i))+`"}`); w.Code != http.StatusOK {
 			t.Fatalf("filling the store: %d %s", w.Code, w.Body)
 		}
 	}
-	if w := f.post("/v1/take", `{"policy":"daily","key":"new"}`); w.Code != http.StatusServiceUnavailable {
+	if w := f.post("/v1/allow", `{"policy":"daily","key":"new"}`); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("deny: %d %s, want 503", w.Code, w.Body)
 	}
-	w := f.post("/v1/take", `{"policy":"allow","key":"new"}`)
+	w := f.post("/v1/allow", `{"policy":"allow","key":"new"}`)
 	const want = `{"allowed":true,"policy":"allow","reset_after_ms":0,"delay_ms":0,"mode":"fallback","overshoot_max":null}` + "\n"
 	if w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("allow: %d %s, want %s", w.Code, w.Body, want)
@@ -91,7 +91,7 @@ func TestFailureModeAnswersForTheStore(t *testing.T) {
 	if err := limiter.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if w := f.post("/v1/take", `{"policy":"allow","key":"new"}`); w.Code != http.StatusServiceUnavailable {
+	if w := f.post("/v1/allow", `{"policy":"allow","key":"new"}`); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("closed: %d %s, want 503", w.Code, w.Body)
 	}
 }
@@ -103,7 +103,7 @@ func TestPathsAndMethods(t *testing.T) {
 		f.handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
 		return w
 	}
-	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/v1/policies": 200, "/nope": 404, "/v1/take": 405} {
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/v1/policies": 200, "/nope": 404, "/v1/allow": 405} {
 		if w := get(http.MethodGet, path); w.Code != want {
 			t.Errorf("GET %s: %d, want %d", path, w.Code, want)
 		}
@@ -123,7 +123,7 @@ func TestPathsAndMethods(t *testing.T) {
 	}
 	s.Drain()
 	wantNotReady(t, get(http.MethodGet, "/readyz"), "not ready: the server is draining: it stops soon")
-	if w := f.post("/v1/take", `{"policy":"free","key":"k"}`); w.Code != http.StatusOK {
+	if w := f.post("/v1/allow", `{"policy":"free","key":"k"}`); w.Code != http.StatusOK {
 		t.Errorf("take while draining: %d, want 200: requests are still answered", w.Code)
 	}
 }
@@ -164,13 +164,13 @@ func TestNotReadyWithoutStore(t *testing.T) {
 func TestRetryAfterIsEnough(t *testing.T) {
 	clock := headgatetest.NewClock()
 	f, _, _ := open(t, clock)
-	f.post("/v1/take", `{"policy":"odd","key":"k"}`)
-	w := f.post("/v1/take", `{"policy":"odd","key":"k"}`)
+	f.post("/v1/allow", `{"policy":"odd","key":"k"}`)
+	w := f.post("/v1/allow", `{"policy":"odd","key":"k"}`)
 	if got := w.Header().Get("Retry-After"); w.Code != http.StatusTooManyRequests || got != "2" {
 		t.Fatalf("%d, Retry-After %q, want 429 and 2", w.Code, got)
 	}
 	clock.Advance(2 * time.Second)
-	if w := f.post("/v1/take", `{"policy":"odd","key":"k"}`); w.Code != http.StatusOK {
+	if w := f.post("/v1/allow", `{"policy":"odd","key":"k"}`); w.Code != http.StatusOK {
 		t.Errorf("after Retry-After: %d %s", w.Code, w.Body)
 	}
 }

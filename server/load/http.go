@@ -19,10 +19,10 @@ type httpTarget struct {
 
 func newHTTP(u *url.URL) httpTarget {
 	transport := &http.Transport{MaxIdleConnsPerHost: MaxCallers, MaxConnsPerHost: MaxCallers}
-	return httpTarget{client: &http.Client{Transport: transport}, take: u.JoinPath("/v1/take").String()}
+	return httpTarget{client: &http.Client{Transport: transport}, take: u.JoinPath("/v1/allow").String()}
 }
 
-// takeBody is the body of /v1/take.
+// takeBody is the body of /v1/allow.
 type takeBody struct {
 	Key    string `json:"key"`
 	Policy string `json:"policy,omitempty"`

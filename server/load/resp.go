@@ -34,7 +34,7 @@ func (t respTarget) Close() error { return nil }
 // period of whole seconds.
 func throttle(c *Config) ([]string, error) {
 	if c.Policy != "" {
-		return []string{"HEADGATE.TAKE", c.Policy, ""}, nil
+		return []string{"HEADGATE.ALLOW", c.Policy, ""}, nil
 	}
 	rates := c.Limit.Rates()
 	n := c.Limit.Numbers()

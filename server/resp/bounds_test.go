@@ -142,7 +142,7 @@ func TestReadTimeout(t *testing.T) {
 // after ReadTimeout.
 func TestSilentClients(t *testing.T) {
 	const timeout = 7 * time.Second
-	guarded := openUsers(t, "{shop: {sha256: ["+strings.Repeat("ab", 32)+"], may: [take]}}")
+	guarded := openUsers(t, "{shop: {sha256: ["+strings.Repeat("ab", 32)+"], may: [decide]}}")
 	for _, c := range []struct {
 		name, send string
 		users      *users.File
@@ -189,7 +189,7 @@ func openUsers(t *testing.T, list string) *users.File {
 // words and 16 KiB. Beyond that the server sends Redis's error and closes the connection. Authenticated clients, and
 // all clients if the file has the user default, have the usual bounds.
 func TestBoundsBeforeAuthentication(t *testing.T) {
-	shop := fmt.Sprintf("shop: {sha256: [%x], may: [take]}", sha256.Sum256([]byte("secret")))
+	shop := fmt.Sprintf("shop: {sha256: [%x], may: [decide]}", sha256.Sum256([]byte("secret")))
 	long := "*2\r\n$4\r\nECHO\r\n$20000\r\n" + strings.Repeat("x", 20_000) + "\r\n"
 	many := "*12\r\n$4\r\nPING\r\n" + strings.Repeat("$1\r\nx\r\n", 11)
 	const auth, ok = "AUTH shop secret\r\n", "+OK\r\n"
@@ -203,7 +203,7 @@ func TestBoundsBeforeAuthentication(t *testing.T) {
 		{"a line of many words", shop, strings.Repeat("x ", 11) + "\r\n", "-ERR Protocol error: too many arguments in inline request\r\n"},
 		{"authenticated in the same write", shop, auth + long + many + "QUIT\r\n", ok + echoed + wrong + ok},
 		{"a wrong secret before", shop, "AUTH shop wrong\r\n" + many, "-WRONGPASS invalid username-password pair or user is disabled.\r\n-ERR Protocol error: unauthenticated multibulk length\r\n"},
-		{"a user without a secret", "default: {may: [take]}", long + many + "QUIT\r\n", echoed + wrong + ok},
+		{"a user without a secret", "default: {may: [decide]}", long + many + "QUIT\r\n", echoed + wrong + ok},
 	} {
 		inBubble(t, resp.Config{Users: openUsers(t, "{"+c.users+"}")}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client := l.dial()

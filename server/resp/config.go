@@ -30,6 +30,9 @@ type Config struct {
 	// WrongSecret is called with the address of a client whose secret does not belong to its user. It can be nil.
 	WrongSecret func(client string)
 
+	// OldName is called when a client uses the former name of a command ([DecisionCommand.Was]). It can be nil.
+	OldName func(former, now string)
+
 	// MaxConns is the maximum number of connections. A further one gets "ERR max number of clients reached" and is
 	// closed. 0 means 10000, as in Redis. While at most a tenth of them are free, each new connection closes the
 	// connection that has been idle the longest.

@@ -9,6 +9,9 @@ import (
 type DecisionCommand struct {
 	Spec
 
+	// Was is the command's former name, which clients may still use, or "".
+	Was string
+
 	// Parse appends the requests of the command to dst: usually one, or one for each key of a command like DEL.
 	// words[0] is the name; the number of words has been checked against Arity. The words are valid until the requests
 	// are decided. An error becomes the reply, after the code "ERR", and the requests are dropped.

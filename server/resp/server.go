@@ -50,7 +50,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, err := newTable(cfg.Decisions)
+	commands, err := newTable(cfg.Decisions, cfg.OldName)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
@@ -39,6 +40,9 @@ type Spec struct {
 
 	// Group is the heading for the command in lists that clients show.
 	Group string
+
+	// ReplacedBy is the current name, if Name is a former one.
+	ReplacedBy string
 }
 
 // command is a command with its implementation.
@@ -68,8 +72,8 @@ func inGroup(group string, commands ...*command) []*command {
 	return commands
 }
 
-// newTable returns the connection commands and the decision commands.
-func newTable(decisions []DecisionCommand) (table, error) {
+// newTable returns the connection commands and the decision commands, also under their former names.
+func newTable(decisions []DecisionCommand, oldName func(former, now string)) (table, error) {
 	t := make(table)
 	for _, cmd := range slices.Concat(connectionCommands(), clientCommands(), introspectionCommands(), transactionCommands()) {
 		parent, sub, isSub := strings.Cut(cmd.Name, "|")
@@ -83,17 +87,39 @@ func newTable(decisions []DecisionCommand) (table, error) {
 		t[parent].subs[sub] = cmd
 	}
 	var errs []error
-	for i := range decisions {
-		switch spec := decisions[i].Spec; {
+	for _, d := range withFormer(decisions, oldName) {
+		switch spec := d.Spec; {
 		case spec.Name == "" || len(spec.Name) > maxName || spec.Name != strings.ToLower(spec.Name) || strings.Contains(spec.Name, "|"):
 			errs = append(errs, fmt.Errorf("resp: %q cannot be the name of a command", spec.Name))
 		case t[spec.Name] != nil:
 			errs = append(errs, fmt.Errorf("resp: command %q is registered twice", spec.Name))
 		default:
-			t[spec.Name] = &command{Spec: spec, decision: &decisions[i]}
+			t[spec.Name] = &command{Spec: spec, decision: d}
 		}
 	}
 	return t, errors.Join(errs...)
+}
+
+// withFormer returns the commands, each also under its former name. Under that name oldName is called.
+func withFormer(decisions []DecisionCommand, oldName func(former, now string)) []*DecisionCommand {
+	var all []*DecisionCommand
+	for i := range decisions {
+		d := &decisions[i]
+		all = append(all, d)
+		if d.Was == "" {
+			continue
+		}
+		former := *d
+		former.Name, former.ReplacedBy = d.Was, d.Name
+		former.Parse = func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
+			if oldName != nil {
+				oldName(strings.ToUpper(former.Name), strings.ToUpper(d.Name))
+			}
+			return d.Parse(dst, words)
+		}
+		all = append(all, &former)
+	}
+	return all
 }
 
 // sorted returns the commands sorted by name.

@@ -19,7 +19,7 @@ var errCharges = errors.New("charges must be 1 to 32, each a policy, a key and u
 // ownUnits means the policy's own cost.
 const ownUnits = "*"
 
-// ofCharges returns HEADGATE.TAKEALL, PEEKALL or RESERVEALL.
+// ofCharges returns HEADGATE.ALLOWALL, PEEKALL or RESERVEALL.
 func ofCharges(name string, kind engine.Kind, summary string) command {
 	return command{
 		Spec: resp.Spec{

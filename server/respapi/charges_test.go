@@ -25,14 +25,14 @@ overrides: [{policy: plan, key: small, set: {limit: 6}}, {policy: plan, key: nob
 	}
 	c := open(t, newService(t, headgatetest.NewClock(), config.Policies))
 	for _, s := range []struct{ words, want string }{
-		{"TAKEALL per-ip a 1 plan acme *", "0 3 2 -1 3600 0: per-ip 0 0 3 2 -1 3600, plan 1 0 20 15 -1 3600"},
+		{"ALLOWALL per-ip a 1 plan acme *", "0 3 2 -1 3600 0: per-ip 0 0 3 2 -1 3600, plan 1 0 20 15 -1 3600"},
 		{"PEEKALL per-ip a 1 plan acme 1", "0 3 2 -1 3600 0: per-ip 0 0 3 2 -1 3600, plan 1 0 20 15 -1 3600"},
-		{"TAKEALL per-ip a 1 plan small *", "0 3 1 -1 3600 0: per-ip 0 0 3 1 -1 3600, plan 1 0 6 1 -1 3600"},
-		{"TAKEALL per-ip a 1 plan small *", "1 6 1 3600 3600 0: plan 1 1 6 1 3600 3600, per-ip 0 0 3 1 -1 3600"},
-		{"TAKEALL per-ip a 1 plan nobody *", "1 0 0 -1 0 0: plan 1 1 0 0 -1 0, per-ip 0 0 3 1 -1 3600"},
-		{"TAKEALL plan one 1 plan one 2", "0 20 17 -1 3600 0: plan 0 0 20 17 -1 3600"},
-		{"TAKEALL off a 1 plan acme 1", "0 20 14 -1 3600 0: plan 1 0 20 14 -1 3600, off 0 0 -1 -1 -1 0"},
-		{"TAKEALL quiet a 1", "0 -1 -1 -1 0 0:"},
+		{"ALLOWALL per-ip a 1 plan small *", "0 3 1 -1 3600 0: per-ip 0 0 3 1 -1 3600, plan 1 0 6 1 -1 3600"},
+		{"ALLOWALL per-ip a 1 plan small *", "1 6 1 3600 3600 0: plan 1 1 6 1 3600 3600, per-ip 0 0 3 1 -1 3600"},
+		{"ALLOWALL per-ip a 1 plan nobody *", "1 0 0 -1 0 0: plan 1 1 0 0 -1 0, per-ip 0 0 3 1 -1 3600"},
+		{"ALLOWALL plan one 1 plan one 2", "0 20 17 -1 3600 0: plan 0 0 20 17 -1 3600"},
+		{"ALLOWALL off a 1 plan acme 1", "0 20 14 -1 3600 0: plan 1 0 20 14 -1 3600, off 0 0 -1 -1 -1 0"},
+		{"ALLOWALL quiet a 1", "0 -1 -1 -1 0 0:"},
 		{"PEEKALL per-ip a 1 plan acme 1 ATOMIC", "0 3 1 -1 3600 0: per-ip 0 0 3 1 -1 3600, plan 1 0 20 14 -1 3600"},
 	} {
 		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
@@ -74,7 +74,7 @@ policies:
 		{"RESERVEALL tokens a 1", "100 84 -1 3600"},
 		{"RESERVEALL tokens a 10/9", "ERR charges.0: ceiling is 9; accepted: 10 or more, the cost"},
 		{"RESERVEALL tokens a 10/", "ERR charges.0: ceiling must be an integer from 1 to "},
-		{"TAKEALL tokens a 10/30", "ERR charges.0: units must be an integer from 0 to "},
+		{"ALLOWALL tokens a 10/30", "ERR charges.0: units must be an integer from 0 to "},
 	} {
 		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
 		got := v.Text

@@ -57,12 +57,12 @@ func TestCostOfCommands(t *testing.T) {
 		return input("many of "+name, strings.Repeat(one, max(1, 100_000/len(one))))
 	}
 	words := func(word string, n int) []string { return strings.Split(strings.Repeat(word+" ", n-1)+word, " ") }
-	costtest.Compare(t, input("plain", command("HEADGATE.TAKE", "api", "customer-17")),
-		many("takes", command("HEADGATE.TAKE", "api", "a")),
-		many("takes inline", "HEADGATE.TAKE api a\r\n"),
-		many("charges", command(append([]string{"HEADGATE.TAKEALL"}, strings.Fields(strings.Repeat("api a 1 ", 32))...)...)),
-		many("unknown policies of charges", command(append([]string{"HEADGATE.TAKEALL"}, strings.Fields(strings.Repeat("x a 1 ", 32))...)...)),
-		many("unknown policies", "HEADGATE.TAKE x a\r\n"),
+	costtest.Compare(t, input("plain", command("HEADGATE.ALLOW", "api", "customer-17")),
+		many("takes", command("HEADGATE.ALLOW", "api", "a")),
+		many("takes inline", "HEADGATE.ALLOW api a\r\n"),
+		many("charges", command(append([]string{"HEADGATE.ALLOWALL"}, strings.Fields(strings.Repeat("api a 1 ", 32))...)...)),
+		many("unknown policies of charges", command(append([]string{"HEADGATE.ALLOWALL"}, strings.Fields(strings.Repeat("x a 1 ", 32))...)...)),
+		many("unknown policies", "HEADGATE.ALLOW x a\r\n"),
 		many("throttles", "CL.THROTTLE a 1 1 1\r\n"),
 		many("limits that are no numbers", "CL.THROTTLE a x x x\r\n"),
 		many("errors", "x\r\n"),
@@ -83,7 +83,7 @@ func TestCostOfCommands(t *testing.T) {
 		input("COMMAND INFO of 1022 commands", command(append([]string{"COMMAND", "INFO"}, words("a", 1022)...)...)),
 		input("COMMAND INFO of one command, 1022 times", command(append([]string{"COMMAND", "INFO"}, words("del", 1022)...)...)),
 		input("COMMAND DOCS of one command, 1022 times", command(append([]string{"COMMAND", "DOCS"}, words("del", 1022)...)...)),
-		input("a long key", command("HEADGATE.TAKE", "api", strings.Repeat("k", 60_000))),
+		input("a long key", command("HEADGATE.ALLOW", "api", strings.Repeat("k", 60_000))),
 		input("a long name", command(strings.Repeat("k", 60_000))),
 		input("a long line", strings.Repeat("x", 60_000)+"\r\n"),
 		input("a line of words", strings.Repeat("x ", 30_000)+"\r\n"),
@@ -92,7 +92,7 @@ func TestCostOfCommands(t *testing.T) {
 	// The server closes the connection after these, so each includes the cost of a new connection, like this plain
 	// take.
 	closing := func(name, commands string) costtest.Input { return raw(name, commands) }
-	costtest.Compare(t, closing("plain, on a new connection", command("HEADGATE.TAKE", "api", "customer-17")+"QUIT\r\n"),
+	costtest.Compare(t, closing("plain, on a new connection", command("HEADGATE.ALLOW", "api", "customer-17")+"QUIT\r\n"),
 		closing("a long length", "*1\r\n$"+strings.Repeat("1", 40)),
 		closing("a length that never ends", "*"+strings.Repeat("1", 70_000)),
 		closing("a large array", "*1048577"+strings.Repeat("0", 20)+"\r\n"),

@@ -15,8 +15,8 @@ import (
 
 // policySummaries are the commands' summaries for clients.
 var policySummaries = map[engine.Kind]string{
-	engine.OpAllow: "Takes units of a policy, or returns when to retry.",
-	engine.OpPeek:  "Answers as HEADGATE.TAKE would, and takes nothing.",
+	engine.OpAllow: "Charges units of a policy, or returns when to retry.",
+	engine.OpPeek:  "Answers as HEADGATE.ALLOW would, and charges nothing.",
 	engine.OpGive:  "Gives units back.",
 	engine.OpReset: "Forgets what a key has spent of a policy.",
 }

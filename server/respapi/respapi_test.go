@@ -117,7 +117,7 @@ func commandOf(r servicetest.Request) []string {
 		}
 		return words
 	case r.Charges != nil:
-		words := []string{"HEADGATE." + strings.ToUpper(servicetest.Verb(r.Kind)) + "ALL"}
+		words := []string{"HEADGATE." + strings.ToUpper(r.Kind.String()) + "ALL"}
 		for _, c := range r.Charges {
 			units := "*"
 			if c.Cost >= 0 {
@@ -137,7 +137,7 @@ func commandOf(r servicetest.Request) []string {
 	case r.Policy == "":
 		return []string{"CL.THROTTLE", r.Key, text(r.Throttle[0] - 1), text(r.Throttle[1]), text(r.Throttle[2]), text(r.Cost)}
 	}
-	words := []string{"HEADGATE." + strings.ToUpper(servicetest.Verb(r.Kind)), r.Policy, r.Key}
+	words := []string{"HEADGATE." + strings.ToUpper(r.Kind.String()), r.Policy, r.Key}
 	if r.Cost >= 0 {
 		words = append(words, text(r.Cost))
 	}

@@ -76,8 +76,8 @@ func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) erro
 		return ErrWritesOff
 	case guarded && writes && !u.MayWrite():
 		return users.ErrMayNotWrite
-	case guarded && !writes && !u.MayTake():
-		return users.ErrMayNotTake
+	case guarded && !writes && !u.MayDecide():
+		return users.ErrMayNotDecide
 	default:
 		return nil
 	}

@@ -24,7 +24,7 @@ func TestRightsToEachItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "users.yaml")
-	text := fmt.Sprintf("users:\n  shop: {sha256: [%x], may: [take], policies: [api], inline: false}\n", sha256.Sum256([]byte("shop")))
+	text := fmt.Sprintf("users:\n  shop: {sha256: [%x], may: [decide], policies: [api], inline: false}\n", sha256.Sum256([]byte("shop")))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

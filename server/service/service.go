@@ -62,6 +62,8 @@ type Config struct {
 	// Secret returns the secret for signing reservations, which all servers on one store share. If it is nil, the
 	// service uses its own.
 	Secret func(ctx context.Context) ([]byte, error)
+	// OldName is called when a request has the former name of a verb. It can be nil.
+	OldName func(former, now string)
 	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters of
 	// that time. 0 means no bound.
 	Deadline time.Duration
@@ -110,6 +112,13 @@ func New(c Config) *Service {
 
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
+
+// OldName records that a request had the former name of a verb.
+func (s *Service) OldName(former, now string) {
+	if s.config.OldName != nil {
+		s.config.OldName(former, now)
+	}
+}
 
 // Pressure returns the current level of pressure.
 func (s *Service) Pressure() int { return s.rules.Level() }

@@ -49,11 +49,7 @@ func (t *Tracer) spans(o *service.Observed) {
 		if !t.draw() {
 			continue
 		}
-		kind := o.Requests[i].Kind.String()
-		if o.Requests[i].Kind == engine.OpAllow {
-			kind = "take"
-		}
-		_, span := t.tracer.Start(context.Background(), "RESP "+kind,
+		_, span := t.tracer.Start(context.Background(), "RESP "+o.Requests[i].Kind.String(),
 			trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(o.Began))
 		one := o.One(i)
 		t.describe(span, &one)

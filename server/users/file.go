@@ -47,6 +47,14 @@ func (f *File) Reload() (changed bool, err error) {
 	return before != nil && before.text != users.text, nil
 }
 
+// FormerRights returns the rights that the file has under their former names, with the current names.
+func (f *File) FormerRights() map[string]string {
+	if users := f.current.Load(); users != nil {
+		return users.former
+	}
+	return nil
+}
+
 // Unknown returns the user for clients without a secret, or nil if such clients are refused.
 func (f *File) Unknown() *User { return f.current.Load().unknown }
 
@@ -115,7 +123,7 @@ func load(name string) (*all, error) {
 }
 
 func newAll() *all {
-	return &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}}
+	return &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}, former: map[string]string{}}
 }
 
 // parseUsers reports every error, in the order of the file.
@@ -167,6 +175,11 @@ func (a *all) add(name string, f *fields) error {
 	if err := u.allow(may, policies); err != nil {
 		return err
 	}
+	for _, right := range may {
+		if now := formerRights[right]; now != "" {
+			a.former[right] = now
+		}
+	}
 	switch {
 	case name == "" || len(name) > maxNameBytes:
 		return invalid("name", "%d bytes; accepted: 1 to %d", len(name), maxNameBytes)
@@ -182,10 +195,11 @@ func (a *all) add(name string, f *fields) error {
 // allow reads a user's rights and policies.
 func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
-		if rights[right] == 0 {
+		known := rights[cmp.Or(formerRights[right], right)]
+		if known == 0 {
 			return invalid("may", "%q; accepted: %s", right, rightsAccepted)
 		}
-		u.may |= rights[right]
+		u.may |= known
 	}
 	for _, pattern := range policies {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {

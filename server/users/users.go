@@ -1,9 +1,9 @@
 // Package users authenticates and authorizes clients and operators, using a file that is read again when it changes.
 //
 //	users:
-//	  default: {may: [take], policies: [public-*], inline: false}
-//	  shop:    {sha256: [5e88…], may: [take]}
-//	  ops:     {sha256: [2c26…, fcde…], may: [take, operate]}
+//	  default: {may: [decide], policies: [public-*], inline: false}
+//	  shop:    {sha256: [5e88…], may: [decide]}
+//	  ops:     {sha256: [2c26…, fcde…], may: [decide, operate]}
 //
 // A user's secret is its RESP password (AUTH) and its HTTP and gRPC bearer token. The file has the secret's SHA-256, so
 // that a reader of the file cannot use it. A secret must be random, because a guess can be checked against its hash.
@@ -48,22 +48,24 @@ type User struct {
 type right uint8
 
 const (
-	mayTake right = 1 << iota
+	mayDecide right = 1 << iota
 	mayWrite
 	mayRead
 	mayOperate
 )
 
-// rights maps the words in files to rights. A user that may operate can also read and write. administer is an old
-// name for write.
-var rights = map[string]right{"take": mayTake, "write": mayWrite, "administer": mayWrite, "read": mayRead, "operate": mayRead | mayWrite | mayOperate}
+// rights maps the words in files to rights. A user that may operate can also read and write.
+var rights = map[string]right{"decide": mayDecide, "write": mayWrite, "read": mayRead, "operate": mayRead | mayWrite | mayOperate}
 
-const rightsAccepted = "take, write, read, operate"
+// formerRights maps the former names of rights to the current ones. Files can still have them.
+var formerRights = map[string]string{"take": "decide", "administer": "write"}
+
+const rightsAccepted = "decide, write, read, operate"
 
 func (u *User) has(r right) bool { return u != nil && u.may&r != 0 }
 
-// MayTake reports whether the user may request decisions.
-func (u *User) MayTake() bool { return u.has(mayTake) }
+// MayDecide reports whether the user may request decisions.
+func (u *User) MayDecide() bool { return u.has(mayDecide) }
 
 // MayWrite reports whether the user may give units back and reset keys.
 func (u *User) MayWrite() bool { return u.has(mayWrite) }
@@ -91,6 +93,7 @@ type all struct {
 	byDigest map[[sha256.Size]byte]*User
 	byName   map[string][]*User
 	unknown  *User             // the user default, or nil
+	former   map[string]string // the rights under former names, with the current names
 	text     [sha256.Size]byte // the hash of the file
 }
 
@@ -132,7 +135,7 @@ const bearer = "accepted: Authorization: Bearer and the secret of a user"
 
 // Errors for clients without a right.
 var (
-	ErrMayNotTake    = errors.New("this user may not take; accepted: a user that may: [take]")
+	ErrMayNotDecide  = errors.New("this user may not request decisions; accepted: a user that may: [decide]")
 	ErrMayNotWrite   = errors.New("this user may not give units back or reset keys; accepted: a user that may: [write]")
 	ErrMayNotRead    = errors.New("this user is no operator; accepted: a user that may: [read] or [operate]")
 	ErrMayNotOperate = errors.New("this user may only read; accepted: a user that may: [operate]")

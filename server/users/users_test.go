@@ -36,21 +36,21 @@ func write(t *testing.T, path, text string) {
 func TestUsers(t *testing.T) {
 	f, _ := open(t, fmt.Sprintf(`
 users:
-  shop: {sha256: [%s], may: [take], policies: [shop-*, login], inline: false}
-  ops: {sha256: [%s, %s], may: [take, write]}
+  shop: {sha256: [%s], may: [decide], policies: [shop-*, login], inline: false}
+  ops: {sha256: [%s, %s], may: [decide, write]}
 `, hashed("s"), hashed("old"), hashed("new")))
 	shop, old, second := f.Of("s"), f.Named("ops", "old"), f.Of("new")
 	if shop == nil || old == nil || second == nil || f.Of("x") != nil || f.Of("") != nil || f.Named("shop", "old") != nil || f.Named("nobody", "s") != nil {
 		t.Fatal("secrets", shop, old, second)
 	}
-	if !shop.MayTake() || shop.MayWrite() || shop.MayBringLimits() || !shop.MayUse("shop-7") || !shop.MayUse("login") || shop.MayUse("logins") || shop.MayUse("xshop-7") {
+	if !shop.MayDecide() || shop.MayWrite() || shop.MayBringLimits() || !shop.MayUse("shop-7") || !shop.MayUse("login") || shop.MayUse("logins") || shop.MayUse("xshop-7") {
 		t.Error("what shop may")
 	}
-	if !second.MayTake() || !second.MayWrite() || !second.MayBringLimits() || !second.MayUse("any") {
+	if !second.MayDecide() || !second.MayWrite() || !second.MayBringLimits() || !second.MayUse("any") {
 		t.Error("what ops may")
 	}
 	var none *User
-	if none.MayTake() || none.MayWrite() || none.MayBringLimits() || none.MayUse("login") {
+	if none.MayDecide() || none.MayWrite() || none.MayBringLimits() || none.MayUse("login") {
 		t.Error("a client that is no user may something")
 	}
 	if u, err := f.Bearer(""); u != nil || err == nil {
@@ -66,7 +66,7 @@ users:
 // Without a list of policies a user may use all policies, and with an empty list none.
 func TestPolicies(t *testing.T) {
 	for text, want := range map[string]bool{"": true, ", policies: []": false, ", policies: [login]": true, ", policies: [other]": false} {
-		f, _ := open(t, "users: {a: {may: &may [take], sha256: ["+hashed("a")+"]}, default: {may: *may"+text+"}}")
+		f, _ := open(t, "users: {a: {may: &may [decide], sha256: ["+hashed("a")+"]}, default: {may: *may"+text+"}}")
 		if got := f.Unknown().MayUse("login"); got != want {
 			t.Errorf("%q: %t, want %t", text, got, want)
 		}
@@ -76,21 +76,21 @@ func TestPolicies(t *testing.T) {
 // A changed file is read again: a removed user loses its rights, and a changed right applies at once. If the file has
 // an error, the users stay as they were.
 func TestFileChanges(t *testing.T) {
-	f, path := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [take]}, b: {sha256: [%s], may: [take]}}", hashed("a"), hashed("b")))
+	f, path := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [decide]}, b: {sha256: [%s], may: [decide]}}", hashed("a"), hashed("b")))
 	a, b := f.Of("a"), f.Of("b")
-	write(t, path, fmt.Sprintf("users: {a: {sha256: [%s], may: [administer]}, default: {may: [take]}}", hashed("a")))
+	write(t, path, fmt.Sprintf("users: {a: {sha256: [%s], may: [administer]}, default: {may: [decide]}}", hashed("a")))
 	for _, want := range []bool{true, false} {
 		if changed, err := f.Reload(); err != nil || changed != want {
 			t.Fatal(changed, err)
 		}
 	}
-	if now := f.Current(a); now.MayTake() || !now.MayWrite() {
+	if now := f.Current(a); now.MayDecide() || !now.MayWrite() {
 		t.Error("a has its old rights")
 	}
 	if f.Current(b) != nil {
 		t.Error("b is gone, and has rights")
 	}
-	if u := f.Current(nil); u == nil || u.Name != Default || !u.MayTake() {
+	if u := f.Current(nil); u == nil || u.Name != Default || !u.MayDecide() {
 		t.Error("a client without a secret", u)
 	}
 	write(t, path, "users: {a: {may: [fly]}}")
@@ -109,33 +109,33 @@ func TestFileChanges(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	many := "users: {"
 	for i := range 1001 {
-		many += fmt.Sprintf("u%d: {may: [take], sha256: [%s]}, ", i, hashed(fmt.Sprint(i)))
+		many += fmt.Sprintf("u%d: {may: [decide], sha256: [%s]}, ", i, hashed(fmt.Sprint(i)))
 	}
 	for text, want := range map[string]string{
-		"":                               "users: 0; accepted: 1 to 1000",
-		"users: {}":                      "users: 0; accepted: 1 to 1000",
-		many + "}":                       "users: 1001; accepted: 1 to 1000",
-		"user: {}":                       "user",
-		"users: {a: {}}":                 "users.a.may: not set; accepted: a list of take, write, read, operate",
-		"users: {a:}":                    "users.a.may: not set",
-		"users: {a: {may: []}}":          "users.a.may: not set",
-		"users: {a: {may: [take, fly]}}": `users.a.may: "fly"; accepted: take, write, read, operate`,
-		"users: {a: {may: [take]}}":      "users.a.sha256: 0; accepted: one or two",
-		"users: {default: {may: [take], policies: }}":                                                             "users.default.policies: empty; accepted: a list such as [login], [] for none, or no policies for all",
-		"users: {a: {may: [take], sha256: " + hashed("x") + "}}":                                                  "users.a.sha256: not a list; accepted: a list of one or two",
-		"users: {a: {may: take, sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list; accepted: a list of take",
-		"users: {a: {may: [{}], sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list of texts; accepted: a list of take",
-		"users: {a: {may: [take], sha256: [abc]}}":                                                                "users.a.sha256: not 64 hexadecimal digits",
-		"users: {a: {may: [take], policies: ['[']}}":                                                              `users.a.policies: "["; accepted`,
-		"users: {a: {may: [take], secret: x}}":                                                                    "secret",
-		"users: {" + strings.Repeat("n", 65) + ": {may: [take]}}":                                                 "name: 65 bytes; accepted: 1 to 64",
-		fmt.Sprintf("users: {a: {may: [take], sha256: [%[1]s]}, b: {may: [take], sha256: [%[1]s]}}", hashed("x")): "users.b.sha256: also of a; accepted: a secret of its own",
-		"users: {a: {may: [fly]}, b: {may: [swim]}}":                                                              ":1:35: users.b.may: \"swim\"",
-		"...\nusers: {}":                              `:1:1: "..." ends a document before one begins; accepted: a file that begins with its first field`,
-		"users: {}\n---\nusers: {}":                   ":3:1: more than one YAML document; accepted: one",
-		"users: {\n":                                  ":2:1: did not find expected node content",
-		"users:\n  a: {may: [take], sha265: []}":      `:2:20: users.a: unknown field "sha265"; accepted: inline, may, policies, sha256; did you mean "sha256"?`,
-		"users: {a: {may: [take]}, a: {may: [take]}}": `:1:27: users: "a" is on line 1 already`,
+		"":                                 "users: 0; accepted: 1 to 1000",
+		"users: {}":                        "users: 0; accepted: 1 to 1000",
+		many + "}":                         "users: 1001; accepted: 1 to 1000",
+		"user: {}":                         "user",
+		"users: {a: {}}":                   "users.a.may: not set; accepted: a list of decide, write, read, operate",
+		"users: {a:}":                      "users.a.may: not set",
+		"users: {a: {may: []}}":            "users.a.may: not set",
+		"users: {a: {may: [decide, fly]}}": `users.a.may: "fly"; accepted: decide, write, read, operate`,
+		"users: {a: {may: [decide]}}":      "users.a.sha256: 0; accepted: one or two",
+		"users: {default: {may: [decide], policies: }}":                                                               "users.default.policies: empty; accepted: a list such as [login], [] for none, or no policies for all",
+		"users: {a: {may: [decide], sha256: " + hashed("x") + "}}":                                                    "users.a.sha256: not a list; accepted: a list of one or two",
+		"users: {a: {may: decide, sha256: [" + hashed("x") + "]}}":                                                      "users.a.may: not a list; accepted: a list of decide",
+		"users: {a: {may: [{}], sha256: [" + hashed("x") + "]}}":                                                      "users.a.may: not a list of texts; accepted: a list of decide",
+		"users: {a: {may: [decide], sha256: [abc]}}":                                                                  "users.a.sha256: not 64 hexadecimal digits",
+		"users: {a: {may: [decide], policies: ['[']}}":                                                                `users.a.policies: "["; accepted`,
+		"users: {a: {may: [decide], secret: x}}":                                                                      "secret",
+		"users: {" + strings.Repeat("n", 65) + ": {may: [decide]}}":                                                   "name: 65 bytes; accepted: 1 to 64",
+		fmt.Sprintf("users: {a: {may: [decide], sha256: [%[1]s]}, b: {may: [decide], sha256: [%[1]s]}}", hashed("x")): "users.b.sha256: also of a; accepted: a secret of its own",
+		"users: {a: {may: [fly]}, b: {may: [swim]}}":                                                                  ":1:35: users.b.may: \"swim\"",
+		"...\nusers: {}":                                  `:1:1: "..." ends a document before one begins; accepted: a file that begins with its first field`,
+		"users: {}\n---\nusers: {}":                       ":3:1: more than one YAML document; accepted: one",
+		"users: {\n":                                      ":2:1: did not find expected node content",
+		"users:\n  a: {may: [decide], sha265: []}":        `:2:22: users.a: unknown field "sha265"; accepted: inline, may, policies, sha256; did you mean "sha256"?`,
+		"users: {a: {may: [decide]}, a: {may: [decide]}}": `:1:29: users: "a" is on line 1 already`,
 	} {
 		path := filepath.Join(t.TempDir(), "users.yaml")
 		write(t, path, text)
@@ -153,10 +153,10 @@ func TestBadFiles(t *testing.T) {
 func TestTokens(t *testing.T) {
 	const acts, looks = "a-token-that-acts", "a-token-that-looks"
 	f, path := open(t, acts+"\n\n read "+looks+" \n")
-	if u := f.Of(acts); !u.MayOperate() || !u.MayRead() || u.MayTake() || !u.MayWrite() {
+	if u := f.Of(acts); !u.MayOperate() || !u.MayRead() || u.MayDecide() || !u.MayWrite() {
 		t.Error("what the token may", u)
 	}
-	if u := f.Of(looks); u.MayOperate() || !u.MayRead() || u.MayTake() {
+	if u := f.Of(looks); u.MayOperate() || !u.MayRead() || u.MayDecide() {
 		t.Error("what the token that reads may", u)
 	}
 	for _, secret := range []string{"", "read " + looks, "another-token-of-nobody"} {

@@ -97,12 +97,19 @@ func (a *clientAnswer) print(w io.Writer, output outputFlag) error {
 	return err
 }
 
-func newTake() *cobra.Command {
-	return clientCommand("take", "Take units of a policy if they pass", true, readDecision)
+func newAllow() *cobra.Command {
+	c := clientCommand("allow", "Charge units of a policy if they pass", true, readDecision)
+	c.Aliases = []string{"take"}
+	c.PreRun = func(c *cobra.Command, _ []string) {
+		if c.CalledAs() != c.Name() {
+			fmt.Fprintf(c.ErrOrStderr(), "headgate: %s is the former name of %s\n", c.CalledAs(), c.Name())
+		}
+	}
+	return c
 }
 
 func newPeek() *cobra.Command {
-	return clientCommand("peek", "Print what take would answer, and take nothing", true, readDecision)
+	return clientCommand("peek", "Print what allow would answer, and charge nothing", true, readDecision)
 }
 
 func newGive() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// decision is the answer to take and peek as JSON. Limit and Remaining are omitted if no limit applies. RetryAfter is
+// decision is the answer to allow and peek as JSON. Limit and Remaining are omitted if no limit applies. RetryAfter is
 // omitted if the request is allowed, and null if it can never pass.
 type decision struct {
 	Allowed    bool            `json:"allowed"`
@@ -21,7 +21,7 @@ type decision struct {
 	Paid       string          `json:"paid,omitempty"` // the limit that paid, under a policy with "first"
 }
 
-// readDecision parses the six integers of HEADGATE.TAKE and, for a policy with "first", the limit that paid.
+// readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with "first", the limit that paid.
 func readDecision(v wire.Value) (clientAnswer, error) {
 	if len(v.Items) < 6 || len(v.Items) > 7 {
 		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6 or 7", len(v.Items))

@@ -6,9 +6,9 @@ var helpExamples = map[string]string{
   headgate serve --config policies.yaml --admin 127.0.0.1:6070
   headgate serve --config policies.yaml --store redis://10.0.0.5:6379`,
 	"gateway": `  headgate gateway --config policies.yaml --upstream http://127.0.0.1:9000`,
-	"take": `  headgate take api ann
-  headgate take api ann -n 5 --server 10.0.0.5:6380
-  headgate take api ann --output json`,
+	"allow": `  headgate allow api ann
+  headgate allow api ann -n 5 --server 10.0.0.5:6380
+  headgate allow api ann --output json`,
 	"peek":  `  headgate peek api ann`,
 	"give":  `  headgate give api ann -n 5`,
 	"reset": `  headgate reset api ann`,

@@ -16,7 +16,7 @@ import (
 )
 
 func newRelayout() *cobra.Command {
-	var address, passwordFile, to string
+	var address, storePasswordFile, to string
 	var output outputFlag
 	c := &cobra.Command{
 		Use:   "relayout --store URL --to LAYOUT",
@@ -38,11 +38,11 @@ Exit status: 0 all states are moved, 2 an error.`,
 			if _, err := redisstore.ParseLayout(to); err != nil {
 				return fmt.Errorf("--to: %w", err)
 			}
-			return relayout(c, redisurl.WithPasswordFile(address, passwordFile), to, output)
+			return relayout(c, redisurl.WithPasswordFile(address, storePasswordFile), to, output)
 		},
 	}
 	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve; its layout is not read")
-	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	c.Flags().StringVar(&to, "to", "", "the `layout` to move to: keys, or hash:1 to hash:1024")
 	output.addTo(c.Flags())
 	for _, name := range []string{"store", "to"} {

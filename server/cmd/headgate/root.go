@@ -19,7 +19,7 @@ type commandGroup struct {
 // commandGroups are all commands, in the order of the help.
 var commandGroups = []commandGroup{
 	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
-	{"ask", "Ask a server:", []func() *cobra.Command{newTake, newPeek, newGive, newReset, newRun}},
+	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset, newRun}},
 	{"operate", "Operate:", []func() *cobra.Command{
 		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore, newRelayout,
 	}},
@@ -35,7 +35,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		Version:       version(),
 		Example: `  headgate serve --config policies.yaml    # run a server with a policies file
-  headgate take api ann                    # ask it whether ann may spend a unit of the policy api
+  headgate allow api ann                   # ask it whether ann may spend a unit of the policy api
   headgate test policies_test.yaml         # test the file, in virtual time and without a server`,
 	}
 	root.SetVersionTemplate("headgate " + build().String() + "\n")

@@ -102,7 +102,7 @@ func command(ts *testscript.TestScript, line string) string {
 		words = append(words, w[1]+w[2])
 	}
 	switch words[0] {
-	case "take", "run":
+	case "allow", "run":
 		words = slices.Insert(words, 1, "--server", ts.Getenv("RESP"))
 	case "health":
 		words = slices.Insert(words, 1, "--http", ts.Getenv("HTTP"))

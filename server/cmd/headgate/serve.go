@@ -26,30 +26,30 @@ import (
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	config, stateFile         string
-	snapshot                  string
-	snapshotEvery             time.Duration
-	store, resp, http         string
-	failure, whenFull         string
-	level, format, denied     string
-	keys                      bool
-	hashKeysFile              string
-	allowWrites               bool
-	readyNeeds, readyWithout  bool
-	pressure                  bool
-	maxStale, leaseLife       time.Duration
-	leaseUnits                int64
-	passwordFile              string
-	drain, deadline, respIdle time.Duration
-	processes                 int
-	usersFile                 string
-	withoutInline             bool
-	maxKeys, maxInline        int
-	peerShare                 int
-	envoy                     envoyFlags
-	admin                     adminFlags
-	tls                       tlsFlags
-	traces                    traceFlags
+	config, stateFile                  string
+	snapshot                           string
+	snapshotEvery                      time.Duration
+	store, resp, http                  string
+	failure, whenFull                  string
+	level, format, denied              string
+	keys                               bool
+	hashKeysFile                       string
+	allowWrites                        bool
+	readyNeedsStore, readyWithoutStore bool
+	pressure                           bool
+	maxStale, leaseLife                time.Duration
+	leaseUnits                         int64
+	storePasswordFile                  string
+	drain, deadline, respIdle          time.Duration
+	expectProcesses                    int
+	usersFile                          string
+	noInline                           bool
+	maxKeys, maxInlineKeys             int
+	peerShare                          int
+	envoy                              envoyFlags
+	admin                              adminFlags
+	tls                                tlsFlags
+	traces                             traceFlags
 }
 
 func newServe() *cobra.Command {
@@ -72,8 +72,8 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
 	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: "+policy.FailureModes())
 	flags.StringVar(&f.usersFile, "users-file", "", "`file` with the users that may ask, of every listener but admin; it is read again when it changes")
-	flags.IntVar(&f.maxInline, "max-inline-keys", 0, "most keys in the memory store of limits that come with a request; by default half of --max-keys beside policies, and all without")
-	flags.BoolVar(&f.withoutInline, "no-inline", false, "refuse limits that come with a request: requests name a policy")
+	flags.IntVar(&f.maxInlineKeys, "max-inline-keys", 0, "most keys in the memory store of limits that come with a request; by default half of --max-keys beside policies, and all without")
+	flags.BoolVar(&f.noInline, "no-inline", false, "refuse limits that come with a request: requests name a policy")
 	f.envoy.add(c)
 	flags.BoolVar(&f.admin.envoy, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
 	return c
@@ -85,15 +85,15 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "`file` with policies")
 	flags.StringVar(&f.stateFile, "state-file", "", "`file` that keeps changes of policies that are made while the server runs, with --store memory; on Redis they are kept there")
 	flags.StringVar(&f.store, "store", "memory", "where limits are kept: memory, or the `URL` of a Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://")
-	flags.StringVar(&f.passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	flags.StringVar(&f.storePasswordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	flags.DurationVar(&f.deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; if the caller leaves less, three quarters of that")
 	flags.DurationVar(&f.maxStale, "max-stale", 0, "repeat a denial for this long without a call of Redis, up to 1h; until then, units that others give back are not seen; 0 calls Redis every time")
 	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units that are taken from Redis ahead, for policies with mode: leased, can be spent; 10ms to 10s")
 	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "most units of a key that are taken ahead, 1 to 1000000")
-	flags.IntVar(&f.processes, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
+	flags.IntVar(&f.expectProcesses, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
 	flags.IntVar(&f.peerShare, "peer-share", peers.DefaultPercent, "most `percent` of a listener's connections, of the gateway's requests, and of gRPC calls without a secret, that one peer address can have, 1 to 100; 100 turns this off; an IPv6 peer is its /64; trusted proxies are exempt")
-	flags.BoolVar(&f.readyNeeds, "ready-needs-store", false, "be not ready while the store does not answer and a failure mode is deny")
-	flags.BoolVar(&f.readyWithout, "ready-without-store", false, "without effect: the server stays ready, see --ready-needs-store")
+	flags.BoolVar(&f.readyNeedsStore, "ready-needs-store", false, "be not ready while the store does not answer and a failure mode is deny")
+	flags.BoolVar(&f.readyWithoutStore, "ready-without-store", false, "without effect: the server stays ready, see --ready-needs-store")
 	flags.BoolVar(&f.pressure, "pressure", false, "while this process runs short of CPU time or memory, all classes of a policy but the first leave more of its limits")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
 	flags.StringVar(&f.snapshot, "snapshot", "", "`file` with which the memory store survives restarts: it is read at the start, and replaced every --snapshot-every and at the end")
@@ -168,7 +168,7 @@ func (f *serveFlags) check() error {
 	refuse(f.deadline <= 0 || f.deadline > time.Minute, "--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
 	refuse(f.leaseLife < 10*time.Millisecond || f.leaseLife > 10*time.Second, "--lease-life %s: accepted: 10ms to 10s", f.leaseLife)
 	refuse(f.leaseUnits < 1 || f.leaseUnits > 1_000_000, "--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
-	refuse(f.processes < 0 || f.processes > engine.MaxMembers, "--expect-processes %d: accepted: 0 to %d", f.processes, engine.MaxMembers)
+	refuse(f.expectProcesses < 0 || f.expectProcesses > engine.MaxMembers, "--expect-processes %d: accepted: 0 to %d", f.expectProcesses, engine.MaxMembers)
 	refuse(f.respIdle != 0 && (f.respIdle < time.Second || f.respIdle > 24*time.Hour), "--resp-idle %s: accepted: 0s, or 1s to 24h", f.respIdle)
 	refuse(f.peerShare < 1 || f.peerShare > 100, "--peer-share %d: accepted: 1 to 100", f.peerShare)
 	refuse(f.drain < 0 || f.drain > time.Hour, "--drain %s: accepted: 0s to 1h", f.drain)
@@ -186,12 +186,12 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	config = daemon.Config{
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, UsersFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
-		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
-		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeeds, Pressure: f.pressure, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
+		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.noInline,
+		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeedsStore, Pressure: f.pressure, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
 		LogKeys: f.keys, HashKeysFile: f.hashKeysFile,
 		StoreOptions: open.Options{
-			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
-			Fallback: &fallback.Config{Expect: f.processes},
+			PasswordFile: f.storePasswordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
+			Fallback: &fallback.Config{Expect: f.expectProcesses},
 		},
 	}
 	err = errors.Join(grpcErr, tlsErr, f.check(), f.read(c, &config), f.traces.apply(c, &config), f.readFile(c, &config))
@@ -257,9 +257,9 @@ func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	if f.maxKeys < 1 || f.maxKeys > 1<<31 {
 		return m, fmt.Errorf("--max-keys %d: accepted: 1 to 2147483648", f.maxKeys)
 	}
-	inline := f.maxInline
+	inline := f.maxInlineKeys
 	if inline < 0 || inline > f.maxKeys {
-		return m, fmt.Errorf("--max-inline-keys %d: accepted: 0 to --max-keys, %d", f.maxInline, f.maxKeys)
+		return m, fmt.Errorf("--max-inline-keys %d: accepted: 0 to --max-keys, %d", f.maxInlineKeys, f.maxKeys)
 	}
 	if inline == 0 && policies {
 		inline = max(f.maxKeys/2, 1)

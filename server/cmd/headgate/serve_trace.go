@@ -12,7 +12,7 @@ import (
 // traceFlags are the flags of serve for traces.
 type traceFlags struct {
 	endpoint, headersFile string
-	ratio                 float64
+	traceSample           float64
 	keys                  bool
 }
 
@@ -20,17 +20,17 @@ func (f *traceFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.endpoint, "otlp-traces", "", "`URL` of an OpenTelemetry collector that gets spans: http:// or https:// (path /v1/traces), grpc:// or grpcs://")
 	flags.StringVar(&f.headersFile, "otlp-headers-file", "", "`file` with headers for the collector, such as a token, each a line \"name: value\"")
-	flags.Float64Var(&f.ratio, "trace-sample", 0.01, "share of the requests that have a span, 0 to 1; a client with a trace decides for its own")
+	flags.Float64Var(&f.traceSample, "trace-sample", 0.01, "share of the requests that have a span, 0 to 1; a client with a trace decides for its own")
 	flags.BoolVar(&f.keys, "trace-keys", false, "show keys in spans as --log-denied does: at most half of a key, and 8 bytes; with --log-keys whole")
 }
 
 func (f *traceFlags) apply(c *cobra.Command, config *daemon.Config) error {
-	if !(f.ratio >= 0 && f.ratio <= 1) { // also rejects NaN
-		return fmt.Errorf("--trace-sample %v: accepted: 0 to 1", f.ratio)
+	if !(f.traceSample >= 0 && f.traceSample <= 1) { // also rejects NaN
+		return fmt.Errorf("--trace-sample %v: accepted: 0 to 1", f.traceSample)
 	}
 	if f.endpoint == "" && (f.headersFile != "" || f.keys || c.Flags().Changed("trace-sample")) {
 		return errors.New("--otlp-traces is not set; accepted: the URL of a collector, which --otlp-headers-file, --trace-sample and --trace-keys need")
 	}
-	config.Traces.Endpoint, config.Traces.HeadersFile, config.Traces.Ratio, config.TraceKeys = f.endpoint, f.headersFile, f.ratio, f.keys
+	config.Traces.Endpoint, config.Traces.HeadersFile, config.Traces.Ratio, config.TraceKeys = f.endpoint, f.headersFile, f.traceSample, f.keys
 	return nil
 }

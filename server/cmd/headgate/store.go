@@ -26,7 +26,7 @@ func newStore() *cobra.Command {
 const acceptTimeout = 10 * time.Second
 
 func newAcceptLoss() *cobra.Command {
-	var address, passwordFile string
+	var address, storePasswordFile string
 	var output outputFlag
 	c := &cobra.Command{
 		Use:   "accept-loss --store URL",
@@ -44,11 +44,11 @@ Exit status: 0 the loss is accepted, 2 an error.`,
 			if !redisurl.Known(address) {
 				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), redisurl.Schemes)
 			}
-			return acceptLoss(c.Context(), c.OutOrStdout(), redisurl.WithPasswordFile(address, passwordFile), output)
+			return acceptLoss(c.Context(), c.OutOrStdout(), redisurl.WithPasswordFile(address, storePasswordFile), output)
 		},
 	}
 	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve")
-	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	output.addTo(c.Flags())
 	cobra.CheckErr(c.MarkFlagRequired("store"))
 	return c

@@ -73,7 +73,7 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	}()
 	var buffer []byte
 	for key := range keys {
-		buffer = wire.AppendCommand(buffer, "HEADGATE.TAKE", "api", key)
+		buffer = wire.AppendCommand(buffer, "HEADGATE.ALLOW", "api", key)
 		if sent++; len(buffer) > 32<<10 {
 			if _, err := c.Write(buffer); err != nil {
 				t.Fatal(err)

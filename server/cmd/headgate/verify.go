@@ -20,7 +20,7 @@ import (
 )
 
 func newVerify() *cobra.Command {
-	var address, passwordFile string
+	var address, storePasswordFile string
 	var output outputFlag
 	c := &cobra.Command{
 		Use:   "verify FILE...",
@@ -36,7 +36,7 @@ Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 			if address != open.Memory && !redisurl.Known(address) {
 				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), open.Accepted)
 			}
-			results, err := verify(c.Context(), address, passwordFile, files)
+			results, err := verify(c.Context(), address, storePasswordFile, files)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 		},
 	}
 	c.Flags().StringVar(&address, "store", open.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
-	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	output.addTo(c.Flags())
 	return c
 }
@@ -58,7 +58,7 @@ type verified struct {
 }
 
 // verify reads all files before it replays the first, so that an invalid file is reported before the store is used.
-func verify(ctx context.Context, address, passwordFile string, names []string) ([]verified, error) {
+func verify(ctx context.Context, address, storePasswordFile string, names []string) ([]verified, error) {
 	files := make([]vectors.File, len(names))
 	for i, name := range names {
 		data, err := os.ReadFile(name)
@@ -72,7 +72,7 @@ func verify(ctx context.Context, address, passwordFile string, names []string) (
 	// The keys are separate, so that verify can run on a Redis in use.
 	clock := headgatetest.NewClock()
 	store, err := open.Store(ctx, address, open.Options{
-		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,
+		PasswordFile: storePasswordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,
 	})
 	if err != nil {
 		return nil, err

@@ -258,11 +258,3 @@ func Of(d *headgate.Decision) Answer {
 	}
 	return a
 }
-
-// Verb returns the name of a kind of operation on the wire.
-func Verb(kind engine.Kind) string {
-	if kind == engine.OpAllow {
-		return "take"
-	}
-	return kind.String()
-}

@@ -104,7 +104,7 @@ for i in $(seq 100); do in_image $health 2>/dev/null && break; sleep 0.1; done
 in_image $health && echo healthy
 grep -E '^(Uid|CapEff)' /proc/$server/status
 for i in 1 2 3 4 5 6; do
-  curl -s -o /dev/null -w '%{http_code}\n' http://127.0.0.1:8080/v1/take -d '{"key":"joe","limit":"5/1m"}'
+  curl -s -o /dev/null -w '%{http_code}\n' http://127.0.0.1:8080/v1/allow -d '{"key":"joe","limit":"5/1m"}'
 done
 kill $server; wait $server; echo "ended $?"
 in_image $health 2>/dev/null || echo "unhealthy $?"

@@ -40,7 +40,7 @@ func login(t *testing.T, place string, requests int, flags ...string) (statuses 
 	t.Cleanup(func() { _ = server.Process.Kill() })
 	address := listening(t, log)
 	for range requests {
-		answer, err := http.Post("http://"+address+"/v1/take", "application/json", strings.NewReader(`{"policy":"login","key":"joe"}`))
+		answer, err := http.Post("http://"+address+"/v1/allow", "application/json", strings.NewReader(`{"policy":"login","key":"joe"}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,28 @@
+package daemon
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/headgate/headgate/server/users"
+)
+
+// oldNames logs each former name that a client or file uses, once. docs/upgrading.md lists them.
+type oldNames struct {
+	logger *slog.Logger
+	logged sync.Map // former names
+}
+
+// used reports that something used the former name of now.
+func (n *oldNames) used(former, now string) {
+	if _, before := n.logged.LoadOrStore(former, true); !before {
+		n.logger.Warn("former name in use: it is still accepted", "former", former, "now", now)
+	}
+}
+
+// ofRights reports the former names of rights in a users file.
+func (n *oldNames) ofRights(f *users.File) {
+	for former, now := range f.FormerRights() {
+		n.used("may: ["+former+"]", "may: ["+now+"]")
+	}
+}
