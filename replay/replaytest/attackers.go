@@ -21,6 +21,10 @@ type Attackers struct {
 	// Flood is the number of requests from one address within FloodTime.
 	Flood     int
 	FloodTime time.Duration
+	// Ramp is the number of clients of which each sends twice as many requests in RampTime as the one before, starting
+	// with RampFrom.
+	Ramp, RampFrom int
+	RampTime       time.Duration
 }
 
 // The attackers.
@@ -28,6 +32,7 @@ const (
 	Rotator Actor = "rotator"
 	Equal   Actor = "equal"
 	Flooder Actor = "flooder"
+	Ramper  Actor = "ramper"
 )
 
 // The addresses of attackers.
@@ -38,6 +43,9 @@ const (
 
 // EqualAddress returns the address of one of the clients with identical traffic.
 func EqualAddress(i int) string { return fmt.Sprintf("198.51.100.%d", i+1) }
+
+// RampAddress returns the address of one of the clients that each send twice as much as the one before.
+func RampAddress(i int) string { return fmt.Sprintf("198.51.101.%d", i+1) }
 
 // attackers adds the attackers' requests, starting in the middle of the log.
 func (m *maker) attackers() {
@@ -63,5 +71,11 @@ func (m *maker) attackers() {
 	}
 	for i := range m.Flood {
 		m.add(middle.Add(time.Duration(i)*m.FloodTime/time.Duration(m.Flood)), FloodAddress, Flooder, "curl/8.11", "/search?q=a")
+	}
+	for i := range m.Ramp {
+		requests := m.RampFrom << i
+		for n := range requests {
+			m.add(middle.Add(time.Duration(n)*m.RampTime/time.Duration(requests)), RampAddress(i), Ramper, "curl/8.11", "/search?q=b")
+		}
 	}
 }

@@ -25,6 +25,11 @@ const (
 	outlierCount = 3
 	wideShare    = 0.05
 	wideGap      = 10
+	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A key
+	// beyond the tail is an outlier even without a gap, so keys that each send twice as much as the one before hide no
+	// further than that.
+	tailShare = 0.1
+	tailLeast = 3
 )
 
 // classify classifies the keys: outliers in a minute, an hour or a day, and shared addresses. If a key has many
@@ -46,16 +51,21 @@ func classify(all []profile) {
 	}
 }
 
-// standOut returns the keys above the widest gap among the highest values of a window.
+// standOut returns the keys above the widest gap among the highest values of a window, and the keys beyond the tail.
 func standOut(all []profile, w int) (keys []int) {
 	value := func(i int) float64 { return float64(all[i].busiest[w]) }
 	few := max(outlierCount, int(outlierShare*float64(len(all))))
-	order := highest(len(all), max(few, int(wideShare*float64(len(all))))+1, value)
+	order := highest(len(all), max(few, int(tailShare*float64(len(all))))+1, value)
 	cut, widest := 0, float64(gap)
 	for i := range len(order) - 1 {
 		ratio := value(order[i]) / max(value(order[i+1]), 1)
-		if ratio >= widest && (i < few || ratio >= wideGap) {
+		if ratio >= widest && (i < few || ratio >= wideGap && i < max(few, int(wideShare*float64(len(all))))) {
 			cut, widest = i+1, ratio
+		}
+	}
+	if bound, ok := tail(all, w); ok {
+		for cut < len(order)-1 && value(order[cut]) > bound {
+			cut++
 		}
 	}
 	for _, i := range order[:cut] {
@@ -65,6 +75,25 @@ func standOut(all []profile, w int) (keys []int) {
 		}
 	}
 	return keys
+}
+
+// tail returns the value in a window that regular keys are not expected to exceed: the value that 90 % of them do not
+// exceed, times the square of its ratio to the median. Requests per key are roughly log-normal, and then one regular
+// key in 16 000 exceeds it. ok is false if there are too few regular keys.
+func tail(all []profile, w int) (bound float64, ok bool) {
+	var values []int64
+	for i := range all {
+		if all[i].busiest[inDay] >= atLeast {
+			values = append(values, all[i].busiest[w])
+		}
+	}
+	if len(values) < fewestKeys {
+		return 0, false
+	}
+	slices.Sort(values)
+	median, high := float64(values[len(values)/2]), float64(values[len(values)-1-int(tailShare*float64(len(values)))])
+	ratio := max(high/median, tailLeast)
+	return high * ratio * ratio, true
 }
 
 // highest returns the indices of the n highest values, in descending order.

@@ -34,6 +34,20 @@ func refill(l engine.Limit) time.Duration {
 	return time.Duration(float64(l.Capacity()) / perSecond(l.Rate(0)) * float64(time.Second))
 }
 
+// mostOften is the maximum ratio between the requests that the chosen bucket and the bucket with the lowest rate admit
+// in a minute or an hour. The lowest rate depends only on the keys that behave, so the outliers cannot raise the limit
+// further.
+const mostOften = 2
+
+// admits returns the number of requests of one key that a limit admits within a duration from idle.
+func admits(l engine.Limit, d time.Duration) int64 {
+	rate := l.Rate(0)
+	if l.Algorithm().Refills() {
+		return l.Capacity() + int64(float64(rate.Count)*d.Seconds()/rate.Period.Seconds())
+	}
+	return l.Capacity() * max(1, int64(d/rate.Period))
+}
+
 // bucket returns the token bucket that refuses the outliers the most without affecting the other keys. Among buckets
 // that refuse nearly as much, the highest rate wins; without outliers, the lowest.
 func (f *finder) bucket(keys []int) engine.Limit {
@@ -42,6 +56,9 @@ func (f *finder) bucket(keys []int) engine.Limit {
 		limit := f.bucketAt(rate, keys)
 		if limit.Err() != nil || refill(limit) > maxRefill {
 			continue
+		}
+		if len(chosen) > 0 && !likeLowest(limit, chosen[0].limit) {
+			break // and so are all higher rates
 		}
 		c := Compared{limit: limit}
 		c.Outliers = f.refusedShare(limit)
@@ -66,6 +83,16 @@ func (f *finder) bucket(keys []int) engine.Limit {
 		}
 	}
 	return chosen[last].limit
+}
+
+// likeLowest reports whether a limit admits at most mostOften times as much as the limit with the lowest rate.
+func likeLowest(l, lowest engine.Limit) bool {
+	for _, w := range []int{inMinute, inHour} {
+		if admits(l, Windows[w].Length) > mostOften*admits(lowest, Windows[w].Length) {
+			return false
+		}
+	}
+	return true
 }
 
 // nearly is the difference between shares that is considered irrelevant.

@@ -46,5 +46,9 @@ func (f *finder) tooMany() string {
 				i+1, len(f.behaved), wideGap, format.Quote(f.texts[f.behaved[order[0]]]), 100*wideShare)
 		}
 	}
+	if value(order[0]) > hugeGap*max(value(order[len(order)-1]), atLeast) {
+		return fmt.Sprintf("%s sends over %d times as much in a minute as half of the keys, without a gap to the keys after it, so it sets the limit; for a limit without it, leave it out of the log",
+			format.Quote(f.texts[f.behaved[order[0]]]), hugeGap)
+	}
 	return ""
 }
