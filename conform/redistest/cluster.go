@@ -28,6 +28,10 @@ func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 // NodeTimeout is the cluster-node-timeout of the Clusters.
 const NodeTimeout = time.Second
 
+// formTimeout is the timeout while a Cluster forms. Within NodeTimeout, a busy machine lets handshakes expire, which
+// are not repeated, and replicas replace primaries.
+const formTimeout = time.Minute
+
 func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes {
 	t.Helper()
 	Need(t, flavor)
@@ -36,7 +40,7 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 		bus := programs.FreePort(t)
 		s := prepare(t, flavor, config...)
 		own := []string{
-			"cluster-enabled", "yes", "cluster-node-timeout", strconv.FormatInt(NodeTimeout.Milliseconds(), 10),
+			"cluster-enabled", "yes", "cluster-node-timeout", strconv.FormatInt(formTimeout.Milliseconds(), 10),
 			"cluster-port", strconv.Itoa(bus), "cluster-replica-validity-factor", "0",
 		}
 		if l != nil {
@@ -52,8 +56,8 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 		if i < 3 {
 			s.MustDo("cluster", "addslotsrange", i*slots/3, (i+1)*slots/3-1)
 		}
-		if i > 0 {
-			s.MustDo("cluster", "meet", "127.0.0.1", c.Servers[0].announced("cluster-announce-port", "port"), c.Servers[0].announced("cluster-announce-bus-port", "cluster-port"))
+		for _, other := range c.Servers[:i] { // each pair, because gossip is slow with formTimeout
+			s.MustDo("cluster", "meet", "127.0.0.1", other.announced("cluster-announce-port", "port"), other.announced("cluster-announce-bus-port", "cluster-port"))
 		}
 	}
 	for i, s := range c.Servers[3:] {
@@ -70,6 +74,10 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 		s.wait("to follow its primary", s.follows)
 	}
 	c.settle(c.Servers)
+	for _, s := range c.Servers {
+		s.MustDo("config", "set", "cluster-node-timeout", NodeTimeout.Milliseconds())
+		s.MustDo("config", "rewrite") // for a restart
+	}
 	return c
 }
 
