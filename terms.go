@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // SettleWithin returns the policy with a term for its reservations, 1 ms to 7 days. A reservation that is neither
@@ -14,21 +15,18 @@ import (
 // process that made them. Overdue reservations are ended within about a second by any limiter on the same store that
 // has used a policy or a reservation with a term. A reservation is never delayed longer than its term.
 //
-// In a list of charges, the shortest term applies. If the term is out of range, or then is another word than these,
-// every reserve and [Policy.Err] return an error.
+// In a list of charges, the shortest term applies. If the term is out of range, every reserve and [Policy.Err] return
+// an error; if then is another word, every verb does.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
-	termed := *p
 	unsettled, known := engine.ParseUnsettled(then)
 	if !known {
-		unsettled = unknownUnsettled
+		return p.limiter.policy(p.name, engine.Invalid(&engine.InputError{Field: "then", Value: format.Quote(then), Accepted: "keep, release or estimate"}))
 	}
+	termed := *p
 	termed.term = &engine.Term{Within: within, Then: unsettled}
 	p.limiter.watchTerms()
 	return &termed
 }
-
-// unknownUnsettled is a value that no term can have.
-const unknownUnsettled engine.Unsettled = 255
 
 // Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) can
 // still charge, this one included, as of the reserve. The limit can be exceeded by that many units. Pending returns nil

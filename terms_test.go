@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +96,10 @@ func TestTermsOfLists(t *testing.T) {
 		if (err == nil) != want || (p.Err() == nil) != want {
 			t.Errorf("a term of %s: %v, %v", within, err, p.Err())
 		}
+	}
+	p := operate.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, "relase")
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": headgate: then is "relase"; accepted: keep, release or estimate`) {
+		t.Error(err)
 	}
 }
 

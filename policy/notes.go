@@ -13,13 +13,13 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings without effect in a valid file with routes: routes that are hidden by an earlier route or have
-// only penalties, overrides of keys that no route's requests have, and policies that no route names. These are not
-// errors, because requests can also name a policy and a key themselves.
+// Notes reports settings without effect in a valid file: policies that are only a penalty and, if the file has routes,
+// routes that are hidden by an earlier route or have only penalties, overrides of keys that no route's requests have,
+// and policies that no route names. These are not errors, because requests can also name a policy and a key themselves.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
-		return nil
+		return c.penaltyNotes()
 	}
 	hidden, more := firstOf(c.Routes.Hidden())
 	for _, h := range hidden {
@@ -53,6 +53,29 @@ func (c *Config) Notes() (notes []string) {
 	return notes
 }
 
+// penaltyNotes reports policies that are only a penalty.
+func (c *Config) penaltyNotes() (notes []string) {
+	var only []string
+	for _, name := range c.Policies.Names() {
+		if p, _ := c.Policies.Get(name); p.punishesOnly() {
+			only = append(only, name)
+		}
+	}
+	only, more := firstOf(only)
+	for _, name := range only {
+		notes = append(notes, "policy "+name+" is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all")
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more policies are only a penalty", more))
+	}
+	return notes
+}
+
+// punishesOnly reports whether a policy has no limit other than penalties.
+func (p *Policy) punishesOnly() bool {
+	return !slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
+}
+
 // onlyPenalties returns the routes that have no limit other than penalties.
 func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 	for i := range routes {
@@ -60,7 +83,7 @@ func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 		for _, charge := range routes[i].Charges {
 			for _, name := range charge.Policies {
 				p, ok := c.Policies.Get(name)
-				other = other || !ok || slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
+				other = other || !ok || !p.punishesOnly()
 			}
 		}
 		if !other {

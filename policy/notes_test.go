@@ -64,6 +64,17 @@ func TestRoutesWithoutEffect(t *testing.T) {
 	}
 }
 
+// A policy with a penalty only is noted in a file without routes.
+func TestPoliciesOfPenalties(t *testing.T) {
+	c, err := policy.Parse("x.yaml", []byte("policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := c.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "policy p is only a penalty, which counts the denials of other limits: ") {
+		t.Error(notes)
+	}
+}
+
 // A route with penalties only is noted.
 func TestRoutesOfPenalties(t *testing.T) {
 	const policies = "policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}\nroutes: "

@@ -42,6 +42,21 @@ const (
 	fieldsAccepted = "a group of fields"
 )
 
+// listLike describes a list of values of a type, with an example: the given text in a list, or the first field.
+func listLike(n *Node, t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case n.Kind == Text:
+		return listAccepted + " such as [" + n.shown() + "]"
+	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[NodeReader]()):
+		return listAccepted + " such as [{" + fieldsOf(t).first + ": …}]"
+	default:
+		return listAccepted
+	}
+}
+
 // fieldsLike describes a group of fields, with the name of one as an example.
 func fieldsLike(name string) string { return fieldsAccepted + " such as {" + name + ": …}" }
 
@@ -214,7 +229,7 @@ func (d *Decoder) decodeMap(n *Node, v reflect.Value, path []string) bool {
 
 func (d *Decoder) decodeList(n *Node, v reflect.Value, path []string) bool {
 	if n.Kind != List {
-		return d.Mismatch(n, path, listAccepted)
+		return d.Mismatch(n, path, listLike(n, v.Type().Elem()))
 	}
 	ok := true
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))

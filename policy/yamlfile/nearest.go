@@ -20,7 +20,7 @@ func DidYouMean(given string, names []string) string {
 // nearest returns the name with the fewest edits from given. An edit inserts, deletes or replaces a letter, or swaps
 // two neighbours; singular instead of plural is also one edit: "policy" for "policies". It returns "" if more than a
 // third of the letters, or more than two, would have to change, and for names of one or two letters. Ties go to the
-// alphabetically first name.
+// alphabetically first name. Without such a name it returns the only name that begins with given, if there is just one.
 func nearest(given string, names []string) string {
 	if len(given) < 3 || len(given) > maxGuess {
 		return ""
@@ -39,7 +39,24 @@ func nearest(given string, names []string) string {
 			best, least = name, d
 		}
 	}
+	if best == "" {
+		best = beginsWith(lower, names)
+	}
 	return best
+}
+
+// beginsWith returns the only name that begins with a text, or "".
+func beginsWith(text string, names []string) (only string) {
+	for _, name := range names {
+		switch {
+		case !strings.HasPrefix(strings.ToLower(name), text):
+		case only != "":
+			return ""
+		default:
+			only = name
+		}
+	}
+	return only
 }
 
 func singular(name string) string {

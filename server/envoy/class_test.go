@@ -46,7 +46,7 @@ func TestClasses(t *testing.T) {
 func TestClassesThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ limit, want string }{
 		{"unit: day, requests_per_unit: 5, classes: []", "3:69: invalid classes: classes is 0 classes; accepted: 1 to 8"},
-		{"unit: day, requests_per_unit: 5, classes: live", `3:69: error loading config file: classes is "live"; accepted: a list`},
+		{"unit: day, requests_per_unit: 5, classes: live", `3:69: error loading config file: classes is "live"; accepted: a list such as [{name: …}]`},
 		{"unit: day, requests_per_unit: 5, classes: [{name: live}, {name: live}]", `3:69: invalid classes: name is "live" twice; accepted: each name once`},
 		{"unit: day, requests_per_unit: 5, classes: [{name: live}, {name: b, leaves: 5}]", "3:69: invalid classes: leaves is 5 of fixed-window 5/1d align clock; accepted: less than 5 units, so that the class has one"},
 		{"unit: day, requests_per_unit: 5, classes: [{name: live, leaves: 2}, {name: b, leaves: 1}]", "3:69: invalid classes: leaves is 1 after 2; accepted: as much as the class before it leaves, or more"},

@@ -170,14 +170,15 @@ func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	return uint32(value)
 }
 
-// list returns the mappings of a list, or nil if the field is not set.
-func (f *fields) list(field string) []*yamlfile.Node {
+// list returns the mappings of a list, or nil if the field is not set. first is the first field of a mapping, for the
+// error.
+func (f *fields) list(field, first string) []*yamlfile.Node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
 		return nil
 	}
 	if n.Kind != yamlfile.List {
-		f.fail(n, field, "a list")
+		f.fail(n, field, "a list such as [{"+first+": …}]")
 	}
 	return n.Items
 }

@@ -112,7 +112,7 @@ func (b *builder) file(f File, merge bool) error {
 		return err
 	}
 	top := fields{node: root}
-	name, descriptors := top.text("domain"), top.list("descriptors")
+	name, descriptors := top.text("domain"), top.list("descriptors", "key")
 	if top.err != nil {
 		return top.err
 	}

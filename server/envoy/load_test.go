@@ -77,7 +77,7 @@ func TestLoadErrors(t *testing.T) {
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 4294967296}}]", `2:67: error loading config file: requests_per_unit is "4294967296"; accepted: a whole number from 0 to 4294967295`},
 		{"domain: d\ndescriptors: [{key: a, shadow_mode: 1}]", `2:37: error loading config file: shadow_mode is "1"; accepted: true or false`},
 		{"domain: {a: b}", "1:10: config error, unknown key 'a'"},
-		{"domain: d\ndescriptors: {key: a}", "2:14: error loading config file: descriptors is a group of fields; accepted: a list"},
+		{"domain: d\ndescriptors: {key: a}", "2:14: error loading config file: descriptors is a group of fields; accepted: a list such as [{key: …}]"},
 		{"- domain: d", "1:1: error loading config file: the file is a list; accepted: domain and descriptors"},
 		{"domain: *absent", "1:9: error loading config file: no anchor &absent before this alias"},
 		{"...\ndomain: d", `1:1: error loading config file: "..." ends a document before one begins; accepted: a file that begins with its first field`},

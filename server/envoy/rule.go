@@ -97,7 +97,7 @@ func (b *builder) descriptor(into *level, parent string, n *node) error {
 	f := fields{node: n}
 	key, value := f.text("key"), f.text("value")
 	d := &descriptor{shared: f.flag("share_threshold"), valueToMetric: f.flag("value_to_metric")}
-	nested := f.list("descriptors")
+	nested := f.list("descriptors", "key")
 	if f.err != nil {
 		return f.err
 	}
@@ -157,7 +157,7 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	}
 	r.unlimited = f.flag("unlimited")
 	name := f.text("unit")
-	replaces, classes := f.list("replaces"), f.list("classes")
+	replaces, classes := f.list("replaces", "name"), f.list("classes", "name")
 	if f.err != nil {
 		return nil, f.err
 	}

@@ -71,7 +71,7 @@ func (f *topFlags) run(c *cobra.Command) error {
 	ticker := time.NewTicker(f.every)
 	defer ticker.Stop()
 	for {
-		_, height, err := term.GetSize(int(screen.Fd()))
+		width, height, err := term.GetSize(int(screen.Fd()))
 		if err != nil {
 			return err
 		}
@@ -83,13 +83,25 @@ func (f *topFlags) run(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(screen, "\x1b[H\x1b[2J%s", text.String())
+		fmt.Fprintf(screen, "\x1b[H\x1b[2J%s", cutLines(text.String(), width))
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
 	}
+}
+
+// cutLines cuts the lines that are wider than the terminal.
+func cutLines(text string, width int) string {
+	var lines strings.Builder
+	for line := range strings.Lines(text) {
+		if characters := []rune(strings.TrimSuffix(line, "\n")); len(characters) > width {
+			line = string(characters[:max(width-1, 0)]) + "…\n"
+		}
+		lines.WriteString(line)
+	}
+	return lines.String()
 }
 
 // print prints the report in at most height lines; 0 means no bound.

@@ -73,7 +73,7 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	case "zipf":
 		f.config.Zipf = true
 	default:
-		return fmt.Errorf("--distribution %q: accepted: uniform, zipf", f.distribution)
+		return unknownWord("distribution", f.distribution)
 	}
 	if c.Flags().Changed("max-over") && f.config.Limit == (engine.Limit{}) {
 		return errors.New("--max-over: accepted: beside --limit, which says what the policy allows")

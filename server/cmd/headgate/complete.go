@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // completionTimeout bounds a completion, because the shell waits for it.
@@ -20,6 +23,13 @@ var flagWords = map[string][]string{
 	"by": topkeys.Words[:], "envoy-semantics": {"envoy", "improved"},
 	"failure": {policy.Local.String(), policy.Deny.String(), policy.Allow.String()}, "log-format": {"text", "json"},
 	"log-level": {"debug", "info", "warn", "error"}, "output": {"text", "json"},
+	"when-full": {"refuse", "evict"}, "unmatched": {"pass", "deny"}, "distribution": {"uniform", "zipf"},
+}
+
+// unknownWord returns the error for a value of a flag that is none of its words.
+func unknownWord(flag, value string) error {
+	words := flagWords[flag]
+	return fmt.Errorf("--%s %s: accepted: %s%s", flag, strconv.Quote(value), strings.Join(words, ", "), yamlfile.DidYouMean(value, words))
 }
 
 // completesFlags makes a command complete the values of its flags: flagWords, and the policies of a running

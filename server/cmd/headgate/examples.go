@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,15 @@ func exampleText(topic string) string {
 	return string(text)
 }
 
+// example is a topic with its text, for --output json.
+type example struct {
+	Topic   string `json:"topic"`
+	Summary string `json:"summary"`
+	Text    string `json:"text,omitempty"`
+}
+
 func newExamples() *cobra.Command {
+	var output outputFlag
 	c := &cobra.Command{
 		Use:   "examples [TOPIC]",
 		Short: "Print whole examples: files and commands to paste",
@@ -48,21 +57,39 @@ func newExamples() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			names, lines := topics()
 			if len(args) == 0 {
-				for i, name := range names {
-					fmt.Fprintf(c.OutOrStdout(), "%-10s %s\n", name, lines[i])
-				}
-				return nil
+				return listExamples(c.OutOrStdout(), names, lines, output)
 			}
 			text := exampleText(args[0])
 			if text == "" {
 				return fmt.Errorf("examples: TOPIC %q; accepted: %s%s", args[0], strings.Join(names, ", "), yamlfile.DidYouMean(args[0], names))
 			}
-			printExample(c.OutOrStdout(), text)
-			return nil
+			var shown strings.Builder
+			printExample(&shown, text)
+			if output.json() {
+				return writeJSON(c.OutOrStdout(), example{args[0], lines[slices.Index(names, args[0])], shown.String()})
+			}
+			_, err := io.WriteString(c.OutOrStdout(), shown.String())
+			return err
 		},
 	}
+	output.addTo(c.Flags())
 	c.ValidArgs, _ = topics()
 	return c
+}
+
+// listExamples prints the topics.
+func listExamples(w io.Writer, names, lines []string, output outputFlag) error {
+	all := make([]example, len(names))
+	for i, name := range names {
+		all[i] = example{Topic: name, Summary: lines[i]}
+		if !output.json() {
+			fmt.Fprintf(w, "%-10s %s\n", name, lines[i])
+		}
+	}
+	if output.json() {
+		return writeJSON(w, all)
+	}
+	return nil
 }
 
 // printExample prints the files of a script, and then its commands.

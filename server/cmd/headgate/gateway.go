@@ -81,7 +81,7 @@ func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 	}
 	switch {
 	case f.unmatched != "pass" && f.unmatched != "deny":
-		return nil, fmt.Errorf("--unmatched %s: accepted: pass, deny", strconv.Quote(f.unmatched))
+		return nil, unknownWord("unmatched", f.unmatched)
 	case f.upstreamTimeout < 0 || f.upstreamTimeout > time.Hour:
 		return nil, fmt.Errorf("--upstream-timeout %s: accepted: 0s to 1h", f.upstreamTimeout)
 	case f.stallTimeout < time.Second || f.stallTimeout > time.Hour:

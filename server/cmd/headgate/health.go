@@ -21,6 +21,7 @@ type healthClient struct {
 	ready        bool
 	certificates certificateFlags
 	timeout      time.Duration
+	output       outputFlag
 }
 
 func newHealth() *cobra.Command {
@@ -35,18 +36,37 @@ func newHealth() *cobra.Command {
 				return err
 			}
 			client := &http.Client{Timeout: h.timeout, Transport: &http.Transport{TLSClientConfig: config}}
-			if err := h.check(client); err != nil {
-				fmt.Fprintln(c.ErrOrStderr(), "headgate: health: "+err.Error())
-				return exitUnhealthy
-			}
-			return nil
+			return h.report(c, h.check(client))
 		},
 	}
 	c.Flags().StringVar(&h.address, "http", "127.0.0.1:8080", "`address` of the server's HTTP listener; https://host:port if it speaks TLS")
 	c.Flags().BoolVar(&h.ready, "ready", false, "check that new requests should be sent to the server")
 	h.certificates.addTo(c.Flags())
 	c.Flags().DurationVar(&h.timeout, "timeout", 2*time.Second, "timeout of the call")
+	h.output.addTo(c.Flags())
 	return c
+}
+
+// report prints nothing for a healthy server, or the reason why it is not. With --output json it always prints a value.
+func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
+	if h.output.json() {
+		var answer struct {
+			Healthy bool   `json:"healthy"`
+			Error   string `json:"error,omitempty"`
+		}
+		if answer.Healthy = unhealthy == nil; unhealthy != nil {
+			answer.Error = unhealthy.Error()
+		}
+		if err := writeJSON(c.OutOrStdout(), answer); err != nil {
+			return err
+		}
+	} else if unhealthy != nil {
+		fmt.Fprintln(c.ErrOrStderr(), "headgate: health: "+unhealthy.Error())
+	}
+	if unhealthy != nil {
+		return exitUnhealthy
+	}
+	return nil
 }
 
 // check returns nil if the server answers 200.

@@ -60,4 +60,10 @@ var helpExamples = map[string]string{
 	"schema":   `  headgate schema > policies.schema.json`,
 	"examples": `  headgate examples test`,
 	"version":  `  headgate version --output json`,
+
+	"completion":            `  headgate completion bash`,
+	"completion bash":       `  headgate completion bash > /etc/bash_completion.d/headgate`,
+	"completion fish":       `  headgate completion fish > ~/.config/fish/completions/headgate.fish`,
+	"completion powershell": `  headgate completion powershell > headgate.ps1`,
+	"completion zsh":        `  headgate completion zsh > "${fpath[1]}/_headgate"`,
 }

@@ -55,6 +55,7 @@ func newRoot() *cobra.Command {
 	for _, command := range extra {
 		root.AddCommand(command())
 	}
+	root.InitDefaultCompletionCmd()
 	prepare(root)
 	return root
 }

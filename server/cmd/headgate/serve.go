@@ -272,7 +272,7 @@ func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	case "evict":
 		m.WhenFull = memstore.Evict
 	default:
-		return m, fmt.Errorf("--when-full %s: accepted: refuse, evict", strconv.Quote(f.whenFull))
+		return m, unknownWord("when-full", f.whenFull)
 	}
 	return m, nil
 }

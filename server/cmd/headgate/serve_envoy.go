@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +52,7 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 	case "improved":
 		g.Options.Semantics = envoy.Improved
 	default:
-		return g, fmt.Errorf("--envoy-semantics %s: accepted: envoy, improved", strconv.Quote(f.semantics))
+		return g, unknownWord("envoy-semantics", f.semantics)
 	}
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return g, fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", f.deadline)

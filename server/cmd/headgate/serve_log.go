@@ -1,9 +1,10 @@
 package main
 
 import (
-	"fmt"
+	"encoding/json"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logge
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("--log-level %s: accepted: debug, info, warn, error", strconv.Quote(f.level))
+		return nil, unknownWord("log-level", f.level)
 	}
 	options := &slog.HandlerOptions{Level: admin.Level}
 	switch f.format {
@@ -33,7 +34,7 @@ func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logge
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	default:
-		return nil, fmt.Errorf("--log-format %s: accepted: text, json", strconv.Quote(f.format))
+		return nil, unknownWord("log-format", f.format)
 	}
 }
 
@@ -58,11 +59,15 @@ func (f *serveFlags) logged(w io.Writer, err error) error {
 
 // settings returns the settings from flags, file and environment, for operators. It removes the only secrets in flags:
 // the user and password in the store's URL.
-func settings(c *cobra.Command, config *daemon.Config) map[string]string {
-	all := map[string]string{"version": config.Version}
+func settings(c *cobra.Command, config *daemon.Config) map[string]any {
+	all := map[string]any{"version": config.Version}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
-			all[f.Name] = f.Value.String()
+		switch text := f.Value.String(); {
+		case f.Name == "help":
+		case slices.Contains([]string{"bool", "int", "int64", "float64"}, f.Value.Type()):
+			all[f.Name] = json.RawMessage(text)
+		default:
+			all[f.Name] = text
 		}
 	})
 	all["store"], all["store-password-file"] = open.Redacted(config.Store), config.StoreOptions.PasswordFile

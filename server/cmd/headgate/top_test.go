@@ -90,6 +90,13 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	}
 }
 
+// TestTopCutsLines checks that a line fits the terminal's width.
+func TestTopCutsLines(t *testing.T) {
+	if got := cutLines("abcé\nabcdé\nab", 4); got != "abcé\nabc…\nab" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestTopInATerminal checks that top shows four noisy keys among 100 000 within two seconds in a tmux terminal, and
 // that Ctrl-C ends it.
 func TestTopInATerminal(t *testing.T) {
