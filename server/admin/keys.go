@@ -67,7 +67,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
-	report, err := a.counts(topkeys.Query{Of: topkeys.Refusals, Policy: r.URL.Query().Get("policy"), Most: n})
+	report, err := a.counts(topkeys.Query{Of: topkeys.Denials, Policy: r.URL.Query().Get("policy"), Most: n})
 	if err != nil {
 		return answer, err
 	}
@@ -75,7 +75,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 	answer = adminapi.LimitedKeys{Span: report.Span.Seconds(), Sampled: report.Sampled, Keys: []adminapi.LimitedKey{}, Server: a.Server()}
 	for i := range report.Top {
 		c := &report.Top[i]
-		one := adminapi.LimitedKey{Refusals: c.JSON(report.Span)}
+		one := adminapi.LimitedKey{Denials: c.JSON(report.Span)}
 		if p, ok := f.current.Policies.Get(c.Policy); ok {
 			key := a.counted(c.Key)
 			e := a.explainKey(ctx, &f, p, &key, 0, nil, "")

@@ -95,7 +95,7 @@ func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	outage := c.Outage()
 	answer := &adminapi.Snapshot{
 		Second: *s, Server: c.Server(), Modes: s.Modes, Generation: c.Generation(), PolicyCount: c.Policies(), ChangeCount: c.Changes(),
-		TopRequests: topNow(c.Top, topkeys.Requests, now), TopRefusals: topNow(c.Top, topkeys.Refusals, now),
+		TopRequests: topNow(c.Top, topkeys.Requests, now), TopDenials: topNow(c.Top, topkeys.Denials, now),
 		Store:     adminapi.Store{Address: c.Address, Away: outage.Away, AwayFor: outage.For.Milliseconds(), Outages: outage.Outages, Unknown: outage.Unknown},
 		Processes: adminapi.Processes{Members: []string{}},
 	}

@@ -40,8 +40,8 @@ func newTop() *cobra.Command {
 	var f topFlags
 	c := &cobra.Command{
 		Use:   "top",
-		Short: "Print the keys with the most requests or refusals, live in a terminal",
-		Long: `Print the keys with the most requests or refusals of the last minute or hour, and again
+		Short: "Print the keys with the most requests or denials, live in a terminal",
+		Long: `Print the keys with the most requests or denials of the last minute or hour, and again
 every --every while the output is a terminal; Ctrl-C ends it. Counts are estimates with
 bounds: the columns from and to.`,
 		Args: exactly(),
@@ -49,7 +49,7 @@ bounds: the columns from and to.`,
 	}
 	f.admin.addTo(c)
 	flags := c.Flags()
-	flags.StringVar(&f.by, "by", "requests", "requests, refusals, newly-denied or newly-allowed")
+	flags.StringVar(&f.by, "by", "requests", "requests, denials, newly-denied or newly-allowed")
 	flags.StringVar(&f.window, "window", "1m", "1m or 1h")
 	flags.StringVar(&f.policy, "policy", "", "the only policy; by default all")
 	flags.IntVarP(&f.n, "n", "n", 20, "how many keys, 1 to 1000")
