@@ -82,6 +82,7 @@ func TestProgramAnswers(t *testing.T) {
 		{"GET", "admin/v1/policies/none", "", 404, []string{`no policy \"none\"`}},
 		{"GET", "admin/v1/keys/top", "", 200, []string{`{"policy":"day","key":"joe","count":5,`, `"(inline)"`}},
 		{"GET", "admin/v1/keys/top?by=denials", "", 200, []string{`"count":2,`}},
+		{"GET", "admin/v1/keys/top?by=refusals", "", 200, []string{`"by":"denials"`, `"count":2,`}},
 		{"GET", "admin/v1/keys/top?by=x", "", 400, []string{`requests, denials`}},
 		{"POST", "admin/v1/keys/explain", `{"key":"joe"}`, 200, []string{`"policy":"day"`, `"allowed":false`, `"remaining":0`, `"frees_at"`, `"capacity":3`}},
 		{"POST", "admin/v1/keys/explain", `{"key":"<b>ann</b>","cost":1}`, 200, []string{`"policy":"both"`, `"remaining":3`, `"remaining":98`}},

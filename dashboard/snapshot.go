@@ -15,7 +15,7 @@ const topShown = 20
 func (p *Program) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	top := func(of topkeys.Events) adminapi.TopKeys {
 		report := p.top.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)
-		return report.JSON(of.String())
+		return report.JSON(of)
 	}
 	store := adminapi.Store{Address: "of this program", Outages: p.outages}
 	for _, counts := range p.last {

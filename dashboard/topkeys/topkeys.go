@@ -43,6 +43,9 @@ const (
 // Words are the names of the kinds.
 var Words = [...]string{Requests: "requests", Denials: "denials", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
 
+// FormerWords are the former names of kinds, with the current ones. Queries can still have them.
+var FormerWords = map[string]string{"refusals": Denials.String()}
+
 func (e Events) String() string { return Words[e] }
 
 // Tracker finds top keys. It is safe for concurrent use.

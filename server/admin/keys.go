@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/headgate/headgate/dashboard/topkeys"
@@ -21,7 +20,7 @@ const (
 )
 
 func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {
-	by, err := adminapi.Word(r, "by", topkeys.Words[:]...)
+	by, err := topkeys.ReadBy(r, a.OldName, topkeys.Words[:]...)
 	if err != nil {
 		return answer, err
 	}
@@ -33,7 +32,7 @@ func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, e
 	if err != nil {
 		return answer, err
 	}
-	report, err := a.counts(topkeys.Query{Of: topkeys.Events(slices.Index(topkeys.Words[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
+	report, err := a.counts(topkeys.Query{Of: by, Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
 	if err != nil {
 		return answer, err
 	}

@@ -144,7 +144,7 @@ func Describe(name string, store engine.Store) *adminapi.Server {
 // topNow returns the keys with the highest counts of the last 10 to 20 s.
 func topNow(t *topkeys.Tracker, of topkeys.Events, now time.Time) adminapi.TopKeys {
 	report := t.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)
-	return report.JSON(of.String())
+	return report.JSON(of)
 }
 
 // events streams the feed.

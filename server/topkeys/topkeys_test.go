@@ -167,7 +167,7 @@ func TestLongKeysAreCountedApart(t *testing.T) {
 		}
 	}
 	report := tracker.Top(core.Query{Most: 10}, start)
-	shown := report.JSON("requests").Keys
+	shown := report.JSON(core.Requests).Keys
 	if shown[0].Key != long+"a" || shown[0].KeyHash == "" || shown[0].KeyHash == shown[1].KeyHash {
 		t.Errorf("shown: %+v", shown)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
 )
@@ -61,6 +62,10 @@ bounds: the columns from and to.`,
 func (f *topFlags) run(c *cobra.Command) error {
 	if f.every < 100*time.Millisecond || f.every > time.Hour {
 		return fmt.Errorf("--every %s: accepted: 100ms to 1h", f.every)
+	}
+	if now := topkeys.FormerWords[f.by]; now != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "headgate: --by %s is the former name of --by %s\n", f.by, now)
+		f.by = now
 	}
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
