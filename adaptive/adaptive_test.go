@@ -86,7 +86,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestMinAndMaxAreThePromise checks that no call is refused with fewer than Min others in flight, and no call is
+// TestMinAndMaxAreThePromise checks that no call is denied with fewer than Min others in flight, and no call is
 // admitted with Max others in flight, whatever calls do.
 func TestMinAndMaxAreThePromise(t *testing.T) {
 	for seed := range uint64(20) {
@@ -113,7 +113,7 @@ func TestMinAndMaxAreThePromise(t *testing.T) {
 			case ok:
 				held = append(held, p)
 			case len(held) < 3:
-				t.Fatalf("seed %d: refused beside %d", seed, len(held))
+				t.Fatalf("seed %d: denied beside %d", seed, len(held))
 			}
 			if s := l.Status(); s.InFlight != len(held) || s.Limit < 3 || s.Limit > 30 {
 				t.Fatalf("seed %d: %+v with %d held", seed, s, len(held))
@@ -130,10 +130,10 @@ func TestFreezeAndDryRun(t *testing.T) {
 	}
 	for range 3 {
 		if _, ok := l.TryAcquire(); !ok {
-			t.Error("a dry run refuses")
+			t.Error("a dry run denies")
 		}
 	}
-	if s := l.Status(); s.Refused != 2 || s.InFlight != 3 {
+	if s := l.Status(); s.Denied != 2 || s.InFlight != 3 {
 		t.Errorf("%+v", s)
 	}
 	if err := l.Freeze(4); err != nil {
@@ -144,7 +144,7 @@ func TestFreezeAndDryRun(t *testing.T) {
 	}
 	_, _ = l.TryAcquire()
 	_, _ = l.TryAcquire()
-	if s := l.Status(); s.Refused != 3 {
+	if s := l.Status(); s.Denied != 3 {
 		t.Errorf("the fifth call beside a frozen limit of 4: %+v", s)
 	}
 	if err := l.Freeze(-1); !errors.Is(err, engine.ErrInvalid) {
@@ -222,7 +222,7 @@ func TestConfigure(t *testing.T) {
 	}
 	for range 3 {
 		if _, ok := l.TryAcquire(); !ok {
-			t.Fatal("a call is refused")
+			t.Fatal("a call is denied")
 		}
 	}
 	for _, most := range []int{10, 3, 5} {

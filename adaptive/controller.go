@@ -31,7 +31,7 @@ type Controller struct {
 	done, failed int64
 	slow         int64 // calls in the window that took longer than the latency
 	highest      int64 // most calls in flight in the window
-	refused      bool
+	denied       bool
 	calm         int64 // the last instant with few calls in flight
 
 	bound, sum int64 // number of windows that reached the limit, and the sum of their limits
@@ -63,7 +63,7 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	}
 	c.highest = max(c.highest, inFlight+1)
 	if inFlight >= most {
-		c.refused = true
+		c.denied = true
 		return false
 	}
 	return true
@@ -85,14 +85,14 @@ func (c *Controller) Done(now, took int64, failed bool) {
 	}
 }
 
-// close ends a window. If calls were neither refused nor slow, the window has no information about the limit.
+// close ends a window. If calls were neither denied nor slow, the window has no information about the limit.
 func (c *Controller) close(now, span, calls int64) {
-	full := c.refused || c.highest >= c.limit
+	full := c.denied || c.highest >= c.limit
 	if late := 2*c.slow > calls; full || late {
 		c.bound, c.sum = c.bound+1, c.sum+c.limit
 		c.follow(span, calls, late)
 	}
-	c.opened, c.done, c.failed, c.slow, c.highest, c.refused = now, 0, 0, 0, 0, false
+	c.opened, c.done, c.failed, c.slow, c.highest, c.denied = now, 0, 0, 0, 0, false
 }
 
 // follow moves the limit towards the number of calls that complete within the latency. In one step it at most doubles

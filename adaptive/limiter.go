@@ -11,17 +11,17 @@ import (
 // Config has the settings of a limiter.
 type Config struct {
 	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. The bounds hold however wrong the limiter's estimate
-	// is: the limiter never refuses a call with fewer than Min others in flight, and never admits a call with Max
+	// is: the limiter never denies a call with fewer than Min others in flight, and never admits a call with Max
 	// others in flight.
 	Min, Max int
-	// Start is the limit at the start, before the throughput is known: Min to Max; 0 means Max. A low start refuses
+	// Start is the limit at the start, before the throughput is known: Min to Max; 0 means Max. A low start denies
 	// calls to a server that has just started with cold caches.
 	Start int
 	// Latency is the accepted time of a call, including its wait in the server: 1 ms to 1 min. Choose a time that
 	// clients still accept, well below their timeouts, and several times the latency of a call without load. A third of
 	// the timeout is a good start.
 	Latency time.Duration
-	// DryRun decides and counts, but refuses nothing.
+	// DryRun decides and counts, but denies nothing.
 	DryRun bool
 	// Clock replaces the clock in tests. nil means the real one.
 	Clock func() time.Time
@@ -65,7 +65,7 @@ type Limiter struct {
 	control  *Controller
 	inFlight int64
 	frozen   int64 // a fixed limit; 0 if the controller adjusts it
-	refused  int64
+	denied   int64
 }
 
 // New returns a limiter. The error is an [*engine.InputError] that names the setting.
@@ -98,7 +98,7 @@ func (l *Limiter) Configure(c Config) error {
 // now returns the time since the limiter was created, in µs.
 func (l *Limiter) now() int64 { return l.clock().Sub(l.began).Microseconds() + 1 }
 
-// TryAcquire returns a permit for a call, or false if the call is refused because too many are in flight. It never
+// TryAcquire returns a permit for a call, or false if the call is denied because too many are in flight. It never
 // waits. Release the permit when the call ends.
 func (l *Limiter) TryAcquire() (*Permit, bool) {
 	l.mu.Lock()
@@ -109,7 +109,7 @@ func (l *Limiter) TryAcquire() (*Permit, bool) {
 		allowed = l.inFlight < l.frozen
 	}
 	if !allowed {
-		if l.refused++; !l.dry {
+		if l.denied++; !l.dry {
 			return nil, false
 		}
 	}
@@ -134,8 +134,8 @@ type Status struct {
 	Limit, InFlight int
 	// Frozen reports whether the limit was set by [Limiter.Freeze].
 	Frozen bool
-	// Refused is the number of refused calls or, with DryRun, of calls that would have been refused.
-	Refused int64
+	// Denied is the number of denied calls or, with DryRun, of calls that would have been denied.
+	Denied int64
 	// Suggest is the fixed limit that would have performed about as well so far, or 0 if the limit was never reached.
 	Suggest int
 	// Why is the reason for the last change of the limit, in one line.
@@ -147,7 +147,7 @@ func (l *Limiter) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := Status{
-		Limit: int(l.control.Limit()), InFlight: int(l.inFlight), Frozen: l.frozen > 0, Refused: l.refused,
+		Limit: int(l.control.Limit()), InFlight: int(l.inFlight), Frozen: l.frozen > 0, Denied: l.denied,
 		Suggest: int(l.control.Suggest()), Why: l.control.Why(),
 	}
 	if s.Frozen {

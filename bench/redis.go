@@ -28,7 +28,7 @@ const perSecond = 1000
 
 const (
 	alone    = "headgate, a script for each"
-	repeated = "headgate, refusals repeated"
+	repeated = "headgate, denials repeated"
 	pooled   = "redis_rate, its pool"
 	piped    = "redis_rate, AutoPipeline"
 )
@@ -114,7 +114,7 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 		{title: "On one Redis, 512 callers, 100 000 keys" + zipfs, unit: "decisions/s", beside: redisRate, lines: skewedLines},
 		{
 			title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", reach: 20, beside: redisRate, lines: reorder(hotLines, repeated),
-			note: "Headgate decides each exactly; where refusals may be repeated for a stated time (`near`), most are not asked about.",
+			note: "Headgate decides each exactly; where denials may be repeated for a stated time (`near`), most are not asked about.",
 		},
 		oneCaller,
 		{title: "On one Redis, 512 callers at half of redis_rate's best rate", unit: "p99, µs", lower: true, reach: 0.33, beside: redisRate, lines: compare(contenders, pacedSamples, micros99)},

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -21,11 +20,11 @@ func (p *Program) topKeys(r *http.Request, _ *adminapi.None) (answer adminapi.To
 	if err != nil {
 		return answer, err
 	}
-	by, err := adminapi.Word(r, "by", topkeys.Words[:topkeys.NewlyDenied]...) // a program has no shadows
+	by, err := topkeys.ReadBy(r, nil, topkeys.Words[:topkeys.NewlyDenied]...) // a program has no shadows
 	if err != nil {
 		return answer, err
 	}
-	report := p.top.Top(topkeys.Query{Of: topkeys.Events(slices.Index(topkeys.Words[:], by)), Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	report := p.top.Top(topkeys.Query{Of: by, Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
 	return report.JSON(by), nil
 }
 

@@ -119,7 +119,7 @@ func (p *Program) Observe(_ context.Context, r *headgate.Result) {
 		return of, true
 	})
 	if denied {
-		p.top.Add(topkeys.Refusals, 1, now, func(_ int, n int64) (topkeys.Subject, bool) {
+		p.top.Add(topkeys.Denials, 1, now, func(_ int, n int64) (topkeys.Subject, bool) {
 			p.top.Record(of, event(r, now, n))
 			return of, true
 		})

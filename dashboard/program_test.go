@@ -81,8 +81,9 @@ func TestProgramAnswers(t *testing.T) {
 		{"GET", "admin/v1/policies/both", "", 200, []string{`"5/1h`, `"sliding-window 100/1h`}},
 		{"GET", "admin/v1/policies/none", "", 404, []string{`no policy \"none\"`}},
 		{"GET", "admin/v1/keys/top", "", 200, []string{`{"policy":"day","key":"joe","count":5,`, `"(inline)"`}},
-		{"GET", "admin/v1/keys/top?by=refusals", "", 200, []string{`"count":2,`}},
-		{"GET", "admin/v1/keys/top?by=x", "", 400, []string{`requests, refusals`}},
+		{"GET", "admin/v1/keys/top?by=denials", "", 200, []string{`"count":2,`}},
+		{"GET", "admin/v1/keys/top?by=refusals", "", 200, []string{`"by":"denials"`, `"count":2,`}},
+		{"GET", "admin/v1/keys/top?by=x", "", 400, []string{`requests, denials`}},
 		{"POST", "admin/v1/keys/explain", `{"key":"joe"}`, 200, []string{`"policy":"day"`, `"allowed":false`, `"remaining":0`, `"frees_at"`, `"capacity":3`}},
 		{"POST", "admin/v1/keys/explain", `{"key":"<b>ann</b>","cost":1}`, 200, []string{`"policy":"both"`, `"remaining":3`, `"remaining":98`}},
 		{"POST", "admin/v1/keys/explain", `{"key":"joe","policy":"day","cost":4}`, 200, []string{`"never":true`}},
@@ -133,13 +134,13 @@ func TestProgramEvents(t *testing.T) {
 		Allowed, Denied float64
 		Policies        []struct{ Policy string }
 		Modes           map[string]float64
-		Refusals        struct{ Keys []struct{ Key string } } `json:"top_refusals"`
+		Denials         struct{ Keys []struct{ Key string } } `json:"top_denials"`
 		Store           struct{ Away bool }
 	}
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &got); err != nil {
 		t.Fatalf("%v: %s", err, lines.Text())
 	}
-	if got.Allowed < 4 || got.Denied < 1.5 || len(got.Policies) != 3 || got.Modes["exact"] == 0 || len(got.Refusals.Keys) != 1 || got.Refusals.Keys[0].Key != "joe" || got.Store.Away {
+	if got.Allowed < 4 || got.Denied < 1.5 || len(got.Policies) != 3 || got.Modes["exact"] == 0 || len(got.Denials.Keys) != 1 || got.Denials.Keys[0].Key != "joe" || got.Store.Away {
 		t.Errorf("%+v", got)
 	}
 }

@@ -15,7 +15,7 @@ const topShown = 20
 func (p *Program) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	top := func(of topkeys.Events) adminapi.TopKeys {
 		report := p.top.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)
-		return report.JSON(of.String())
+		return report.JSON(of)
 	}
 	store := adminapi.Store{Address: "of this program", Outages: p.outages}
 	for _, counts := range p.last {
@@ -25,7 +25,7 @@ func (p *Program) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 		store.Away, store.AwayFor = true, now.Sub(p.away).Milliseconds()+1
 	}
 	return &adminapi.Snapshot{
-		Second: *s, Modes: s.Modes, TopRequests: top(topkeys.Requests), TopRefusals: top(topkeys.Refusals), Store: store,
+		Second: *s, Modes: s.Modes, TopRequests: top(topkeys.Requests), TopDenials: top(topkeys.Denials), Store: store,
 		Processes: adminapi.Processes{Members: []string{}}, Generation: 1, PolicyCount: len(p.shown()),
 	}
 }

@@ -38,7 +38,7 @@ func TestLongestHoldStays(t *testing.T) {
 		both.Wait()
 		start := time.Now()
 		if code, err := get(t.Context(), client); code != 200 || err != nil || time.Since(start) < 23*time.Second {
-			t.Errorf("%d %v after %s, want a wait of 25s from the first refusal", code, err, time.Since(start))
+			t.Errorf("%d %v after %s, want a wait of 25s from the first denial", code, err, time.Since(start))
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 }
 
 // A denial with an endless body blocks no other call, because draining it is bounded.
-func TestRefusalWithoutEnd(t *testing.T) {
+func TestDenialWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		base := roundTripper(func(*http.Request) (*http.Response, error) {

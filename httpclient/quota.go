@@ -80,8 +80,8 @@ func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time
 	q.size = max(a.quota, q.most)
 }
 
-// refused blocks requests until the given time, and then lets one pass.
-func (q *quota) refused(until, now time.Time) {
+// denied blocks requests until the given time, and then lets one pass.
+func (q *quota) denied(until, now time.Time) {
 	q.budget, q.most, q.reset, q.span = 0, 0, until, max(time.Second, until.Sub(now))
 }
 

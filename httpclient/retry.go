@@ -14,8 +14,8 @@ const (
 	retryBurst = 10
 )
 
-// refused reports whether an answer tells the client to retry later.
-func refused(answer *http.Response) bool {
+// denied reports whether an answer tells the client to retry later.
+func denied(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusTooManyRequests ||
 		answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
 }
@@ -54,7 +54,7 @@ func (s *scope) spendRetry() bool {
 	return true
 }
 
-// Bounds for reading the body of a denied answer so that its connection can be reused.
+// Bounds for reading the body of a denial so that its connection can be reused.
 const (
 	maxDrained  = 4 << 10
 	drainWithin = time.Second
@@ -69,7 +69,7 @@ func drain(answer *http.Response) {
 
 // shouldRetry decides whether to retry after the answer to a try. The first try is 0.
 func (t *Transport) shouldRetry(r *http.Request, answer *http.Response, s *scope, try int) bool {
-	if !refused(answer) || try >= t.retries || !repeatable(r) || r.Context().Err() != nil {
+	if !denied(answer) || try >= t.retries || !repeatable(r) || r.Context().Err() != nil {
 		return false
 	}
 	wait := s.soonest()

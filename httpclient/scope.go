@@ -143,7 +143,7 @@ func (s *scope) leave(ticket int64, answer *http.Response) {
 	if answer != nil {
 		s.note(ticket, answer, time.Now())
 	}
-	if answer != nil && refused(answer) {
+	if answer != nil && denied(answer) {
 		s.line.WakeAll() // some waiting requests have a deadline before the end of the hold
 	} else {
 		s.line.Wake()
@@ -168,7 +168,7 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 	if len(limits) > 0 {
 		s.answers++
 	}
-	if refused(answer) {
+	if denied(answer) {
 		wait, ok := retryAfter(answer.Header, now)
 		if !ok {
 			wait = time.Second
@@ -178,7 +178,7 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 			s.hold = until
 		}
 		for i := range s.limits {
-			s.limits[i].refused(s.hold, now)
+			s.limits[i].denied(s.hold, now)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		next, err := again(r)
 		if err != nil {
-			return answer, nil //nolint:nilerr // the body cannot be made again: the refusal is the answer
+			return answer, nil //nolint:nilerr // the body cannot be made again: the denial is the answer
 		}
 		drain(answer)
 		sent = next

@@ -31,7 +31,7 @@ var requests = flag.Int("requests", 2000, "requests of TestClientOnRealSockets")
 type handlerTransport struct {
 	handler http.Handler
 	longest time.Duration
-	refused atomic.Int64
+	denied  atomic.Int64
 	asked   atomic.Int64
 	most    atomic.Int64
 	now     atomic.Int64
@@ -52,7 +52,7 @@ func (h *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	h.handler.ServeHTTP(w, r)
 	if w.Code == http.StatusTooManyRequests {
-		h.refused.Add(1)
+		h.denied.Add(1)
 	}
 	if err := h.pause(r.Context()); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.
 
 // A client that is its server's only one is never denied, for any limit, headers and number of concurrent requests. It
 // takes little longer than the limit requires.
-func TestClientIsNeverRefused(t *testing.T) {
+func TestClientIsNeverDenied(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		limit   engine.Limit
@@ -141,9 +141,9 @@ func TestClientIsNeverRefused(t *testing.T) {
 				server := &handlerTransport{longest: c.latency, handler: httplimit.New(operate.Policy(limiter, "p", c.limit), httplimit.All(), httplimit.WithHeaders(c.style))(hello)}
 				client := &http.Client{Transport: httpclient.New(server, httpclient.WithMaxWait(10*time.Minute))}
 				took := crowd(t, client, c.callers, c.n)
-				t.Logf("%d requests in %s, at most %d at a time, %d refused", c.n, took, server.most.Load(), server.refused.Load())
-				if server.refused.Load() > 0 || server.asked.Load() != int64(c.n) || took > c.longest {
-					t.Errorf("%d of %d refused, %s", server.refused.Load(), server.asked.Load(), took)
+				t.Logf("%d requests in %s, at most %d at a time, %d denied", c.n, took, server.most.Load(), server.denied.Load())
+				if server.denied.Load() > 0 || server.asked.Load() != int64(c.n) || took > c.longest {
+					t.Errorf("%d of %d denied, %s", server.denied.Load(), server.asked.Load(), took)
 				}
 			})
 		})
@@ -154,12 +154,12 @@ func TestClientIsNeverRefused(t *testing.T) {
 func TestClientOnRealSockets(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
-	var refused atomic.Int64
-	denied := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) {
-		refused.Add(1)
+	var denied atomic.Int64
+	deny := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) {
+		denied.Add(1)
 		w.WriteHeader(http.StatusTooManyRequests)
 	}
-	server := httptest.NewServer(httplimit.New(operate.Policy(limiter, "p", rule.TokenBucket(rule.PerSecond(1000))), httplimit.ByIP(), httplimit.WithDenied(denied))(hello))
+	server := httptest.NewServer(httplimit.New(operate.Policy(limiter, "p", rule.TokenBucket(rule.PerSecond(1000))), httplimit.ByIP(), httplimit.WithDenied(deny))(hello))
 	defer server.Close()
 	base := &http.Transport{MaxIdleConnsPerHost: 50}
 	transport := httpclient.New(base)
@@ -167,8 +167,8 @@ func TestClientOnRealSockets(t *testing.T) {
 	client := &http.Client{Transport: rewrite{transport, strings.TrimPrefix(server.URL, "http://")}}
 	took := crowd(t, client, 50, *requests)
 	t.Logf("%d requests in %s", *requests, took)
-	if refused.Load() > 0 {
-		t.Errorf("%d refused", refused.Load())
+	if denied.Load() > 0 {
+		t.Errorf("%d denied", denied.Load())
 	}
 }
 

@@ -47,7 +47,7 @@ func TestAdaptive(t *testing.T) {
 	if w := get("/"); w.Code != http.StatusOK {
 		t.Errorf("%d after the slow request has ended", w.Code)
 	}
-	if s := l.Status(); s.InFlight != 0 || s.Refused != 100 {
+	if s := l.Status(); s.InFlight != 0 || s.Denied != 100 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -157,8 +157,8 @@ func TestHotDecisionsAreInTheOrderOfTheirInstants(t *testing.T) {
 
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
-	refused := make([][]engine.Outcome, 2)
-	for g := range refused {
+	denied := make([][]engine.Outcome, 2)
+	for g := range denied {
 		wg.Go(func() {
 			for n := 0; ; n++ {
 				select {
@@ -171,8 +171,8 @@ func TestHotDecisionsAreInTheOrderOfTheirInstants(t *testing.T) {
 					t.Errorf("two units: %+v", d)
 					return
 				}
-				if len(refused[g]) < 1<<20 {
-					refused[g] = append(refused[g], d)
+				if len(denied[g]) < 1<<20 {
+					denied[g] = append(denied[g], d)
 				}
 			}
 		})
@@ -189,7 +189,7 @@ func TestHotDecisionsAreInTheOrderOfTheirInstants(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	for _, d := range slices.Concat(refused...) {
+	for _, d := range slices.Concat(denied...) {
 		n, same := slices.BinarySearch(changes, d.AtMicros)
 		if !same && d.Remaining != int64(n%2) {
 			t.Fatalf("%d changes before %d, and %d remaining", n, d.AtMicros, d.Remaining)

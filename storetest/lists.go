@@ -90,7 +90,7 @@ func runLists(t *testing.T, o Options) {
 		l.settle(r, false, 0, 0, 0, 0)
 		l.left("ann", "org", 19, 8500, 48_500, 2)
 	})
-	with("a refused call charges nothing, and says which charge refused", func(l lists) {
+	with("a denied call charges nothing, and says which charge denied it", func(l lists) {
 		l.reserve(callOf("a", "ann", "org", 10_000), true, 0)
 		l.reserve(callOf("b", "ann", "org", 1), false, 1)
 		l.reserve(callOf("c", "bob", "org", 10_000), true, 0)

@@ -102,9 +102,9 @@ func TestAudit(t *testing.T) {
 		"a bucket remembers it": {
 			policy: "bucket-deny", parts: append(append(parts(10, 0, exact), parts(1, 100*ms, beyond(18))...), parts(1, 200*ms, exact)...), want: "exceeded",
 		},
-		"denied after it":        {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(1, 100*ms, beyond(8))...), parts(1, 200*ms, denied)...)},
-		"denied without it":      {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(1, 100*ms, beyond(7))...), parts(1, 200*ms, denied)...), want: "denied"},
-		"refused on other slots": {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(8, 100*ms, answer{class: refused})...), parts(1, 200*ms, denied)...)},
+		"denied after it":       {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(1, 100*ms, beyond(8))...), parts(1, 200*ms, denied)...)},
+		"denied without it":     {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(1, 100*ms, beyond(7))...), parts(1, 200*ms, denied)...), want: "denied"},
+		"denied on other slots": {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(8, 100*ms, answer{class: byOther})...), parts(1, 200*ms, denied)...)},
 		"a step of the clock forward lets the limit through once more": {
 			policy: "log-deny", parts: append(parts(30, 0, exact), parts(30, 700*ms, exact)...), h: happened{steps: []step{{loss, 5000 * ms}}},
 		},
@@ -216,7 +216,7 @@ func TestAuditDeniedPermits(t *testing.T) {
 		"their leases have ended":  {others: []*hold{held, held, held, held}, denied: denied, broken: true},
 		"they were renewed":        {others: []*hold{renewed, renewed, renewed, renewed}, denied: denied},
 		"a request has no answer":  {others: []*hold{held, held, held, ask("outcome_unknown", false)}, denied: &later},
-		"a list was refused":       {others: []*hold{held, held, held, ask(refused, false)}, denied: &later, broken: true},
+		"a list was denied":        {others: []*hold{held, held, held, ask(byOther, false)}, denied: &later, broken: true},
 		"a fault excuses it":       {others: []*hold{held}, denied: &later, h: happened{faults: []struck{{span: span{0, ms}}}}},
 		"one may not have ended":   {others: []*hold{held, held, held, ended}, denied: &later, answers: []answer{away}},
 		"by a share: it says less": {others: []*hold{held}, denied: holdOf(&answer{limit: seat, mode: "fallback"})},

@@ -30,7 +30,7 @@ func holdOf(a *answer) *hold {
 	case a.class == "" && !byShare:
 		h.denied, h.may.to = true, a.received
 	default: // the store may have granted it without answering in time
-		if h.may.to += late; a.class == refused && !byShare {
+		if h.may.to += late; a.class == byOther && !byShare {
 			h.ended = a.received + undone
 		}
 	}

@@ -12,9 +12,9 @@ import (
 var listKeys = []string{"k1", "k2"}
 
 const (
-	// refused is the class of a charge in a list that was denied because of another charge. With several slots it was
+	// byOther is the class of a charge in a list that was denied because of another charge. With several slots it was
 	// charged until its units were returned.
-	refused = "refused"
+	byOther = "denied because of another charge"
 	// undone is the time after such an answer that the list's permit may still be held.
 	undone = 100 * time.Millisecond
 	// inFull is the class of a settlement that the store did not apply in full.
@@ -97,7 +97,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 		a.sent, a.received, a.class = sent, c.now(), class
 		a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
 		if class == "" && !d.Allowed && !slices.Contains(d.Charges, i) {
-			a.class = refused
+			a.class = byOther
 		}
 	}
 	return d.Reservation

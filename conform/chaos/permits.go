@@ -45,7 +45,7 @@ func (h *happened) began(process int, from, to time.Duration) bool {
 }
 
 // deniedPermits checks that a permit was denied only while all permits may have been held. A settlement releases its
-// reservation's permit, and a refused list holds no permit. Faults excuse denials, as does a process that could not
+// reservation's permit, and a denied list holds no permit. Faults excuse denials, as does a process that could not
 // reach the store and so may not have reported its permits yet.
 func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 	for i := range holds {

@@ -314,5 +314,5 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 	if failed.Load() == 0 {
 		t.Error("no call failed: nothing was killed under load")
 	}
-	t.Logf("%d allowed, %d refused, %d failed: %v", allowed.Load(), decided.Load(), failed.Load(), store.Stats().Errors)
+	t.Logf("%d allowed, %d denied, %d failed: %v", allowed.Load(), decided.Load(), failed.Load(), store.Stats().Errors)
 }

@@ -219,7 +219,7 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	}
 	spent := rule.FixedWindow(rule.PerDay(1), rule.Named("spent"))
 	do(plain, engine.OpAllow, charge(spent, splitAll, 1))
-	refused := func(limit engine.Limit, cost int64, during func()) {
+	denied := func(limit engine.Limit, cost int64, during func()) {
 		t.Helper()
 		asked.n, asked.before = 0, func(n int) {
 			if n == 2 { // the first slot is charged
@@ -233,12 +233,12 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(1000), rule.Burst(100))
 	pacer := rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10))
 	for _, limit := range []engine.Limit{bucket, pacer} { // so that the servers know every script
-		refused(limit, 1, func() {})
+		denied(limit, 1, func() {})
 	}
 	clock.Advance(time.Minute)
 
 	passed := int64(0)
-	refused(bucket, 50, func() {
+	denied(bucket, 50, func() {
 		clock.Advance(50 * time.Millisecond)
 		passed = do(plain, engine.OpAtMost, charge(bucket, splitUser, 1000)).Granted
 	})
@@ -248,13 +248,13 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	}
 
 	var second time.Duration
-	refused(pacer, 1, func() { second = do(plain, engine.OpAllow, charge(pacer, splitUser, 1)).Delay })
+	denied(pacer, 1, func() { second = do(plain, engine.OpAllow, charge(pacer, splitUser, 1)).Delay })
 	if third := do(plain, engine.OpAllow, charge(pacer, splitUser, 1)).Delay; third-second < 100*time.Millisecond {
 		t.Errorf("callers have the slots %s and %s: the second one was given twice", second, third)
 	}
 }
 
-// A list on several slots is settled on each slot, and a refused list leaves no permit held.
+// A list on several slots is settled on each slot, and a denied list leaves no permit held.
 func TestSplitLists(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)

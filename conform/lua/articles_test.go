@@ -91,7 +91,7 @@ func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 // TestArticles runs the cases in the table of docs/design/articles.md.
 func TestArticles(t *testing.T) {
 	for name, run := range map[string]func(b *beside){
-		"log, one instant": articleLog, "log, refusals": articleRefusals, "gateway, fractions": articleTTL,
+		"log, one instant": articleLog, "log, denials": articleDenials, "gateway, fractions": articleTTL,
 		"gateway, whole seconds": articleSeconds, "gateway, a client ahead": articleSkew, "tokens, fraction": articleFraction,
 		"small windows": articleSmall, "counter, crash": articleCrash, "limit changed": articleChanged,
 	} {
@@ -110,7 +110,7 @@ func articleLog(b *beside) {
 	b.compare("a thousand requests in one instant, 5 a minute", theirs, 1000, ours, 5)
 }
 
-func articleRefusals(b *beside) {
+func articleDenials(b *beside) {
 	limit, theirs, ours := rule.SlidingLog(rule.PerSecond(2)), int64(0), int64(0)
 	for range 40 { // four calls per second, for ten seconds
 		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)

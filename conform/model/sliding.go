@@ -148,8 +148,8 @@ func (s *sliding) rows(c int64) (rows []row) {
 
 // remaining is the largest c that passes now. If c passes, everything less passes too.
 func (s *sliding) remaining(w Window) int64 {
-	refused := sort.Search(int(w.Limit), func(i int) bool { return !s.passes(w, int64(i)+1, s.now) })
-	return int64(refused)
+	denied := sort.Search(int(w.Limit), func(i int) bool { return !s.passes(w, int64(i)+1, s.now) })
+	return int64(denied)
 }
 
 // wait finds the first instant when c passes. The count never grows with time: a segment's weight falls from 1 to 0 and

@@ -70,7 +70,7 @@ func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.
 	case us == nil && passes(model.New(), step.AtUS):
 		return "never, and yet it passes untouched"
 	case us != nil && !passes(s, step.AtUS+*us):
-		return "refused after the wait"
+		return "denied after the wait"
 	case us != nil && passes(s, step.AtUS+*us-1):
 		return "passes before the wait"
 	}

@@ -93,7 +93,7 @@ func TestAnswersAreThoseOfALiveServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, now := rand.New(rand.NewPCG(16, 1)), clock.Now().UnixMicro()
-	refused, differences := map[int]int{}, 0
+	denied, differences := map[int]int{}, 0
 	for range requests {
 		q := draw(r, &now)
 		clock.Set(time.UnixMicro(now))
@@ -102,7 +102,7 @@ func TestAnswersAreThoseOfALiveServer(t *testing.T) {
 			t.Fatalf("%+v: %v", q, a.Err)
 		}
 		if !a.Allowed {
-			refused[a.Route]++
+			denied[a.Route]++
 		}
 		if a.Allowed != (status == http.StatusOK) {
 			if differences++; differences < 5 {
@@ -114,8 +114,8 @@ func TestAnswersAreThoseOfALiveServer(t *testing.T) {
 		t.Errorf("%d differences of %d requests", differences, requests)
 	}
 	for i := range config.Routes.Routes() {
-		if refused[i] == 0 {
-			t.Errorf("route %d refused nothing: the test asks too little of it", i)
+		if denied[i] == 0 {
+			t.Errorf("route %d denied nothing: the test asks too little of it", i)
 		}
 	}
 }

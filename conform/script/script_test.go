@@ -87,13 +87,13 @@ func TestScriptsMeetEveryAnswer(t *testing.T) {
 			}
 		}
 		for _, op := range []string{model.Take, model.Peek} {
-			for _, k := range []string{"allowed", "refused", "never"} {
+			for _, k := range []string{"allowed", "denied", "never"} {
 				if seen[op+" "+k] < 40 {
 					t.Errorf("%s: only %d of %s %s", algorithm, seen[op+" "+k], op, k)
 				}
 			}
 		}
-		for _, k := range []string{"give allowed", "atmost allowed", "atmost refused", "reset allowed"} {
+		for _, k := range []string{"give allowed", "atmost allowed", "atmost denied", "reset allowed"} {
 			if seen[k] == 0 {
 				t.Errorf("%s: no %s", algorithm, k)
 			}
@@ -108,7 +108,7 @@ func kind(s model.Step) string {
 	case s.Want.RetryAfterUS == nil:
 		return s.Op + " never"
 	}
-	return s.Op + " refused"
+	return s.Op + " denied"
 }
 
 func BenchmarkGenerate(b *testing.B) {
@@ -134,7 +134,7 @@ func TestLeaseScripts(t *testing.T) {
 			seen[kind(model.Step{Op: s.Op, Want: s.Want})]++
 		}
 	}
-	for _, k := range []string{"acquire allowed", "acquire refused", "acquire never", "renew allowed", "renew never", "release allowed", "held allowed"} {
+	for _, k := range []string{"acquire allowed", "acquire denied", "acquire never", "renew allowed", "renew never", "release allowed", "held allowed"} {
 		if seen[k] < 40 {
 			t.Errorf("only %d of %s", seen[k], k)
 		}

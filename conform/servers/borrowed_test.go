@@ -56,13 +56,13 @@ func TestBorrowedOverRESP(t *testing.T) {
 		}
 		ask(here, key(n)) // on a busy machine the unit has refilled
 	}
-	refused := 0
+	denied := 0
 	for n := range fresh {
 		if ask(here, fmt.Sprintf("key-%06d", n)) != 0 {
-			refused++
+			denied++
 		}
 	}
-	if refused > 0 {
-		t.Errorf("%d of %d keys were denied although no request had named them before", refused, fresh)
+	if denied > 0 {
+		t.Errorf("%d of %d keys were denied although no request had named them before", denied, fresh)
 	}
 }

@@ -1,6 +1,7 @@
 package topkeys
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
@@ -17,13 +18,27 @@ func (c *Count) JSON(span time.Duration) adminapi.TopKey {
 	}
 }
 
-// JSON returns a report; by is the word for what was counted.
-func (r *Report) JSON(by string) adminapi.TopKeys {
-	answer := adminapi.TopKeys{By: by, Span: r.Span.Seconds(), Sampled: r.Sampled, Keys: []adminapi.TopKey{}}
+// JSON returns a report of events of one kind.
+func (r *Report) JSON(by Events) adminapi.TopKeys {
+	answer := adminapi.TopKeys{By: by.String(), Span: r.Span.Seconds(), Sampled: r.Sampled, Keys: []adminapi.TopKey{}}
 	for i := range r.Top {
 		answer.Keys = append(answer.Keys, r.Top[i].JSON(r.Span))
 	}
 	return answer
+}
+
+// ReadBy returns the kind of events that a request selects with the field by: one of the accepted words. oldName is
+// called if the request has the former name of a kind. It can be nil.
+func ReadBy(r *http.Request, oldName func(former, now string), accepted ...string) (Events, error) {
+	former := r.URL.Query().Get("by")
+	if now := FormerWords[former]; now != "" {
+		if oldName != nil {
+			oldName("by="+former, "by="+now)
+		}
+		return Events(slices.Index(Words[:], now)), nil
+	}
+	by, err := adminapi.Word(r, "by", accepted...)
+	return Events(slices.Index(Words[:], by)), err
 }
 
 // JSON returns an event of a policy.

@@ -17,7 +17,7 @@ const (
 	tuneEvery = 100 * time.Millisecond
 )
 
-// stream has the events of one kind: requests or refusals.
+// stream has the events of one kind: requests or denials.
 type stream struct {
 	seen atomic.Int64 // events
 	next atomic.Int64 // the event to count next

@@ -34,14 +34,17 @@ type Events uint8
 // policy were in force.
 const (
 	Requests Events = iota
-	Refusals
+	Denials
 	NewlyDenied
 	NewlyAllowed
 	kinds
 )
 
 // Words are the names of the kinds.
-var Words = [...]string{Requests: "requests", Refusals: "refusals", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
+var Words = [...]string{Requests: "requests", Denials: "denials", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
+
+// FormerWords are the former names of kinds, with the current ones. Queries can still have them.
+var FormerWords = map[string]string{"refusals": Denials.String()}
 
 func (e Events) String() string { return Words[e] }
 

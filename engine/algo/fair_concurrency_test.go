@@ -14,16 +14,16 @@ import (
 type held struct {
 	ends float64
 	id   string
-	key  *asker
+	key  *client
 }
 
 // hold lets keys request permits until an instant. A key holds each permit for 100 ms on average, so 100 permits are enough for
 // 1000 calls a second. hold returns how many requests passed.
-func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*asker) (total int) {
+func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*client) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
 	var holders []held // by their end
-	step := func(k *asker) []algo.Step {
+	step := func(k *client) []algo.Step {
 		limit := algo.Limit{Algorithm: algorithm, Count: permits, Period: 60_000_000}
 		if algorithm == algo.FairConcurrency {
 			limit.Weight = max(1, k.weight)
@@ -34,7 +34,7 @@ func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, 
 		k.next += r.ExpFloat64() / k.rate
 	}
 	for {
-		k := slices.MinFunc(keys, func(a, b *asker) int { return cmp.Compare(a.next, b.next) })
+		k := slices.MinFunc(keys, func(a, b *client) int { return cmp.Compare(a.next, b.next) })
 		if k.next >= until {
 			return total
 		}
@@ -75,7 +75,7 @@ func readBack(t *testing.T, state *algo.State) {
 }
 
 // denials returns the percentage of the keys' requests that were denied.
-func denials(keys []*asker) (percent float64) {
+func denials(keys []*client) (percent float64) {
 	denied, asked := 0, 0
 	for _, k := range keys {
 		denied, asked = denied+k.asked-k.given, asked+k.asked
@@ -97,8 +97,8 @@ func TestFairPermitsUnderFlood(t *testing.T) {
 		{algo.Concurrency, 100, 4, 950, 0, 90, 100},
 	} {
 		scale := float64(c.permits) / 100
-		late, good := &asker{rate: 100 * scale, next: c.until / 2}, several(10, func(int) float64 { return 20 * scale })
-		all := slices.Concat([]*asker{{rate: 20_000 * scale}, late}, several(5, func(int) float64 { return 300 * scale }), good)
+		late, good := &client{rate: 100 * scale, next: c.until / 2}, several(10, func(int) float64 { return 20 * scale })
+		all := slices.Concat([]*client{{rate: 20_000 * scale}, late}, several(5, func(int) float64 { return 300 * scale }), good)
 		total := hold(t, c.algorithm, c.permits, c.until, all...)
 		rate, denied := float64(total)/c.until, denials(good)
 		t.Logf("%s %d: %.0f a second, the flood %.0f, one of the five %.0f, Jain %.4f, %.2f %% of the others denied", c.algorithm, c.permits, rate,
@@ -125,11 +125,11 @@ func TestFairPermitsAmongMany(t *testing.T) {
 
 // TestFairPermits has two keys of weights 3 and 1 that both want all permits, and a key that is alone.
 func TestFairPermits(t *testing.T) {
-	three, one := &asker{rate: 5000, weight: 3}, &asker{rate: 5000}
+	three, one := &client{rate: 5000, weight: 3}, &client{rate: 5000}
 	if hold(t, algo.FairConcurrency, 100, 4, three, one); three.given*10 < one.given*27 || three.given*10 > one.given*33 {
 		t.Errorf("with weights 3 and 1: %d and %d", three.given, one.given)
 	}
-	lone := &asker{rate: 5000}
+	lone := &client{rate: 5000}
 	if hold(t, algo.FairConcurrency, 100, 4, lone); lone.given < 3_600 {
 		t.Errorf("a lone key had %d of 4000", lone.given)
 	}

@@ -83,15 +83,15 @@ func TestAcquireSeveralAllOrNothing(t *testing.T) {
 }
 
 // A request that one limit denies is not queued by another one (rule 5).
-func TestRefusedTogetherHasNoDelay(t *testing.T) {
+func TestDeniedTogetherHasNoDelay(t *testing.T) {
 	pacer := algo.Limit{Algorithm: algo.Pacer, Count: 1, Period: 10, Burst: 1, Queue: 5, HasQueue: true}
 	window := algo.Limit{Algorithm: algo.FixedWindow, Count: 1, Period: 1000}
 	steps := []algo.Step{{Limit: &pacer, Cost: 1}, {Limit: &window, Cost: 1}}
 	if !algo.Allow(steps, algo.Instant{}) {
-		t.Fatal("the first request is refused")
+		t.Fatal("the first request is denied")
 	}
 	if algo.Allow(steps, algo.Instant{}) || steps[0].Outcome.Delay != 0 || steps[0].Outcome.Wait != 0 {
-		t.Errorf("a refused request: %+v; want no delay, and no wait of the pacer", steps[0].Outcome)
+		t.Errorf("a denied request: %+v; want no delay, and no wait of the pacer", steps[0].Outcome)
 	}
 }
 

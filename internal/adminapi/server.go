@@ -88,7 +88,7 @@ type Snapshot struct {
 	Modes       map[string]float64 `json:"modes"`
 	Store       Store              `json:"store"`
 	TopRequests TopKeys            `json:"top_requests"`
-	TopRefusals TopKeys            `json:"top_refusals"`
+	TopDenials  TopKeys            `json:"top_denials"`
 	Processes   Processes          `json:"processes"`
 	Generation  uint64             `json:"generation"`
 	PolicyCount int                `json:"policy_count"`

@@ -32,7 +32,7 @@ type TopKeys struct {
 
 // LimitedKey is a key that was denied in the last minute, with its standing.
 type LimitedKey struct {
-	Refusals TopKey `json:"refusals"`
+	Denials TopKey `json:"denials"`
 	// Explanation is omitted if the key belongs to no policy.
 	Explanation *Explanation `json:"explanation,omitempty"`
 }

@@ -149,7 +149,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Second})
-		refuse := func() {
+		deny := func() {
 			t.Helper()
 			for range 2 {
 				if d := allow(t, l, "k", limit); d.Allowed && d.Remaining > 0 {
@@ -160,21 +160,21 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 				t.Fatalf("not repeated: %+v", d)
 			}
 		}
-		refuse()
+		deny()
 		if _, err := operate.Policy(l, "", other).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
-		refuse() // denied once more, by the store
+		deny() // denied once more, by the store
 		if _, err := operate.Policy(l, "", limit).Reset(ctx, "k"); err != nil {
 			t.Fatal(err)
 		}
-		refuse()
+		deny()
 		// In one call, with a give in between.
 		r := operate.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
 		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)
 		}
-		refuse()
+		deny()
 		// A cached denial does not apply to a limit with a different rate.
 		if d := allow(t, l, "k", other); !d.Allowed {
 			t.Errorf("of 2: %+v", d)

@@ -10,9 +10,9 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bar is a bar, or a cell of a heat map. Refused is the part of its total that is drawn in another colour.
+// Bar is a bar, or a cell of a heat map. Denied is the part of its total that is drawn in another colour.
 type Bar struct {
-	Total, Refused int64
+	Total, Denied int64
 	// Title is the tooltip; Label is shown below.
 	Title, Label string
 	// Missing marks a cell of a heat map without data.
@@ -107,7 +107,7 @@ func Short(n int64) string {
 	}
 }
 
-// Stacked draws bars from left to right, with the refused part on top. about describes the drawing.
+// Stacked draws bars from left to right, with the denied part on top. about describes the drawing.
 func Stacked(about string, bars []Bar) string {
 	d := &drawing{height: 230}
 	most := int64(1)
@@ -122,9 +122,9 @@ func Stacked(about string, bars []Bar) string {
 	}
 	for i := range bars {
 		b, x := &bars[i], left+float64(i)*width
-		passed, refused := float64(b.Total-b.Refused)*unit, float64(b.Refused)*unit
+		passed, denied := float64(b.Total-b.Denied)*unit, float64(b.Denied)*unit
 		d.rect("passed", x, base-passed, width-gap, passed, b.Title)
-		d.rect("refused", x, base-passed-refused, width-gap, refused, b.Title)
+		d.rect("denied", x, base-passed-denied, width-gap, denied, b.Title)
 	}
 	for i := range bars {
 		if x := left + float64(i)*width; bars[i].Label != "" && x <= wide-right-70 {
@@ -159,8 +159,8 @@ func Logarithmic(about string, bars []Bar) string {
 		b, x := &bars[i], left+float64(i)*width
 		all := logHeight(b.Total, unit)
 		d.rect("passed", x+3, base-all, width-6, all, b.Title)
-		part := logHeight(b.Refused, unit)
-		d.rect("refused", x+3, base-part, width-6, part, b.Title)
+		part := logHeight(b.Denied, unit)
+		d.rect("denied", x+3, base-part, width-6, part, b.Title)
 		d.text("middle", x+width/2, float64(d.height)-8, b.Label)
 	}
 	return d.svg(about)
@@ -210,8 +210,8 @@ func Heat(about string, rows []Row) string {
 			d.rect("cell", x+1, y+1, cell-2, row-2, c.Title)
 			fmt.Fprintf(d, `<rect class="hot" x="%.1f" y="%.1f" width="%.1f" height="%.1f" opacity="%.2f"><title>%s</title></rect>`,
 				x+1, y+1, cell-2, row-2, float64(c.Total)/float64(most), html.EscapeString(c.Title))
-			if c.Refused > 0 {
-				d.rect("refused", x+1, y+row-4, (cell-2)*float64(c.Refused)/float64(c.Total), 3, c.Title)
+			if c.Denied > 0 {
+				d.rect("denied", x+1, y+row-4, (cell-2)*float64(c.Denied)/float64(c.Total), 3, c.Title)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ type Panel struct {
 	Bars []Bar
 }
 
-// Panels draws rows of bars, one below the other on one scale, with the refused part on top. The labels of the last
+// Panels draws rows of bars, one below the other on one scale, with the denied part on top. The labels of the last
 // row are shown below all.
 func Panels(about string, panels []Panel) string {
 	const row, head = 92.0, 24.0
@@ -27,9 +27,9 @@ func Panels(about string, panels []Panel) string {
 			d.text("end", left-8, base-float64(n)*unit+4, Short(n))
 		}
 		for at, b := range p.Bars {
-			x, passed, refused := left+float64(at)*width, float64(b.Total-b.Refused)*unit, float64(b.Refused)*unit
+			x, passed, denied := left+float64(at)*width, float64(b.Total-b.Denied)*unit, float64(b.Denied)*unit
 			d.rect("passed", x, base-passed, width-1, passed, b.Title)
-			d.rect("refused", x, base-passed-refused, width-1, refused, b.Title)
+			d.rect("denied", x, base-passed-denied, width-1, denied, b.Title)
 			if i == len(panels)-1 && b.Label != "" {
 				d.line("grid", x, base, x, base+4)
 				d.text("start", x, base+18, b.Label)

@@ -101,7 +101,7 @@ func outage(t *testing.T, mode string) (r result) {
 		if d, err := processes[i%len(processes)].Allow(t.Context(), "api", "key"); err == nil && d.Allowed {
 			r.passed = append(r.passed, at)
 		} else {
-			r.refused = append(r.refused, at)
+			r.denied = append(r.denied, at)
 		}
 	}
 	return r

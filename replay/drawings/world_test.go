@@ -30,8 +30,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// result has the times since the start of the requests that passed and that were refused.
-type result struct{ passed, refused []time.Duration }
+// result has the times since the start of the requests that passed and that were denied.
+type result struct{ passed, denied []time.Duration }
 
 // decide sends a request for each time, in order. before is called ahead of each, and returns the policy that decides.
 func (w *world) decide(times []time.Duration, before func(at time.Duration) *headgate.Policy) (r result) {
@@ -48,7 +48,7 @@ func (w *world) decide(times []time.Duration, before func(at time.Duration) *hea
 		case d.Allowed:
 			r.passed = append(r.passed, at+d.Delay) // a pacer's caller continues after its delay
 		default:
-			r.refused = append(r.refused, at)
+			r.denied = append(r.denied, at)
 		}
 	}
 	return r
@@ -75,16 +75,16 @@ func (r result) panel(name string, width, end time.Duration) chart.Panel {
 			bars[i].Label = fmt.Sprintf("%d s", int(at.Seconds()))
 		}
 	}
-	count := func(times []time.Duration, refused int64) {
+	count := func(times []time.Duration, denied int64) {
 		for _, at := range times {
 			if at < end {
 				bars[at/width].Total++
-				bars[at/width].Refused += refused
+				bars[at/width].Denied += denied
 			}
 		}
 	}
 	count(r.passed, 0)
-	count(r.refused, 1)
+	count(r.denied, 1)
 	return chart.Panel{Name: name, Bars: bars}
 }
 

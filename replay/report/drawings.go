@@ -9,15 +9,15 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Traffic draws requests over time, with the refused ones on top.
+// Traffic draws requests over time, with the denied ones on top.
 func Traffic(t *simulate.Traffic, zone *time.Location) string {
 	bars := make([]chart.Bar, len(t.Slots))
 	layout, step := layoutOf(int64(len(t.Slots))*t.Width), max(1, len(t.Slots)/6)
 	for i, s := range t.Slots {
 		at := time.UnixMicro(t.Start + int64(i)*t.Width).In(zone)
 		bars[i] = chart.Bar{
-			Total: s.Passed + s.Refused, Refused: s.Refused,
-			Title: fmt.Sprintf("%s: %s, %s refused", at.Format("2006-01-02 15:04:05"), format.Counted(s.Passed+s.Refused, "request"), format.Grouped(s.Refused)),
+			Total: s.Passed + s.Denied, Denied: s.Denied,
+			Title: fmt.Sprintf("%s: %s, %s denied", at.Format("2006-01-02 15:04:05"), format.Counted(s.Passed+s.Denied, "request"), format.Grouped(s.Denied)),
 		}
 		if i%step == 0 {
 			bars[i].Label = at.Format(layout)
@@ -50,8 +50,8 @@ func Histogram(counts []simulate.Bar) string {
 			name += " to " + format.Grouped(b.To)
 		}
 		bars[i] = chart.Bar{
-			Total: b.Keys, Refused: b.Refused, Label: power(b.From),
-			Title: fmt.Sprintf("%s requests: %s, %s refused something", name, format.Counted(b.Keys, "key"), format.Grouped(b.Refused)),
+			Total: b.Keys, Denied: b.Denied, Label: power(b.From),
+			Title: fmt.Sprintf("%s requests: %s, %s denied something", name, format.Counted(b.Keys, "key"), format.Grouped(b.Denied)),
 		}
 	}
 	return chart.Logarithmic("Keys by their number of requests", bars)
@@ -78,8 +78,8 @@ func Heat(h *simulate.Heat) string {
 		rows[i].Name = day
 		for hour, c := range h.Cells[i] {
 			b := chart.Bar{
-				Total: c.Requests, Refused: c.Refused,
-				Title: fmt.Sprintf("%s %02d:00: %s, %s refused", day, hour, format.Counted(c.Requests, "request"), format.Grouped(c.Refused)),
+				Total: c.Requests, Denied: c.Denied,
+				Title: fmt.Sprintf("%s %02d:00: %s, %s denied", day, hour, format.Counted(c.Requests, "request"), format.Grouped(c.Denied)),
 			}
 			if b.Missing = !covered[i][hour]; b.Missing {
 				b.Title = fmt.Sprintf("%s %02d:00: not in the log", day, hour)

@@ -104,7 +104,7 @@ func (m *markdown) suggest(r *suggest.Result) {
 			}
 			rows = append(rows, []string{plainLimit(c.Limit) + chosen, fmt.Sprintf("%.1f %%", c.Outliers*100), format.Grouped(c.Behaved), format.Grouped(c.Second), format.Grouped(c.Minute), format.Grouped(c.Bytes)})
 		}
-		m.table([]string{"limit", "refused of what stands out", "other keys refused", "most in a second", "most in a minute", "bytes a key"}, rows)
+		m.table([]string{"limit", "denied of what stands out", "other keys denied", "most in a second", "most in a minute", "bytes a key"}, rows)
 	}
 	m.printf("")
 	for _, note := range r.Notes {
@@ -121,42 +121,42 @@ func (m *markdown) suggest(r *suggest.Result) {
 	m.table([]string{"in any", "half", "90 %", "99 %", "99.9 %", "those that behave", "any key", "all keys together"}, rows)
 	rows = nil
 	for _, k := range append(r.Outliers, r.Shared...) {
-		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Refused), cell(k.Why + ": " + did(&k))})
+		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Denied), cell(k.Why + ": " + did(&k))})
 	}
 	if rows != nil {
 		m.printf("\n## Keys to know")
-		m.table([]string{"key", "requests", "refused", "why"}, rows)
+		m.table([]string{"key", "requests", "denied", "why"}, rows)
 	}
 	rows = nil
 	for i := range r.Busiest {
 		k := &r.Busiest[i]
-		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Refused), format.Grouped(k.MostInMinute()), cell(did(k))})
+		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Denied), format.Grouped(k.MostInMinute()), cell(did(k))})
 	}
 	if rows != nil {
 		m.printf("\n## The busiest keys")
-		m.table([]string{"key", "requests", "refused", "most in a minute", "what it did"}, rows)
+		m.table([]string{"key", "requests", "denied", "most in a minute", "what it did"}, rows)
 	}
 	m.pictures(&r.Traffic, &r.Heat, r.Histogram)
 }
 
 func (m *markdown) result(r *simulate.Result) {
-	m.printf("\n%s of %s refused (%s), %s of %s.", format.Grouped(r.Refused), format.Counted(r.Requests, "request"), percent(r.Refused, r.Requests), format.Grouped(r.RefusedKeys), format.Counted(r.Keys, "key"))
+	m.printf("\n%s of %s denied (%s), %s of %s.", format.Grouped(r.Denied), format.Counted(r.Requests, "request"), percent(r.Denied, r.Requests), format.Grouped(r.DeniedKeys), format.Counted(r.Keys, "key"))
 	if s := r.Longest; s != nil {
-		m.printf("\nThe longest stretch: %s was refused %s without a break for %s.", cell(s.Key), format.Counted(s.Refused, "request"), span(s.To-s.From))
+		m.printf("\nThe longest stretch: %s was denied %s without a break for %s.", cell(s.Key), format.Counted(s.Denied, "request"), span(s.To-s.From))
 	}
 	m.printf("\nCost: %s of the store, at most %s in a second; about %s in memory or %s in Redis at the peak.",
 		format.Counted(r.Cost.Calls, "call"), format.Grouped(r.Cost.BusiestSecond), size(r.Cost.Memory), size(r.Cost.Redis))
 	var rows, others, keys, routes [][]string
 	for i := range r.Policies {
 		p := &r.Policies[i]
-		rows = append(rows, []string{cell(p.Name + " (" + strings.Join(p.Limits, ", ") + ")"), format.Grouped(p.Requests), format.Grouped(p.Refused)})
+		rows = append(rows, []string{cell(p.Name + " (" + strings.Join(p.Limits, ", ") + ")"), format.Grouped(p.Requests), format.Grouped(p.Denied)})
 		for _, a := range p.Alternatives {
-			others = append(others, []string{cell(p.Name + " as " + a.Algorithm), format.Grouped(a.Refused), format.Grouped(a.Keys)})
+			others = append(others, []string{cell(p.Name + " as " + a.Algorithm), format.Grouped(a.Denied), format.Grouped(a.Keys)})
 		}
 	}
 	for i := range r.Routes {
 		t := &r.Routes[i]
-		routes = append(routes, []string{cell(fmt.Sprintf("%d: %s by %s", t.Index, t.Match, t.Keys())), format.Grouped(t.Admitted), format.Grouped(t.Refused)})
+		routes = append(routes, []string{cell(fmt.Sprintf("%d: %s by %s", t.Index, t.Match, t.Keys())), format.Grouped(t.Admitted), format.Grouped(t.Denied)})
 	}
 	for i := range r.Top {
 		k := &r.Top[i]
@@ -164,23 +164,23 @@ func (m *markdown) result(r *simulate.Result) {
 		for _, p := range k.Patterns {
 			patterns = append(patterns, cell(p.Pattern))
 		}
-		keys = append(keys, []string{cell(k.Key), format.Grouped(k.Refused), format.Grouped(k.Requests), strings.Join(patterns, "<br>")})
+		keys = append(keys, []string{cell(k.Key), format.Grouped(k.Denied), format.Grouped(k.Requests), strings.Join(patterns, "<br>")})
 	}
 	m.printf("\n## Policies")
-	m.table([]string{"policy", "requests", "refused"}, rows)
+	m.table([]string{"policy", "requests", "denied"}, rows)
 	m.printf("\n## The same numbers under other algorithms")
-	m.table([]string{"limit", "refused requests", "refused keys"}, others)
+	m.table([]string{"limit", "denied requests", "denied keys"}, others)
 	m.printf("\n## Routes")
-	m.table([]string{"route", "admitted", "refused"}, routes)
+	m.table([]string{"route", "admitted", "denied"}, routes)
 	if keys != nil {
-		m.printf("\n## Keys with the most refusals")
-		m.table([]string{"key", "refused", "requests", "what was refused"}, keys)
+		m.printf("\n## Keys with the most denials")
+		m.table([]string{"key", "denied", "requests", "what was denied"}, keys)
 	}
 	m.pictures(&r.Traffic, &r.Heat, r.Histogram)
 }
 
 func (m *markdown) comparison(r *simulate.Comparison) {
-	m.printf("\n%s refuses %s, %s refuses %s: %s newly refused, %s newly passed.", cell(r.Old), format.Grouped(r.OldRefused), cell(r.New), format.Grouped(r.NewRefused), format.Grouped(r.Lost), format.Grouped(r.Won))
+	m.printf("\n%s denies %s, %s denies %s: %s newly denied, %s newly passed.", cell(r.Old), format.Grouped(r.OldDenied), cell(r.New), format.Grouped(r.NewDenied), format.Grouped(r.Lost), format.Grouped(r.Won))
 	if r.Rekeyed > 0 {
 		m.printf("\n%s under another key before: the keys below are those of %s.", format.Counted(r.Rekeyed, "request"), cell(r.New))
 	}
@@ -191,15 +191,15 @@ func (m *markdown) comparison(r *simulate.Comparison) {
 		var rows [][]string
 		for i := range all {
 			k := &all[i]
-			rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.OldRefused), format.Grouped(k.NewRefused)})
+			rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.OldDenied), format.Grouped(k.NewDenied)})
 		}
 		m.printf("\n## %s", title)
-		m.table([]string{"key", "requests", "refused before", "refused after"}, rows)
+		m.table([]string{"key", "requests", "denied before", "denied after"}, rows)
 	}
 	changes("Keys that lose", r.Losers)
 	changes("Keys that win", r.Winners)
 	if r.Lost > 0 {
-		m.draw("Newly refused over time", "lost", Traffic(&r.LostOver, time.UTC))
+		m.draw("Newly denied over time", "lost", Traffic(&r.LostOver, time.UTC))
 	}
 	if r.Won > 0 {
 		m.draw("Newly passed over time", "won", Traffic(&r.WonOver, time.UTC))

@@ -44,7 +44,7 @@ func pages() map[string]*Page {
 		Formats: []string{hostile},
 		Stats:   accesslog.Stats{Requests: 1_234_567, Bad: 1, Lines: 1_234_568, Late: 2, Spread: true, First: start, Last: start, FirstBad: []accesslog.BadLine{{File: hostile, Line: 7, Reason: hostile}}},
 	}
-	bars := []simulate.Bar{{From: 1, To: 1, Keys: 1_000_000}, {From: 2, To: 3, Keys: 1, Refused: 1}}
+	bars := []simulate.Bar{{From: 1, To: 1, Keys: 1_000_000}, {From: 2, To: 3, Keys: 1, Denied: 1}}
 	profile := suggest.KeyProfile{Key: hostile, Requests: 9, Why: hostile}
 	return map[string]*Page{
 		"suggest": {Title: hostile, Log: log, Config: hostile, Suggest: &suggest.Result{
@@ -56,9 +56,9 @@ func pages() map[string]*Page {
 			Protections: []string{"kept"}, Histogram: bars, Traffic: traffic(), Heat: heat(),
 		}},
 		"result": {Title: "t", Log: log, Result: &simulate.Result{
-			File: "p.yaml", Requests: 9, Refused: 3, Failed: 1, FirstError: hostile, Traffic: traffic(), Heat: heat(), Histogram: bars,
-			Routes: []simulate.RouteReport{{Match: hostile, Charges: []policy.RouteCharge{{Key: []string{hostile}}}}}, Longest: &simulate.Stretch{Key: hostile, Refused: 2},
-			Policies: []simulate.PolicyReport{{Name: "p", Refused: 3, Limits: []string{"1/s"}, Alternatives: []simulate.Alternative{{Limit: "1/s", Algorithm: "sliding-log"}}}},
+			File: "p.yaml", Requests: 9, Denied: 3, Failed: 1, FirstError: hostile, Traffic: traffic(), Heat: heat(), Histogram: bars,
+			Routes: []simulate.RouteReport{{Match: hostile, Charges: []policy.RouteCharge{{Key: []string{hostile}}}}}, Longest: &simulate.Stretch{Key: hostile, Denied: 2},
+			Policies: []simulate.PolicyReport{{Name: "p", Denied: 3, Limits: []string{"1/s"}, Alternatives: []simulate.Alternative{{Limit: "1/s", Algorithm: "sliding-log"}}}},
 			Top:      []simulate.KeyReport{{Key: hostile, By: []simulate.PolicyCount{{Policy: "p", Count: 3}}, Patterns: []simulate.Pattern{{Pattern: hostile, Count: 3}}}},
 		}},
 		"comparison": {Title: "t", Log: log, Comparison: &simulate.Comparison{

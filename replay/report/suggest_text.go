@@ -31,16 +31,16 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 		if i == 0 {
 			name = "busiest"
 		}
-		l.printf(name, "%s: %s, %s of them refused; %s in its busiest minute", quoted(k.Key), format.Counted(k.Requests, "request"), format.Grouped(k.Refused), format.Grouped(k.MostInMinute()))
+		l.printf(name, "%s: %s, %s of them denied; %s in its busiest minute", quoted(k.Key), format.Counted(k.Requests, "request"), format.Grouped(k.Denied), format.Grouped(k.MostInMinute()))
 	}
 	for i := range r.Suggestions {
 		suggestionText(l, &r.Suggestions[i])
 	}
 	e := &r.Effect
 	fmt.Fprintln(w)
-	l.printf("together", "of the keys that stand out they refuse %s of %s; of the others %s of %s, %s of %s",
-		format.Grouped(e.OutlierRefused), format.Counted(e.OutlierRequests, "request"),
-		format.Grouped(e.RequestsRefused), format.Counted(e.BehavedRequests, "request"), format.Grouped(e.BehavedRefused), format.Counted(e.Behaved, "key"))
+	l.printf("together", "of the keys that stand out they deny %s of %s; of the others %s of %s, %s of %s",
+		format.Grouped(e.OutlierDenied), format.Counted(e.OutlierRequests, "request"),
+		format.Grouped(e.RequestsDenied), format.Counted(e.BehavedRequests, "request"), format.Grouped(e.BehavedDenied), format.Counted(e.Behaved, "key"))
 	l.printf("", "the busiest second has %s, and %s without them", format.Counted(e.PeakAfter, "request"), format.Grouped(e.PeakBefore))
 	for _, p := range r.Protections {
 		l.printf("", "%s", p)
@@ -60,7 +60,7 @@ func percentilesText(l lines, r *suggest.Result) {
 func profilesText(l lines, name string, all []suggest.KeyProfile) {
 	for i := range all {
 		k := &all[i]
-		l.printf(name, "%s: %s, %s of them refused; %s", quoted(k.Key), format.Counted(k.Requests, "request"), format.Grouped(k.Refused), k.Why)
+		l.printf(name, "%s: %s, %s of them denied; %s", quoted(k.Key), format.Counted(k.Requests, "request"), format.Grouped(k.Denied), k.Why)
 		l.printf("", "  %s", did(k))
 		name = ""
 	}

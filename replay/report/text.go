@@ -82,21 +82,21 @@ func ResultText(w io.Writer, r *simulate.Result) {
 	l := lines{w}
 	l.printf("decided by", "%s", r.File)
 	l.printf("admitted", "%s, %s", format.Grouped(r.Admitted), percent(r.Admitted, r.Requests))
-	l.printf("refused", "%s, %s, of %s among %s", format.Grouped(r.Refused), percent(r.Refused, r.Requests), format.Counted(r.RefusedKeys, "key"), format.Grouped(r.Keys))
+	l.printf("denied", "%s, %s, of %s among %s", format.Grouped(r.Denied), percent(r.Denied, r.Requests), format.Counted(r.DeniedKeys, "key"), format.Grouped(r.Keys))
 	if r.Unmatched > 0 {
 		l.printf("no route", "%s pass without a limit", format.Grouped(r.Unmatched))
 	}
 	if r.OtherKeys > 0 {
 		l.printf("", "%s of keys beyond --max-keys are not counted by key", format.Counted(r.OtherKeys, "request"))
 	}
-	if r.AlreadyRefused > 0 {
-		l.printf("", "%s have status 429 in the log: something limited them already", format.Grouped(r.AlreadyRefused))
+	if r.AlreadyDenied > 0 {
+		l.printf("", "%s have status 429 in the log: something limited them already", format.Grouped(r.AlreadyDenied))
 	}
 	if r.Failed > 0 {
 		l.printf("failed", "%s have no decision: %s", format.Grouped(r.Failed), r.FirstError)
 	}
 	if s := r.Longest; s != nil {
-		l.printf("longest", "key %s was refused for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), format.Counted(s.Refused, "request"), instant(s.From))
+		l.printf("longest", "key %s was denied for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), format.Counted(s.Denied, "request"), instant(s.From))
 	}
 	c := r.Cost
 	l.printf("cost", "%s of the store, at most %s in a second; at most %s, about %s in memory or %s in Redis",
@@ -116,24 +116,24 @@ func routesText(l lines, r *simulate.Result) {
 		if route.Delayed > 0 {
 			more += fmt.Sprintf(", %s delayed", format.Grouped(route.Delayed))
 		}
-		l.printf(fmt.Sprintf("route %d", route.Index), "%s by %s: %s admitted, %s refused%s", route.Match, route.Keys(),
-			format.Grouped(route.Admitted), format.Grouped(route.Refused), more)
+		l.printf(fmt.Sprintf("route %d", route.Index), "%s by %s: %s admitted, %s denied%s", route.Match, route.Keys(),
+			format.Grouped(route.Admitted), format.Grouped(route.Denied), more)
 	}
 }
 
 func policiesText(l lines, r *simulate.Result) {
 	for i := range r.Policies {
 		p := &r.Policies[i]
-		l.printf("policy", "%s (%s): %s, %s refused%s", p.Name, strings.Join(p.Limits, ", "), format.Counted(p.Requests, "request"), format.Grouped(p.Refused), when(p))
+		l.printf("policy", "%s (%s): %s, %s denied%s", p.Name, strings.Join(p.Limits, ", "), format.Counted(p.Requests, "request"), format.Grouped(p.Denied), when(p))
 		if p.ShadowAsked > 0 {
-			l.printf("", "its shadow would have refused %s of %s", format.Grouped(p.ShadowDenied), format.Grouped(p.ShadowAsked))
+			l.printf("", "its shadow would have denied %s of %s", format.Grouped(p.ShadowDenied), format.Grouped(p.ShadowAsked))
 		}
 		for _, a := range p.Alternatives {
 			what := "as " + a.Algorithm
 			if a.Own {
 				what += ", as it is"
 			}
-			l.printf("", "  %s %-29s %s refused, %s", a.Limit, what, format.Grouped(a.Refused), format.Counted(a.Keys, "key"))
+			l.printf("", "  %s %-29s %s denied, %s", a.Limit, what, format.Grouped(a.Denied), format.Counted(a.Keys, "key"))
 		}
 	}
 	if len(r.Policies) > 0 {
@@ -141,25 +141,25 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when formats the time span when a policy refused requests.
+// when formats the time span when a policy denied requests.
 func when(p *simulate.PolicyReport) string {
-	if p.Refused == 0 {
+	if p.Denied == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", from %s to %s", instant(p.FirstRefused), instant(p.LastRefused))
+	return fmt.Sprintf(", from %s to %s", instant(p.FirstDenied), instant(p.LastDenied))
 }
 
 func keysText(l lines, top []simulate.KeyReport) {
 	for i := range top {
 		k := &top[i]
-		l.printf("key", "%s: %s of %s refused%s", quoted(k.Key), format.Grouped(k.Refused), format.Grouped(k.Requests), by(k.By))
+		l.printf("key", "%s: %s of %s denied%s", quoted(k.Key), format.Grouped(k.Denied), format.Grouped(k.Requests), by(k.By))
 		for _, p := range k.Patterns[:min(len(k.Patterns), 3)] {
 			l.printf("", "  %s× %s", format.Grouped(p.Count), printable(p.Pattern))
 		}
 	}
 }
 
-// by names the policies that refused requests.
+// by names the policies that denied requests.
 func by(counts []simulate.PolicyCount) string {
 	var names []string
 	for _, c := range counts {
@@ -176,9 +176,9 @@ func by(counts []simulate.PolicyCount) string {
 // ComparisonText prints the differences between two files.
 func ComparisonText(w io.Writer, r *simulate.Comparison) {
 	l := lines{w}
-	l.printf("old", "%s: %s refused", r.Old, format.Grouped(r.OldRefused))
-	l.printf("new", "%s: %s refused", r.New, format.Grouped(r.NewRefused))
-	l.printf("changed", "%s newly refused, %s newly passed, of %s", format.Grouped(r.Lost), format.Grouped(r.Won), format.Counted(r.Requests, "request"))
+	l.printf("old", "%s: %s denied", r.Old, format.Grouped(r.OldDenied))
+	l.printf("new", "%s: %s denied", r.New, format.Grouped(r.NewDenied))
+	l.printf("changed", "%s newly denied, %s newly passed, of %s", format.Grouped(r.Lost), format.Grouped(r.Won), format.Counted(r.Requests, "request"))
 	if r.Failed > 0 {
 		l.printf("failed", "%s have no decision under one of the files", format.Grouped(r.Failed))
 	}
@@ -189,7 +189,7 @@ func ComparisonText(w io.Writer, r *simulate.Comparison) {
 	changes := func(name string, all []simulate.KeyChange) {
 		for i := range all {
 			k := &all[i]
-			l.printf(name, "%s: %s refused under the old file, %s under the new one, of %s", quoted(k.Key), format.Grouped(k.OldRefused), format.Grouped(k.NewRefused), format.Grouped(k.Requests))
+			l.printf(name, "%s: %s denied under the old file, %s under the new one, of %s", quoted(k.Key), format.Grouped(k.OldDenied), format.Grouped(k.NewDenied), format.Grouped(k.Requests))
 		}
 	}
 	changes("loses", r.Losers)

@@ -5,19 +5,19 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Refused returns the number of a key's requests that a limit refuses, using the same steps as the stores. Each request
+// Denied returns the number of a key's requests that a limit denies, using the same steps as the stores. Each request
 // costs one unit.
-func Refused(limit engine.Limit, times []int64) (refused int64) {
+func Denied(limit engine.Limit, times []int64) (denied int64) {
 	if int64(len(times)) <= Free(limit) {
 		return 0
 	}
 	d := NewDecider(limit)
 	for _, now := range times {
 		if !d.Allow(now, 1) {
-			refused++
+			denied++
 		}
 	}
-	return refused
+	return denied
 }
 
 // Free returns the number of units that a limit always allows, however they are spaced: its capacity.

@@ -47,7 +47,7 @@ func TestGroupKeepsEachKeysRequestsInOrder(t *testing.T) {
 	}
 }
 
-func TestRefusedCountsByTheSteps(t *testing.T) {
+func TestDeniedCountsByTheSteps(t *testing.T) {
 	times := []int64{0, 0, 0, 500_000, 1_000_000, 1_000_000, 10_000_000}
 	for _, c := range []struct {
 		limit engine.Limit
@@ -59,7 +59,7 @@ func TestRefusedCountsByTheSteps(t *testing.T) {
 		{rule.SlidingLog(rule.PerSecond(7)), 0},
 		{rule.DenyAll(), 7},
 	} {
-		if got := Refused(c.limit, times); got != c.want {
+		if got := Denied(c.limit, times); got != c.want {
 			t.Errorf("%s: %d, want %d", c.limit, got, c.want)
 		}
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// Alternative describes the requests that a policy's limit would have refused on its own, under its own algorithm or
+// Alternative describes the requests that a policy's limit would have denied on its own, under its own algorithm or
 // another one with the same numbers.
 type Alternative struct {
 	// Limit is the policy's limit, and Algorithm the algorithm that it was tried with.
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
 	// Own is true for the policy's own algorithm.
-	Own     bool  `json:"own,omitempty"`
-	Refused int64 `json:"refused"`
-	// Keys is the number of keys refused at least once.
+	Own    bool  `json:"own,omitempty"`
+	Denied int64 `json:"denied"`
+	// Keys is the number of keys denied at least once.
 	Keys int64 `json:"keys"`
 	// Requests is the number of requests charged on the limit.
 	Requests int64 `json:"requests"`
@@ -92,13 +92,13 @@ func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	}
 	for _, a := range *all {
 		to := find(&p.Alternatives, a.Limit, a.Algorithm, a.Own)
-		to.Refused += a.Refused
+		to.Denied += a.Denied
 		to.Keys += a.Keys
 		to.Requests += a.Requests
 	}
 }
 
-// alternativesOf counts, by policy, the requests that each algorithm refuses for some keys.
+// alternativesOf counts, by policy, the requests that each algorithm denies for some keys.
 func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
 	known := map[engine.Limit]counter{}
 	results := map[string]*[]Alternative{}
@@ -122,7 +122,7 @@ func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, t
 	return results
 }
 
-// decide counts the requests of a key that each variant refuses.
+// decide counts the requests of a key that each variant denies.
 func (c *counter) decide(groups *series.Groups, place int, times []int64, charges []charged, to *[]Alternative) {
 	requests, units := int64(0), int64(0)
 	costOf := func(i int) (cost int64, ok bool) {
@@ -148,13 +148,13 @@ func (c *counter) decide(groups *series.Groups, place int, times []int64, charge
 		if units <= series.Free(variant) {
 			continue
 		}
-		d, refused := series.NewDecider(variant), int64(0)
+		d, denied := series.NewDecider(variant), int64(0)
 		for i, now := range times {
 			if cost, ok := costOf(i); ok && !d.Allow(now, cost) {
-				refused++
+				denied++
 			}
 		}
-		if a.Refused += refused; refused > 0 {
+		if a.Denied += denied; denied > 0 {
 			a.Keys++
 		}
 	}

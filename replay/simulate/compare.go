@@ -20,7 +20,7 @@ type Change struct {
 	Key    string `json:"key"`
 	// OldKey is the key that the request is counted under with the old file, if it differs.
 	OldKey string `json:"old_key,omitempty"`
-	// Old and New are the answers of the files: passed, or refused by the named policy.
+	// Old and New are the answers of the files: passed, or denied by the named policy.
 	Old string `json:"old"`
 	New string `json:"new"`
 }
@@ -29,23 +29,23 @@ type Change struct {
 type KeyChange struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
-	// OldRefused and NewRefused are the numbers of requests that each file refuses.
-	OldRefused int64 `json:"old_refused"`
-	NewRefused int64 `json:"new_refused"`
+	// OldDenied and NewDenied are the numbers of requests that each file denies.
+	OldDenied int64 `json:"old_denied"`
+	NewDenied int64 `json:"new_denied"`
 	// Lost is the number that pass only under the old file, and Won the number that pass only under the new file.
-	Lost int64 `json:"newly_refused"`
+	Lost int64 `json:"newly_denied"`
 	Won  int64 `json:"newly_passed"`
 }
 
 // Comparison is the difference between two files on one log.
 type Comparison struct {
-	Old        string `json:"old"`
-	New        string `json:"new"`
-	Requests   int64  `json:"requests"`
-	OldRefused int64  `json:"old_refused"`
-	NewRefused int64  `json:"new_refused"`
-	Lost       int64  `json:"newly_refused"`
-	Won        int64  `json:"newly_passed"`
+	Old       string `json:"old"`
+	New       string `json:"new"`
+	Requests  int64  `json:"requests"`
+	OldDenied int64  `json:"old_denied"`
+	NewDenied int64  `json:"new_denied"`
+	Lost      int64  `json:"newly_denied"`
+	Won       int64  `json:"newly_passed"`
 	// Failed is the number of requests without a decision under one of the files.
 	Failed int64 `json:"failed,omitempty"`
 	// Rekeyed is the number of requests that have another key under the old file. They are counted under the key of
@@ -60,7 +60,7 @@ type Comparison struct {
 	// First are the first changed requests.
 	First []Change `json:"first_changes"`
 	// Lost and won requests over time.
-	LostOver Traffic `json:"newly_refused_over_time"`
+	LostOver Traffic `json:"newly_denied_over_time"`
 	WonOver  Traffic `json:"newly_passed_over_time"`
 }
 
@@ -129,12 +129,12 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 	k.Requests++
 	if !before.Allowed {
-		r.OldRefused++
-		k.OldRefused++
+		r.OldDenied++
+		k.OldDenied++
 	}
 	if !after.Allowed {
-		r.NewRefused++
-		k.NewRefused++
+		r.NewDenied++
+		k.NewDenied++
 	}
 	switch {
 	case before.Allowed == after.Allowed:
@@ -169,9 +169,9 @@ func (a *Answer) twoWords() string {
 	case a.Allowed:
 		return "passes"
 	case a.items == nil:
-		return fmt.Sprintf("refused by route %d: no key", a.Route)
+		return fmt.Sprintf("denied by route %d: no key", a.Route)
 	default:
-		return "refused by " + a.Policy
+		return "denied by " + a.Policy
 	}
 }
 

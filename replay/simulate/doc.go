@@ -7,9 +7,9 @@
 //	needs.go         the fields of a log that the routes of a file need
 //	simulate.go      Simulation: one request → its answer
 //	pipeline.go      the requests of a log, decided in order by several goroutines
-//	run.go           a log → admitted and refused requests
+//	run.go           a log → admitted and denied requests
 //	tally.go         counts by route and policy
-//	keys.go          counts by key: requests, refusals, stretches, patterns
+//	keys.go          counts by key: requests, denials, stretches, patterns
 //	patterns.go      paths without their ids
 //	traffic.go       requests over time
 //	alternatives.go  the same requests under other algorithms

@@ -11,26 +11,26 @@ import (
 
 // Limits on the data kept per key.
 const (
-	// maxDetailed is the maximum number of refused keys that get patterns and stretches.
+	// maxDetailed is the maximum number of denied keys that get patterns and stretches.
 	maxDetailed = 50_000
 	maxCharges  = 64 // further charges of routes share one bit in the costs
 )
 
-// Stretch is a period when every request of a key was refused.
+// Stretch is a period when every request of a key was denied.
 type Stretch struct {
 	Key string `json:"key"`
 	// From and To are the times of its first and last request, in µs since 1970.
-	From    int64 `json:"from_us"`
-	To      int64 `json:"to_us"`
-	Refused int64 `json:"refused"`
+	From   int64 `json:"from_us"`
+	To     int64 `json:"to_us"`
+	Denied int64 `json:"denied"`
 }
 
 // longer reports whether a stretch is longer than another or, at equal length, has more requests.
 func (s *Stretch) longer(other *Stretch) bool {
-	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Refused, other.Refused)) > 0
+	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Denied, other.Denied)) > 0
 }
 
-// PolicyCount is the number of a policy's refusals.
+// PolicyCount is the number of a policy's denials.
 type PolicyCount struct {
 	Policy string `json:"policy"`
 	Count  int64  `json:"count"`
@@ -40,11 +40,11 @@ type PolicyCount struct {
 type KeyReport struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
-	Refused  int64  `json:"refused"`
-	// First and Last are the times of its first and last refusal, in µs since 1970.
-	First int64 `json:"first_refused_us,omitempty"`
-	Last  int64 `json:"last_refused_us,omitempty"`
-	// Longest is its longest stretch of refusals.
+	Denied   int64  `json:"denied"`
+	// First and Last are the times of its first and last denial, in µs since 1970.
+	First int64 `json:"first_denied_us,omitempty"`
+	Last  int64 `json:"last_denied_us,omitempty"`
+	// Longest is its longest stretch of denials.
 	Longest  *Stretch      `json:"longest_stretch,omitempty"`
 	By       []PolicyCount `json:"by,omitempty"`
 	Patterns []Pattern     `json:"patterns,omitempty"`
@@ -53,14 +53,14 @@ type KeyReport struct {
 
 // key is the data kept for every key.
 type key struct {
-	text              string
-	requests, refused int64
-	charges           uint64 // one bit for each charge that the key was charged on
-	ends              int64  // when its limits are at full capacity again, in µs since 1970
-	detail            *detail
+	text             string
+	requests, denied int64
+	charges          uint64 // one bit for each charge that the key was charged on
+	ends             int64  // when its limits are at full capacity again, in µs since 1970
+	detail           *detail
 }
 
-// detail is the data kept for a key that was refused.
+// detail is the data kept for a key that was denied.
 type detail struct {
 	first, last      int64
 	current, longest Stretch
@@ -108,7 +108,7 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 		}
 		return place
 	}
-	at.refused++
+	at.denied++
 	if at.detail == nil {
 		if k.detailed >= maxDetailed {
 			return place
@@ -124,16 +124,16 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	return place
 }
 
-// add counts a refusal.
+// add counts a denial.
 func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 	d.last = q.Time
 	d.by[a.Policy]++
 	d.patterns.Add(pattern)
-	if d.current.Refused == 0 {
+	if d.current.Denied == 0 {
 		d.current.From = q.Time
 	}
 	d.current.To = q.Time
-	d.current.Refused++
+	d.current.Denied++
 	if d.current.longer(&d.longest) {
 		d.longest = d.current
 	}
@@ -141,7 +141,7 @@ func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 
 // report returns the report of a key.
 func (k *keys) report(at *key) KeyReport {
-	r := KeyReport{Key: at.text, Requests: at.requests, Refused: at.refused}
+	r := KeyReport{Key: at.text, Requests: at.requests, Denied: at.denied}
 	if d := at.detail; d != nil {
 		longest := d.longest
 		longest.Key = at.text
@@ -151,20 +151,20 @@ func (k *keys) report(at *key) KeyReport {
 	return r
 }
 
-// refusedMost returns up to n keys with the most refusals, and the number of keys with any refusal.
-func (k *keys) refusedMost(n int) (list []KeyReport, refused int64) {
+// deniedMost returns up to n keys with the most denials, and the number of keys with any denial.
+func (k *keys) deniedMost(n int) (list []KeyReport, denied int64) {
 	var top []*key
 	for i := range k.all {
-		if at := &k.all[i]; at.refused > 0 {
-			refused++
+		if at := &k.all[i]; at.denied > 0 {
+			denied++
 			top = append(top, at)
 		}
 	}
-	slices.SortFunc(top, func(a, b *key) int { return cmp.Or(cmp.Compare(b.refused, a.refused), cmp.Compare(a.text, b.text)) })
+	slices.SortFunc(top, func(a, b *key) int { return cmp.Or(cmp.Compare(b.denied, a.denied), cmp.Compare(a.text, b.text)) })
 	for _, at := range top[:min(len(top), n)] {
 		list = append(list, k.report(at))
 	}
-	return list, refused
+	return list, denied
 }
 
 // counts returns the counts in descending order.
@@ -183,22 +183,22 @@ type Bar struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 	Keys int64 `json:"keys"`
-	// Refused is the number of these keys that were refused at least once.
-	Refused int64 `json:"refused"`
+	// Denied is the number of these keys that were denied at least once.
+	Denied int64 `json:"denied"`
 }
 
 // Bars is a histogram whose bounds double from bar to bar.
 type Bars []Bar
 
 // Add counts a key with a number of requests.
-func (b *Bars) Add(n int64, refused bool) {
+func (b *Bars) Add(n int64, denied bool) {
 	at := bits.Len64(uint64(max(n, 1))) - 1
 	for len(*b) <= at {
 		*b = append(*b, Bar{From: 1 << len(*b), To: 2<<len(*b) - 1})
 	}
 	(*b)[at].Keys++
-	if refused {
-		(*b)[at].Refused++
+	if denied {
+		(*b)[at].Denied++
 	}
 }
 
@@ -206,7 +206,7 @@ func (b *Bars) Add(n int64, refused bool) {
 func (k *keys) histogram() []Bar {
 	var bars Bars
 	for i := range k.all {
-		bars.Add(k.all[i].requests, k.all[i].refused > 0)
+		bars.Add(k.all[i].requests, k.all[i].denied > 0)
 	}
 	return bars
 }

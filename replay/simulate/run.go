@@ -15,7 +15,7 @@ type Config struct {
 	File     string
 	// MaxKeys limits the states in the store, and the number of keys counted separately. 0 means DefaultMaxKeys.
 	MaxKeys int
-	// Top is the number of keys listed, most refusals first.
+	// Top is the number of keys listed, most denials first.
 	Top int
 	// Zone is the time zone for hours and weekdays; nil means UTC.
 	Zone *time.Location
@@ -34,23 +34,23 @@ type Result struct {
 	File     string `json:"file"`
 	Requests int64  `json:"requests"`
 	Admitted int64  `json:"admitted"`
-	Refused  int64  `json:"refused"`
+	Denied   int64  `json:"denied"`
 	// Unmatched is the number of admitted requests that matched no route, and so had no limit.
 	Unmatched int64 `json:"unmatched"`
 	// Failed is the number of requests without a decision, and FirstError the error of the first.
 	Failed     int64  `json:"failed,omitempty"`
 	FirstError string `json:"first_error,omitempty"`
-	// AlreadyRefused is the number of requests that have status 429 in the log.
-	AlreadyRefused int64 `json:"already_429,omitempty"`
+	// AlreadyDenied is the number of requests that have status 429 in the log.
+	AlreadyDenied int64 `json:"already_429,omitempty"`
 
 	Keys int64 `json:"keys"`
 	// OtherKeys is the number of requests with keys beyond MaxKeys. They are decided, but not counted by key.
-	OtherKeys   int64          `json:"requests_of_other_keys,omitempty"`
-	RefusedKeys int64          `json:"refused_keys"`
-	Routes      []RouteReport  `json:"routes"`
-	Policies    []PolicyReport `json:"policies"`
-	Top         []KeyReport    `json:"most_refused"`
-	// Longest is the longest period when every request of one key was refused.
+	OtherKeys  int64          `json:"requests_of_other_keys,omitempty"`
+	DeniedKeys int64          `json:"denied_keys"`
+	Routes     []RouteReport  `json:"routes"`
+	Policies   []PolicyReport `json:"policies"`
+	Top        []KeyReport    `json:"most_denied"`
+	// Longest is the longest period when every request of one key was denied.
 	Longest *Stretch `json:"longest_stretch,omitempty"`
 	Cost    Cost     `json:"cost"`
 	Traffic Traffic  `json:"traffic"`
@@ -88,13 +88,13 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 // result turns the counts into a result.
 func (t *tally) result(c *Config, shadows *shadows) *Result {
 	r := &Result{
-		File: c.File, Requests: t.requests, Refused: t.refused, Admitted: t.requests - t.refused - t.failed, Unmatched: t.unmatched,
-		Failed: t.failed, FirstError: t.firstError, AlreadyRefused: t.already,
+		File: c.File, Requests: t.requests, Denied: t.denied, Admitted: t.requests - t.denied - t.failed, Unmatched: t.unmatched,
+		Failed: t.failed, FirstError: t.firstError, AlreadyDenied: t.already,
 		Keys: int64(len(t.keys.all)), OtherKeys: t.keys.rest, Routes: t.routes, Cost: t.cost(c.Policies), Traffic: t.traffic.Shown(), Heat: t.heat,
 		Compared: int64(t.recorded.Len()), Histogram: t.keys.histogram(),
 	}
-	r.Top, r.RefusedKeys = t.keys.refusedMost(c.Top)
-	if t.keys.longest.Refused > 0 {
+	r.Top, r.DeniedKeys = t.keys.deniedMost(c.Top)
+	if t.keys.longest.Denied > 0 {
 		longest := t.keys.longest
 		r.Longest = &longest
 	}

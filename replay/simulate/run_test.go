@@ -90,22 +90,22 @@ func TestResultCountsByRoutePolicyAndKey(t *testing.T) {
 		{6, "10.0.0.1", "/b"},
 		{12, "10.0.0.1", "/a/6"},
 	})
-	if r.Requests != 9 || r.Refused != 4 || r.Admitted != 5 || r.Unmatched != 1 || r.Keys != 2 || r.RefusedKeys != 1 {
+	if r.Requests != 9 || r.Denied != 4 || r.Admitted != 5 || r.Unmatched != 1 || r.Keys != 2 || r.DeniedKeys != 1 {
 		t.Errorf("%+v", r)
 	}
 	a, b := r.Routes[0], r.Routes[1]
-	if a.Requests != 7 || a.Admitted != 4 || a.Refused != 3 || b.Requests != 1 || b.NoKey != 1 || b.Refused != 1 {
+	if a.Requests != 7 || a.Admitted != 4 || a.Denied != 3 || b.Requests != 1 || b.NoKey != 1 || b.Denied != 1 {
 		t.Errorf("routes %+v %+v", a, b)
 	}
 	few := r.Policies[0]
-	if few.Name != "few" || few.Requests != 7 || few.Refused != 3 || few.FirstRefused != start+2_000_000 || few.LastRefused != start+4_500_000 {
+	if few.Name != "few" || few.Requests != 7 || few.Denied != 3 || few.FirstDenied != start+2_000_000 || few.LastDenied != start+4_500_000 {
 		t.Errorf("policy %+v", few)
 	}
-	if each := r.Policies[1]; each.ShadowAsked != 7 || each.ShadowDenied != 0 || each.Refused != 0 {
+	if each := r.Policies[1]; each.ShadowAsked != 7 || each.ShadowDenied != 0 || each.Denied != 0 {
 		t.Errorf("shadow %+v", each)
 	}
 	want := KeyReport{
-		Key: "10.0.0.1", Requests: 6, Refused: 3, First: start + 2_000_000, Last: start + 4_500_000,
+		Key: "10.0.0.1", Requests: 6, Denied: 3, First: start + 2_000_000, Last: start + 4_500_000,
 		Longest: &Stretch{"10.0.0.1", start + 2_000_000, start + 4_500_000, 3},
 		By:      []PolicyCount{{"few", 3}}, Patterns: []Pattern{{"GET /a/{}", 3}},
 	}
@@ -115,7 +115,7 @@ func TestResultCountsByRoutePolicyAndKey(t *testing.T) {
 	if r.Cost.Calls != 8 || r.Cost.BusiestSecond != 2 || r.Cost.PeakStates != 4 {
 		t.Errorf("cost %+v", r.Cost)
 	}
-	if r.Traffic.Slots[4].Refused != 2 || r.Traffic.Slots[1].Passed != 2 || r.Heat.Cells[6][14].Requests != 9 || r.Heat.Cells[6][14].Refused != 4 {
+	if r.Traffic.Slots[4].Denied != 2 || r.Traffic.Slots[1].Passed != 2 || r.Heat.Cells[6][14].Requests != 9 || r.Heat.Cells[6][14].Denied != 4 {
 		t.Errorf("traffic %+v", r.Traffic)
 	}
 }
@@ -131,9 +131,9 @@ func TestCostOfASharedCounter(t *testing.T) {
 	}
 }
 
-// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused compares alternatives with a replay of a file that uses the
+// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveDenied compares alternatives with a replay of a file that uses the
 // other algorithm.
-func TestAlternativesAreWhatTheOtherAlgorithmWouldHaveRefused(t *testing.T) {
+func TestAlternativesAreWhatTheOtherAlgorithmWouldHaveDenied(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	var entries []entry
 	for at := 0.0; len(entries) < 1500; at += r.ExpFloat64() * 0.05 {
@@ -154,7 +154,7 @@ func compareAlternatives(t *testing.T, entries []entry, cost, route string) {
 	result := run(t, file("algorithm: token-bucket, rate: 9/3s, burst: 9", "rate: 30/3s, burst: 30"), entries)
 	byAlgorithm := map[string]int64{}
 	for _, a := range result.Policies[0].Alternatives {
-		byAlgorithm[a.Algorithm] += a.Refused
+		byAlgorithm[a.Algorithm] += a.Denied
 	}
 	for name, limit := range map[string]string{
 		"token-bucket": "", "fixed-window": "limit: 9, window: 3s", "sliding-window": "limit: 9, window: 3s", "sliding-log": "limit: 9, window: 3s",
@@ -163,8 +163,8 @@ func compareAlternatives(t *testing.T, entries []entry, cost, route string) {
 		if limit != "" {
 			other = run(t, file("algorithm: "+name+", "+limit, "limit: 30"), entries)
 		}
-		if byAlgorithm[name] != other.Refused || other.Refused == 0 {
-			t.Errorf("%s: worked out %d, replayed %d", name, byAlgorithm[name], other.Refused)
+		if byAlgorithm[name] != other.Denied || other.Denied == 0 {
+			t.Errorf("%s: worked out %d, replayed %d", name, byAlgorithm[name], other.Denied)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestComparisonNamesWinnersAndLosers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Requests != 15 || r.OldRefused != 5 || r.NewRefused != 3 || r.Lost != 2 || r.Won != 4 || r.LosingKeys != 1 || r.WinningKeys != 1 {
+	if r.Requests != 15 || r.OldDenied != 5 || r.NewDenied != 3 || r.Lost != 2 || r.Won != 4 || r.LosingKeys != 1 || r.WinningKeys != 1 {
 		t.Errorf("%+v", r)
 	}
 	if want := []KeyChange{{"10.0.0.1", 5, 1, 3, 2, 0}}; !reflect.DeepEqual(r.Losers, want) {
@@ -188,7 +188,7 @@ func TestComparisonNamesWinnersAndLosers(t *testing.T) {
 	if want := []KeyChange{{"10.0.0.9", 5, 4, 0, 0, 4}}; !reflect.DeepEqual(r.Winners, want) {
 		t.Errorf("winners %+v", r.Winners)
 	}
-	if c := r.First[0]; c.Line != 5 || c.Old != "refused by p" || c.New != "passes" || c.Path != "/y" || len(r.First) != 6 {
+	if c := r.First[0]; c.Line != 5 || c.Old != "denied by p" || c.New != "passes" || c.Path != "/y" || len(r.First) != 6 {
 		t.Errorf("first %+v", r.First)
 	}
 }
@@ -216,7 +216,7 @@ func TestFullStoreIsNoDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Failed != 2 || r.Admitted != 3 || r.Refused != 0 || !strings.Contains(r.FirstError, "unavailable") {
+	if r.Failed != 2 || r.Admitted != 3 || r.Denied != 0 || !strings.Contains(r.FirstError, "unavailable") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -232,12 +232,12 @@ func TestRoutesThatNeedMoreThanTheLogHasAreErrors(t *testing.T) {
 func TestTrafficJoinsSlotsAndLosesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var traffic Traffic
-	now, passed, refused := start, int64(0), int64(0)
+	now, passed, denied := start, int64(0), int64(0)
 	for range 20_000 {
 		now += r.Int64N(60_000_000_000 / (1 + r.Int64N(5000)))
 		if r.IntN(3) == 0 {
 			traffic.Add(now, true)
-			refused++
+			denied++
 		} else {
 			traffic.Add(now, false)
 			passed++
@@ -249,10 +249,10 @@ func TestTrafficJoinsSlotsAndLosesNothing(t *testing.T) {
 	}
 	for _, s := range shown.Slots {
 		passed -= s.Passed
-		refused -= s.Refused
+		denied -= s.Denied
 	}
-	if passed != 0 || refused != 0 {
-		t.Errorf("%d and %d requests lost", passed, refused)
+	if passed != 0 || denied != 0 {
+		t.Errorf("%d and %d requests lost", passed, denied)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestClientBehindATrustedProxyIsTheOneThatTheLogNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Keys != 2 || r.Refused != 1 || r.Top[0].Key != "203.0.113.9" {
+	if r.Keys != 2 || r.Denied != 1 || r.Top[0].Key != "203.0.113.9" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -328,7 +328,7 @@ func TestKeysBeyondTheBoundAreDecidedAndNotListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Refused != 6 || r.Failed != 0 || r.Keys != 2 || r.OtherKeys != 8 || r.RefusedKeys != 2 {
+	if r.Denied != 6 || r.Failed != 0 || r.Keys != 2 || r.OtherKeys != 8 || r.DeniedKeys != 2 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -343,13 +343,13 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 		{0, "10.0.0.1", "/b?q=x"}, {1, "10.0.0.1", "/b?q=x"}, {2, "10.0.0.1", "/b?q=x"}, // the third is denied by few
 		{3, "10.0.0.2", "/b?q=x"}, {4, "10.0.0.2", "/b?q=x"}, // the fifth is denied by day
 	})
-	if r.Requests != 5 || r.Refused != 2 || r.Keys != 3 || r.RefusedKeys != 2 {
+	if r.Requests != 5 || r.Denied != 2 || r.Keys != 3 || r.DeniedKeys != 2 {
 		t.Errorf("%+v", r)
 	}
 	got := map[string]int64{}
 	for _, k := range r.Top {
 		got[k.Key] = k.Requests
-		if k.Refused != 1 {
+		if k.Denied != 1 {
 			t.Errorf("%+v", k)
 		}
 	}
@@ -357,7 +357,7 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 		t.Errorf("%v", got)
 	}
 	for _, p := range r.Policies {
-		if p.Requests != 5 || p.Refused != 1 || p.Alternatives[0].Requests != 5 {
+		if p.Requests != 5 || p.Denied != 1 || p.Alternatives[0].Requests != 5 {
 			t.Errorf("%+v", p)
 		}
 	}

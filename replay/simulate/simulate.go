@@ -24,7 +24,7 @@ type Answer struct {
 	Key string
 	// Allowed is true if the request passes.
 	Allowed bool
-	// Policy is the policy that refused the request. It is "" if the request passed, or was refused because a part of
+	// Policy is the policy that denied the request. It is "" if the request passed, or was denied because a part of
 	// its key was empty.
 	Policy string
 	// Delay is the delay that a pacer would give the request.

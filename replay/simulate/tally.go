@@ -19,8 +19,8 @@ type RouteReport struct {
 	Charges  []policy.RouteCharge `json:"charge"`
 	Requests int64                `json:"requests"`
 	Admitted int64                `json:"admitted"`
-	Refused  int64                `json:"refused"`
-	// NoKey is the number of refused requests without a key.
+	Denied   int64                `json:"denied"`
+	// NoKey is the number of denied requests without a key.
 	NoKey int64 `json:"no_key,omitempty"`
 	// Delayed is the number of admitted requests that a pacer would have delayed.
 	Delayed int64 `json:"delayed,omitempty"`
@@ -30,13 +30,13 @@ type RouteReport struct {
 type PolicyReport struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
-	// Requests is the number of requests charged to the policy. Refused is the number that this policy itself refused;
-	// other policies of the route may have refused more.
+	// Requests is the number of requests charged to the policy. Denied is the number that this policy itself denied;
+	// other policies of the route may have denied more.
 	Requests int64 `json:"requests"`
-	Refused  int64 `json:"refused"`
-	// FirstRefused and LastRefused are in µs since 1970.
-	FirstRefused int64 `json:"first_refused_us,omitempty"`
-	LastRefused  int64 `json:"last_refused_us,omitempty"`
+	Denied   int64 `json:"denied"`
+	// FirstDenied and LastDenied are in µs since 1970.
+	FirstDenied int64 `json:"first_denied_us,omitempty"`
+	LastDenied  int64 `json:"last_denied_us,omitempty"`
 	// ShadowDenied is the number of the ShadowAsked requests that its shadow would have denied.
 	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
@@ -56,11 +56,11 @@ type tally struct {
 	traffic  Traffic
 	heat     Heat
 
-	requests, unmatched, refused, failed int64
-	firstError                           string
-	second                               busiestSecond
-	live                                 live
-	already                              int64 // requests with status 429 in the log
+	requests, unmatched, denied, failed int64
+	firstError                          string
+	second                              busiestSecond
+	live                                live
+	already                             int64 // requests with status 429 in the log
 }
 
 func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
@@ -103,17 +103,17 @@ func (t *tally) add(q *accesslog.Request, a *Answer) {
 	if q.Status == 429 {
 		t.already++
 	}
-	refused := !a.Allowed && a.Err == nil
-	t.traffic.Add(q.Time, refused)
-	t.heat.Add(q.Time, refused)
+	denied := !a.Allowed && a.Err == nil
+	t.traffic.Add(q.Time, denied)
+	t.heat.Add(q.Time, denied)
 	if a.Err != nil {
 		t.failed++
 		if t.firstError == "" {
 			t.firstError = a.Err.Error()
 		}
 	}
-	if refused {
-		t.refused++
+	if denied {
+		t.denied++
 	}
 	if a.Route < 0 {
 		t.unmatched++
@@ -153,7 +153,7 @@ func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
 			r.Delayed++
 		}
 	default:
-		r.Refused++
+		r.Denied++
 	}
 	if a.items == nil {
 		r.NoKey++
@@ -164,19 +164,19 @@ func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
 	}
 	if place, ok := t.places[a.Policy]; ok && !a.Allowed && a.Err == nil {
 		p := &t.policies[place]
-		if p.Refused == 0 {
-			p.FirstRefused = q.Time
+		if p.Denied == 0 {
+			p.FirstDenied = q.Time
 		}
-		p.Refused++
-		p.LastRefused = q.Time
+		p.Denied++
+		p.LastDenied = q.Time
 	}
 }
 
-// busiest sorts the policies for display: the most refusals come first.
+// busiest sorts the policies for display: the most denials come first.
 func busiest(all []PolicyReport) []PolicyReport {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b PolicyReport) int {
-		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
 	})
 	return sorted
 }

@@ -10,8 +10,8 @@ const (
 
 // Slot counts the requests in one time slot.
 type Slot struct {
-	Passed  int64 `json:"passed"`
-	Refused int64 `json:"refused"`
+	Passed int64 `json:"passed"`
+	Denied int64 `json:"denied"`
 }
 
 // Traffic counts requests in time slots of equal width. The width grows with the length of the log, so that there are
@@ -61,7 +61,7 @@ func (t *Traffic) widen() {
 			wide.Slots = append(wide.Slots, Slot{})
 		}
 		wide.Slots[to].Passed += s.Passed
-		wide.Slots[to].Refused += s.Refused
+		wide.Slots[to].Denied += s.Denied
 	}
 	*t = wide
 }
@@ -92,7 +92,7 @@ type Heat struct {
 // HeatCell is one hour of a week.
 type HeatCell struct {
 	Requests int64 `json:"requests"`
-	Refused  int64 `json:"refused"`
+	Denied   int64 `json:"denied"`
 }
 
 // NewHeat returns empty counts in a time zone.
@@ -109,15 +109,15 @@ func (h *Heat) at(now int64) *HeatCell {
 }
 
 // Add counts a request.
-func (h *Heat) Add(now int64, refused bool) {
+func (h *Heat) Add(now int64, denied bool) {
 	if h.From == 0 {
 		h.From = now
 	}
 	h.To = now
 	c := h.at(now)
 	c.Requests++
-	if refused {
-		c.Refused++
+	if denied {
+		c.Denied++
 	}
 }
 
@@ -136,9 +136,9 @@ func (h *Heat) Covered() (covered [7][24]bool) {
 }
 
 // Add counts a request. Times must not decrease.
-func (t *Traffic) Add(now int64, refused bool) {
-	if s := t.at(now); refused {
-		s.Refused++
+func (t *Traffic) Add(now int64, denied bool) {
+	if s := t.at(now); denied {
+		s.Denied++
 	} else {
 		s.Passed++
 	}

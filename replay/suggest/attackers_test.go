@@ -89,24 +89,24 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 		for seed := range uint64(raced.Size(2, 1)) {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				o, options := people(seed), Options{Key: "client_ip", Refuse: 0.001}
+				o, options := people(seed), Options{Key: "client_ip", Deny: 0.001}
 				_, minute, hour := limitsOf(suggested(t, replaytest.Make(o), options))
 				c.make(&o)
 				lines := replaytest.Make(o)
 				r := suggested(t, lines, options)
 				file := r.PoliciesFile(&options, "a test")
-				requests, refused := replayed(t, lines, file)
+				requests, denied := replayed(t, lines, file)
 				least := 1.0
 				for _, client := range c.stops {
-					least = min(least, float64(refused[client])/float64(requests[client]))
-					delete(refused, client)
+					least = min(least, float64(denied[client])/float64(requests[client]))
+					delete(denied, client)
 				}
 				if least < 0.7 {
-					t.Errorf("%.0f %% of an attacker's requests refused\n%s", 100*least, file)
+					t.Errorf("%.0f %% of an attacker's requests denied\n%s", 100*least, file)
 				}
-				for client, n := range refused {
+				for client, n := range denied {
 					if n > 0 {
-						t.Errorf("%s: %d refused\n%s", client, n, file)
+						t.Errorf("%s: %d denied\n%s", client, n, file)
 					}
 				}
 				if len(r.Outliers) != len(c.stops) || len(r.Shared) > 0 {
@@ -132,12 +132,12 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 // outlier's requests, and lists the busiest keys even if they are not outliers.
 func TestWhatKeysDidIsSaid(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
-	quiet := suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
+	quiet := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
 	if len(quiet.Outliers) != 0 || len(quiet.Busiest) != 10 || quiet.Busiest[0].Requests < quiet.Busiest[9].Requests {
 		t.Errorf("%+v", quiet.Busiest)
 	}
 	o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 100 * time.Second}
-	r := suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
+	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
 	k := r.Outliers[0]
 	middle := o.Start.Add(o.Length / 2).UnixMicro()
 	if k.Did != (Did{Path: "GET /search", Status: 200, Agent: "curl/8.11"}) || k.From != middle || k.To-k.From > 100*time.Second.Microseconds() {
@@ -148,40 +148,40 @@ func TestWhatKeysDidIsSaid(t *testing.T) {
 	}
 }
 
-// TestNotesNameTheKeyThatSetsTheLimit covers a share of --refuse that is less than one key, and a group that is too
+// TestNotesNameTheKeyThatSetsTheLimit covers a share of --deny that is less than one key, and a group that is too
 // large to be outliers but sends far more than the others.
 func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
-	r := suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "--refuse 0.1 % of 150 keys is less than one key") || !strings.Contains(notes, "--refuse 0.7% leaves one key out") {
+	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "--deny 0.1 % of 150 keys is less than one key") || !strings.Contains(notes, "--deny 0.7% leaves one key out") {
 		t.Error(notes)
 	}
 	o.Attackers = replaytest.Attackers{Equals: 40, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
-	r = suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
+	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "40 of 190 keys send at least 10 times as much in a minute as the others") {
 		t.Error(notes)
 	}
 	o.Readers, o.Attackers = 40, replaytest.Attackers{Equals: 12, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
-	r = suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
+	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "12 of 52 keys send at least 10 times as much in a minute as the others") {
 		t.Error(notes)
 	}
 	o.Attackers = replaytest.Attackers{Ramp: 9, RampFrom: 600, RampTime: 10 * time.Minute}
-	r = suggested(t, replaytest.Make(o), Options{Refuse: 0.001})
+	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "without a gap to the keys after it, so it sets the limit") {
 		t.Error(notes)
 	}
 }
 
-// TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll uses a log with as many requests per second as keys.
-func TestSharedLimitIsProposedWhereALimitPerKeyRefusesNearlyAll(t *testing.T) {
+// TestSharedLimitIsProposedWhereALimitPerKeyDeniesNearlyAll uses a log with as many requests per second as keys.
+func TestSharedLimitIsProposedWhereALimitPerKeyDeniesNearlyAll(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
 	for i := range 6000 {
 		lines = append(lines, replaytest.Line{Time: at.Add(time.Duration(i) * 20 * time.Millisecond), Client: "10.0." + []string{"1", "2", "3", "4"}[i%4] + ".1", Path: "/", Status: 200})
 	}
-	r := suggested(t, lines, Options{Refuse: 0.001, Total: 10})
-	if !strings.Contains(r.Protections[0], "One limit of all keys refuses what is too much alone: --key '{const: all}' --max-second 10.") || r.Effect.Refused != 0 {
-		t.Errorf("%q, %d refused", r.Protections, r.Effect.Refused)
+	r := suggested(t, lines, Options{Deny: 0.001, Total: 10})
+	if !strings.Contains(r.Protections[0], "One limit of all keys denies what is too much alone: --key '{const: all}' --max-second 10.") || r.Effect.Denied != 0 {
+		t.Errorf("%q, %d denied", r.Protections, r.Effect.Denied)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// neededBurst returns the smallest burst that lets a token bucket with the given rate refuse none of a key's requests.
+// neededBurst returns the smallest burst that lets a token bucket with the given rate deny none of a key's requests.
 // It is the maximum level of an unbounded leaky bucket that gains one unit per request and drains at the rate, computed
 // in integers.
 func neededBurst(times []int64, rate engine.Rate) int64 {

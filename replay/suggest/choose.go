@@ -11,16 +11,16 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// stopped is the minimum share of a key's requests that a limit must refuse to stop the key.
+// stopped is the minimum share of a key's requests that a limit must deny to stop the key.
 const stopped = 0.5
 
-// allowed returns the number of well-behaved keys that a limit may refuse something.
+// allowed returns the number of well-behaved keys that a limit may deny something.
 func (f *finder) allowed() int64 {
-	return int64(math.Floor(f.options.Refuse * float64(len(f.behaved))))
+	return int64(math.Floor(f.options.Deny * float64(len(f.behaved))))
 }
 
-// choose marks the best limit. Among the limits that refuse something to few enough well-behaved keys, it is the limit
-// that refuses the outliers the most. An earlier limit wins if it refuses nearly as much.
+// choose marks the best limit. Among the limits that deny something to few enough well-behaved keys, it is the limit
+// that denies the outliers the most. An earlier limit wins if it denies nearly as much.
 func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 	for _, limit := range limits {
 		if limit.Err() == nil {
@@ -169,15 +169,15 @@ func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	return keys
 }
 
-// longSuggestion returns the limit over an hour or a day that refuses the given keys the most, or ok = false if no
-// limit refuses a tenth of their requests.
+// longSuggestion returns the limit over an hour or a day that denies the given keys the most, or ok = false if no
+// limit denies a tenth of their requests.
 func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
 	narrowed := *f
 	narrowed.outliers = slow
 	best := 0.1
 	for _, w := range []int{inHour, inDay} {
 		tried := narrowed.suggestion(f.policy+"-"+map[int]string{inHour: "hour", inDay: "day"}[w], narrowed.long(w))
-		if share := narrowed.refusedShare(tried.limit); share > best {
+		if share := narrowed.deniedShare(tried.limit); share > best {
 			best, s, ok = share, tried, true
 		}
 	}

@@ -22,10 +22,10 @@ type finder struct {
 // maxRefill is the maximum time that a suggested limit's bucket takes to fill up.
 const maxRefill = 2 * time.Minute
 
-// bucketAt returns the bucket with the given rate that refuses something to few enough of some keys, with headroom for
+// bucketAt returns the bucket with the given rate that denies something to few enough of some keys, with headroom for
 // busier days.
 func (f *finder) bucketAt(rate engine.Rate, keys []int) engine.Limit {
-	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Refuse)))
+	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Deny)))
 	return rule.TokenBucket(rate, rule.Burst(burst))
 }
 
@@ -48,8 +48,8 @@ func admits(l engine.Limit, d time.Duration) int64 {
 	return l.Capacity() * max(1, int64(d/rate.Period))
 }
 
-// bucket returns the token bucket that refuses the outliers the most without affecting the other keys. Among buckets
-// that refuse nearly as much, the highest rate wins; without outliers, the lowest.
+// bucket returns the token bucket that denies the outliers the most without affecting the other keys. Among buckets
+// that deny nearly as much, the highest rate wins; without outliers, the lowest.
 func (f *finder) bucket(keys []int) engine.Limit {
 	var chosen []Compared
 	for _, rate := range rates {
@@ -61,10 +61,10 @@ func (f *finder) bucket(keys []int) engine.Limit {
 			break // and so are all higher rates
 		}
 		c := Compared{limit: limit}
-		c.Outliers = f.refusedShare(limit)
+		c.Outliers = f.deniedShare(limit)
 		chosen = append(chosen, c)
 		if limit.Capacity() == 1 || len(f.outliers) == 0 || c.Outliers == 0 {
-			break // higher rates refuse less
+			break // higher rates deny less
 		}
 	}
 	if len(chosen) == 0 {
@@ -98,17 +98,17 @@ func likeLowest(l, lowest engine.Limit) bool {
 // nearly is the difference between shares that is considered irrelevant.
 const nearly = 0.05
 
-// refusedShare returns the share of the outliers' requests that a limit refuses.
-func (f *finder) refusedShare(limit engine.Limit) float64 {
-	refused, requests := int64(0), int64(0)
+// deniedShare returns the share of the outliers' requests that a limit denies.
+func (f *finder) deniedShare(limit engine.Limit) float64 {
+	denied, requests := int64(0), int64(0)
 	for _, key := range f.outliers {
-		refused += series.Refused(limit, f.groups.Times(key))
+		denied += series.Denied(limit, f.groups.Times(key))
 		requests += f.all[key].requests
 	}
 	if requests == 0 {
 		return 0
 	}
-	return float64(refused) / float64(requests)
+	return float64(denied) / float64(requests)
 }
 
 // short returns the limits to compare for bursts and steady use.
@@ -134,13 +134,13 @@ func (f *finder) rate(w int) engine.Rate {
 	for n, key := range f.behaved {
 		values[n] = f.all[key].most[w]
 	}
-	return rule.Per(roundUp(headroom(upTo(values, f.options.Refuse))), Windows[w].Length)
+	return rule.Per(roundUp(headroom(upTo(values, f.options.Deny))), Windows[w].Length)
 }
 
 // evaluate computes the effect that a limit would have had on its own.
 func (f *finder) evaluate(limit engine.Limit) Compared {
 	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
-	c.Outliers = f.refusedShare(limit)
+	c.Outliers = f.deniedShare(limit)
 	parts := make([]Compared, cores())
 	for _, keys := range [][]int{f.behaved, f.outliers} {
 		parallel(len(keys), func(part, from, to int) { f.count(&parts[part], limit, keys[from:to]) })
@@ -161,9 +161,9 @@ func (f *finder) count(c *Compared, limit engine.Limit, keys []int) {
 		p, times := &f.all[key], f.groups.Times(key)
 		if p.requests > series.Free(limit) {
 			admitted = admit(limit, times, admitted[:0])
-			if refused := p.requests - int64(len(admitted)); refused > 0 && p.class != outlier {
+			if denied := p.requests - int64(len(admitted)); denied > 0 && p.class != outlier {
 				c.Behaved++
-				c.BehavedRequests += refused
+				c.BehavedRequests += denied
 			}
 			times = admitted
 		}

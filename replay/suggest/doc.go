@@ -1,6 +1,6 @@
 // Package suggest computes limits for the keys of an access log.
 //
-// It builds a profile of each key, finds the outliers, and looks for limits that refuse the outliers the most without
+// It builds a profile of each key, finds the outliers, and looks for limits that deny the outliers the most without
 // affecting the other keys. It decides requests with the same steps as the stores.
 //
 //	result.go     the results

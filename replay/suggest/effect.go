@@ -52,15 +52,15 @@ func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 }
 
 // decided has the times of all requests, in order.
-type decided struct{ passed, refused []int64 }
+type decided struct{ passed, denied []int64 }
 
 // decide appends the times of a key's requests.
-func (d *decided) decide(limits []engine.Limit, times []int64) (refused int64) {
+func (d *decided) decide(limits []engine.Limit, times []int64) (denied int64) {
 	free := int64(len(times))
 	for _, limit := range limits {
 		free = min(free, series.Free(limit))
 	}
-	if free == int64(len(times)) { // no limit refuses any request
+	if free == int64(len(times)) { // no limit denies any request
 		d.passed = append(d.passed, times...)
 		return 0
 	}
@@ -69,11 +69,11 @@ func (d *decided) decide(limits []engine.Limit, times []int64) (refused int64) {
 		if j.allow(now) {
 			d.passed = append(d.passed, now)
 		} else {
-			d.refused = append(d.refused, now)
-			refused++
+			d.denied = append(d.denied, now)
+			denied++
 		}
 	}
-	return refused
+	return denied
 }
 
 // effect decides all requests with all suggestions.
@@ -82,28 +82,28 @@ func (f *finder) effect(all []Suggestion) (e Effect, d decided) {
 	parts := make([]decided, cores())
 	parallel(len(f.all), func(part, from, to int) {
 		for place := from; place < to; place++ {
-			f.all[place].refused = parts[part].decide(limitsFor(all, place), f.groups.Times(place))
+			f.all[place].denied = parts[part].decide(limitsFor(all, place), f.groups.Times(place))
 		}
 		slices.Sort(parts[part].passed)
-		slices.Sort(parts[part].refused)
+		slices.Sort(parts[part].denied)
 	})
 	for _, part := range parts {
-		d.passed, d.refused = merged(d.passed, part.passed), merged(d.refused, part.refused)
+		d.passed, d.denied = merged(d.passed, part.passed), merged(d.denied, part.denied)
 	}
 	for place := range f.all {
 		p := &f.all[place]
-		e.Refused += p.refused
+		e.Denied += p.denied
 		if p.class == outlier {
 			e.Outliers++
 			e.OutlierRequests += p.requests
-			e.OutlierRefused += p.refused
+			e.OutlierDenied += p.denied
 			continue
 		}
 		e.Behaved++
 		e.BehavedRequests += p.requests
-		e.RequestsRefused += p.refused
-		if p.refused > 0 {
-			e.BehavedRefused++
+		e.RequestsDenied += p.denied
+		if p.denied > 0 {
+			e.BehavedDenied++
 		}
 	}
 	e.PeakAfter = mostIn(d.passed, time.Second)
@@ -129,16 +129,16 @@ func merged(a, b []int64) []int64 {
 // over counts the requests over time and by hour and weekday.
 func (d *decided) over(zone *time.Location) (t simulate.Traffic, h simulate.Heat) {
 	h = simulate.NewHeat(zone)
-	passed, refused := d.passed, d.refused
-	for len(passed)+len(refused) > 0 {
-		if len(refused) == 0 || len(passed) > 0 && passed[0] <= refused[0] {
+	passed, denied := d.passed, d.denied
+	for len(passed)+len(denied) > 0 {
+		if len(denied) == 0 || len(passed) > 0 && passed[0] <= denied[0] {
 			t.Add(passed[0], false)
 			h.Add(passed[0], false)
 			passed = passed[1:]
 		} else {
-			t.Add(refused[0], true)
-			h.Add(refused[0], true)
-			refused = refused[1:]
+			t.Add(denied[0], true)
+			h.Add(denied[0], true)
+			denied = denied[1:]
 		}
 	}
 	return t.Shown(), h

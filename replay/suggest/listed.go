@@ -27,7 +27,7 @@ func (f *finder) list(places []int) (list []KeyProfile) {
 		place := places[n]
 		p, times := &f.all[place], f.groups.Times(place)
 		list = append(list, KeyProfile{
-			Key: f.texts[place], Requests: p.requests, Most: p.most, Agents: p.distinctAgents(), Refused: p.refused,
+			Key: f.texts[place], Requests: p.requests, Most: p.most, Agents: p.distinctAgents(), Denied: p.denied,
 			From: times[0], To: times[len(times)-1], place: int32(place),
 		})
 	}

@@ -22,15 +22,15 @@ func (f *finder) notes() []string {
 	return all
 }
 
-// tooFew notes that the share of --refuse is less than one key, so that a single key determines the limit.
+// tooFew notes that the share of --deny is less than one key, so that a single key determines the limit.
 func (f *finder) tooFew() string {
-	if f.options.Refuse <= 0 || f.allowed() > 0 || len(f.behaved) < 2 {
+	if f.options.Deny <= 0 || f.allowed() > 0 || len(f.behaved) < 2 {
 		return ""
 	}
 	two := highest(len(f.behaved), 2, func(n int) float64 { return float64(f.all[f.behaved[n]].most[inMinute]) })
 	first, second := f.behaved[two[0]], f.behaved[two[1]]
-	return fmt.Sprintf("--refuse %s of %d keys is less than one key: none may be refused anything, so the busiest, %s, sets the limit with %d requests in a minute, where the next one has %d; --refuse %g%% leaves one key out",
-		shareText(f.options.Refuse), len(f.behaved), format.Quote(f.texts[first]), f.all[first].most[inMinute], f.all[second].most[inMinute], math.Ceil(1000/float64(len(f.behaved)))/10)
+	return fmt.Sprintf("--deny %s of %d keys is less than one key: none may be denied anything, so the busiest, %s, sets the limit with %d requests in a minute, where the next one has %d; --deny %g%% leaves one key out",
+		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), f.all[first].most[inMinute], f.all[second].most[inMinute], math.Ceil(1000/float64(len(f.behaved)))/10)
 }
 
 // tooMany notes that a group of keys sends far more than the others, but is too large to be outliers.

@@ -21,7 +21,7 @@ type profile struct {
 	rotates  bool   // many User-Agents that do not look like people
 	// busiest has the most requests of a single person. If the key is one person, it equals most.
 	busiest [len(Windows)]int64
-	refused int64
+	denied  int64
 	class   class
 }
 
@@ -132,7 +132,7 @@ func quantile(sorted []int64, share float64) int64 {
 func histogram(all []profile) []simulate.Bar {
 	var bars simulate.Bars
 	for i := range all {
-		bars.Add(all[i].most[inMinute], all[i].refused > 0)
+		bars.Add(all[i].most[inMinute], all[i].denied > 0)
 	}
 	return bars
 }

@@ -39,7 +39,7 @@ func (f *finder) protectShare(s *Suggestion) {
 	s.set(narrow)
 	s.Why = []string{
 		fmt.Sprintf("It keeps what was asked for: %s.", said),
-		fmt.Sprintf("It refuses %d keys that behave something, %d requests: with more room for a key they would pass.", c.Behaved, c.BehavedRequests),
+		fmt.Sprintf("It denies %d keys that behave something, %d requests: with more room for a key they would pass.", c.Behaved, c.BehavedRequests),
 	}
 	s.Overrides = nil
 }
@@ -58,8 +58,8 @@ func perMinuteMost(limit engine.Limit) int64 {
 	}
 }
 
-// mostRefused is the share of well-behaved keys' requests that a limit may refuse in order to protect the total.
-const mostRefused = 0.25
+// mostDenied is the share of well-behaved keys' requests that a limit may deny in order to protect the total.
+const mostDenied = 0.25
 
 // protectTotal lowers the first limit until no second has more requests in total than requested. It returns a
 // sentence that says whether it succeeded.
@@ -81,10 +81,10 @@ func (f *finder) protectTotal(all []Suggestion) string {
 		return fmt.Sprintf("No limit per key keeps every second to %d requests in all: the keys are too many. Limit all requests together with --key '{const: all}'.", bound)
 	}
 	try(at)
-	if e, _ := f.effect(all); float64(e.RequestsRefused) > mostRefused*float64(e.BehavedRequests) {
+	if e, _ := f.effect(all); float64(e.RequestsDenied) > mostDenied*float64(e.BehavedRequests) {
 		copy(all, saved)
-		return fmt.Sprintf("A limit per key keeps every second to %d requests in all only if it refuses %.0f %% of the requests of keys that behave. One limit of all keys refuses what is too much alone: --key '{const: all}' --max-second %d.",
-			bound, 100*float64(e.RequestsRefused)/float64(e.BehavedRequests), bound)
+		return fmt.Sprintf("A limit per key keeps every second to %d requests in all only if it denies %.0f %% of the requests of keys that behave. One limit of all keys denies what is too much alone: --key '{const: all}' --max-second %d.",
+			bound, 100*float64(e.RequestsDenied)/float64(e.BehavedRequests), bound)
 	}
 	c := f.evaluate(all[0].limit)
 	c.Chosen = true
@@ -118,7 +118,7 @@ func narrower(limit engine.Limit) (all []engine.Limit) {
 }
 
 // protectOne returns the limit for a single key, such as a const, that keeps every second below a number of requests
-// with the fewest refusals.
+// with the fewest denials.
 func (f *finder) protectOne() Suggestion {
 	bound := f.options.Total
 	limits := []engine.Limit{
@@ -144,7 +144,7 @@ func (f *finder) protectOne() Suggestion {
 	s.set(s.Compared[best].limit)
 	s.Why = []string{
 		fmt.Sprintf("It lets no second have more than %d requests, wherever the second begins, as was asked for. The busiest second of the log has %d.", bound, f.all[0].most[inSecond]),
-		fmt.Sprintf("It refuses %d requests, the fewest of the algorithms that were compared.", s.Compared[best].BehavedRequests),
+		fmt.Sprintf("It denies %d requests, the fewest of the algorithms that were compared.", s.Compared[best].BehavedRequests),
 	}
 	return s
 }

@@ -34,11 +34,11 @@ func (f *finder) explainLong(s *Suggestion, slow []int) {
 func (f *finder) explainOutliers(s *Suggestion) {
 	switch n := len(f.outliers); n {
 	case 0:
-		s.Why = append(s.Why, "No key stands out, so it refuses nothing of this log: it is there for the day on which one does.")
+		s.Why = append(s.Why, "No key stands out, so it denies nothing of this log: it is there for the day on which one does.")
 	case 1:
-		s.Why = append(s.Why, fmt.Sprintf("It refuses %.0f %% of the requests of %s, which stands out.", 100*f.refusedShare(s.limit), f.texts[f.outliers[0]]))
+		s.Why = append(s.Why, fmt.Sprintf("It denies %.0f %% of the requests of %s, which stands out.", 100*f.deniedShare(s.limit), f.texts[f.outliers[0]]))
 	default:
-		s.Why = append(s.Why, fmt.Sprintf("It refuses %.0f %% of the requests of the %d keys that stand out.", 100*f.refusedShare(s.limit), n))
+		s.Why = append(s.Why, fmt.Sprintf("It denies %.0f %% of the requests of the %d keys that stand out.", 100*f.deniedShare(s.limit), n))
 	}
 }
 
@@ -50,9 +50,9 @@ func whyAlgorithm(s *Suggestion) string {
 	case a.CountsHits():
 		return "A fixed window takes about 42 bytes a key. At its edge a key can send twice as much within a short time, which the other limit bounds."
 	case a.KeepsTimes():
-		return "A sliding log counts exactly, and refuses more of what stands out than the others, for more memory."
+		return "A sliding log counts exactly, and denies more of what stands out than the others, for more memory."
 	default:
-		return "A sliding window refuses more of what stands out than a token bucket or a fixed window that leaves the other keys alone."
+		return "A sliding window denies more of what stands out than a token bucket or a fixed window that leaves the other keys alone."
 	}
 }
 

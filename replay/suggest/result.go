@@ -57,8 +57,8 @@ type KeyProfile struct {
 	Did Did `json:"did"`
 	// Why explains why the key is listed.
 	Why string `json:"why,omitempty"`
-	// Refused is the number of its requests that the suggestion refuses.
-	Refused int64 `json:"refused"`
+	// Denied is the number of its requests that the suggestion denies.
+	Denied int64 `json:"denied"`
 
 	place int32
 }
@@ -78,11 +78,11 @@ type Did struct {
 type Compared struct {
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
-	// Outliers is the share of the outliers' requests that the limit refuses. Behaved is the number of other keys with
-	// refused requests, and BehavedRequests the number of these requests.
-	Outliers        float64 `json:"outliers_refused_share"`
-	Behaved         int64   `json:"other_keys_refused"`
-	BehavedRequests int64   `json:"other_requests_refused"`
+	// Outliers is the share of the outliers' requests that the limit denies. Behaved is the number of other keys with
+	// denied requests, and BehavedRequests the number of these requests.
+	Outliers        float64 `json:"outliers_denied_share"`
+	Behaved         int64   `json:"other_keys_denied"`
+	BehavedRequests int64   `json:"other_requests_denied"`
 	// Second and Minute are the largest numbers of requests that the limit admits from one key in any one second and minute.
 	Second int64 `json:"most_in_a_second"`
 	Minute int64 `json:"most_in_a_minute"`
@@ -123,16 +123,16 @@ type Suggestion struct {
 // Effect describes the effect that all suggestions together would have had on the log.
 type Effect struct {
 	Requests int64 `json:"requests"`
-	Refused  int64 `json:"refused"`
-	// Outliers is the number of outliers; OutlierRequests and OutlierRefused count their requests.
+	Denied   int64 `json:"denied"`
+	// Outliers is the number of outliers; OutlierRequests and OutlierDenied count their requests.
 	Outliers        int64 `json:"outliers"`
 	OutlierRequests int64 `json:"outlier_requests"`
-	OutlierRefused  int64 `json:"outlier_refused"`
+	OutlierDenied   int64 `json:"outlier_denied"`
 	// Behaved is the number of other keys.
 	Behaved         int64 `json:"others"`
-	BehavedRefused  int64 `json:"others_refused"`
+	BehavedDenied   int64 `json:"others_denied"`
 	BehavedRequests int64 `json:"other_requests"`
-	RequestsRefused int64 `json:"other_requests_refused"`
+	RequestsDenied  int64 `json:"other_requests_denied"`
 	// PeakBefore and PeakAfter are the maximum numbers of requests from all keys in any second, without and with the
 	// suggestions.
 	PeakBefore int64 `json:"most_in_a_second_before"`

@@ -21,8 +21,8 @@ type Options struct {
 	// Key is the key of a route in YAML: one part, or a list of parts. Path is the pattern that the paths of the
 	// limited requests match, or "" for all.
 	Key, Path string
-	// Refuse is the share of well-behaved keys that may be refused something, 0 to 1.
-	Refuse float64
+	// Deny is the share of well-behaved keys that may be denied something, 0 to 1.
+	Deny float64
 	// Total is the maximum number of requests in any second from all keys together; 0 means unlimited.
 	Total int64
 	// Capacity is the load that the service can handle, and Share the part that one key may use, 0 to 1. The zero Rate
@@ -208,7 +208,7 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 	r.Effect, d = f.effect(r.Suggestions)
 	r.Traffic, r.Heat = d.over(o.Zone)
 	r.Effect.PeakBefore = total[inSecond]
-	r.Protections = append(r.Protections, f.refuseText(&r.Effect))
+	r.Protections = append(r.Protections, f.denyText(&r.Effect))
 	r.Outliers, r.Shared = f.listed(outlier), f.listed(shared)
 	r.Busiest = f.list(f.every(func(*profile) bool { return true }))
 	for _, list := range [][]KeyProfile{r.Outliers, r.Shared, r.Busiest} {
@@ -235,11 +235,11 @@ func policyName(parts []route.Part) string {
 	return name
 }
 
-// refuseText states the number of well-behaved keys that may be refused something.
-func (f *finder) refuseText(e *Effect) string {
-	asked := shareText(f.options.Refuse)
-	if float64(e.BehavedRefused) <= f.options.Refuse*float64(e.Behaved) {
-		return fmt.Sprintf("At most %s of the keys that behave are refused something: %d of %d.", asked, e.BehavedRefused, e.Behaved)
+// denyText states the number of well-behaved keys that may be denied something.
+func (f *finder) denyText(e *Effect) string {
+	asked := shareText(f.options.Deny)
+	if float64(e.BehavedDenied) <= f.options.Deny*float64(e.Behaved) {
+		return fmt.Sprintf("At most %s of the keys that behave are denied something: %d of %d.", asked, e.BehavedDenied, e.Behaved)
 	}
-	return fmt.Sprintf("More than %s of the keys that behave are refused something, because another protection asks for it: %d of %d.", asked, e.BehavedRefused, e.Behaved)
+	return fmt.Sprintf("More than %s of the keys that behave are denied something, because another protection asks for it: %d of %d.", asked, e.BehavedDenied, e.Behaved)
 }

@@ -60,8 +60,8 @@ func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
 }
 
 // replayed decides the lines with the policies file of a suggestion, like a server, and returns each client's requests
-// and refusals.
-func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, refused map[string]int64) {
+// and denials.
+func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, denied map[string]int64) {
 	t.Helper()
 	config, err := policy.Parse("suggested.yaml", []byte(file))
 	if err != nil {
@@ -71,14 +71,14 @@ func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, ref
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests, refused = map[string]int64{}, map[string]int64{}
+	requests, denied = map[string]int64{}, map[string]int64{}
 	err = logOf(t, lines).Run(t.Context(), func(batch []accesslog.Request) error {
 		for i := range batch {
 			client := batch[i].Client.String()
 			a := s.Decide(t.Context(), &batch[i])
 			requests[client]++
 			if !a.Allowed {
-				refused[client]++
+				denied[client]++
 			}
 		}
 		return nil
@@ -86,17 +86,17 @@ func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, ref
 	if err != nil {
 		t.Fatal(err)
 	}
-	return requests, refused
+	return requests, denied
 }
 
 // TestSuggestionsStopWhatTheyShould makes logs with known answers and decides them with the suggestions. These must
-// stop the clients that should be stopped, and refuse anything to at most one in a thousand of the others.
+// stop the clients that should be stopped, and deny anything to at most one in a thousand of the others.
 func TestSuggestionsStopWhatTheyShould(t *testing.T) {
 	day := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	for _, c := range []struct {
 		name string
 		make func(o *replaytest.Options)
-		// stops has the clients to stop, with the minimum share of their requests that must be refused.
+		// stops has the clients to stop, with the minimum share of their requests that must be denied.
 		stops map[string]float64
 	}{
 		{"readers alone", func(*replaytest.Options) {}, nil},
@@ -116,29 +116,29 @@ func TestSuggestionsStopWhatTheyShould(t *testing.T) {
 				o.Seed = seed
 				c.make(&o)
 				lines := replaytest.Make(o)
-				options := Options{Key: "client_ip", Refuse: 0.001}
+				options := Options{Key: "client_ip", Deny: 0.001}
 				r := suggested(t, lines, options)
 				file := r.PoliciesFile(&options, "a test")
-				requests, refused := replayed(t, lines, file)
-				others, otherRefused, sum := 0, 0, int64(0)
+				requests, denied := replayed(t, lines, file)
+				others, otherDenied, sum := 0, 0, int64(0)
 				for client, n := range requests {
-					sum += refused[client]
+					sum += denied[client]
 					if least, stop := c.stops[client]; stop {
-						if share := float64(refused[client]) / float64(n); share < least {
-							t.Errorf("%s: %.0f %% refused, want %.0f %%\n%s", client, 100*share, 100*least, file)
+						if share := float64(denied[client]) / float64(n); share < least {
+							t.Errorf("%s: %.0f %% denied, want %.0f %%\n%s", client, 100*share, 100*least, file)
 						}
 						continue
 					}
 					others++
-					if refused[client] > 0 {
-						otherRefused++
+					if denied[client] > 0 {
+						otherDenied++
 					}
 				}
-				if float64(otherRefused) > 0.001*float64(others) {
-					t.Errorf("%d of %d others refused something\n%s", otherRefused, others, file)
+				if float64(otherDenied) > 0.001*float64(others) {
+					t.Errorf("%d of %d others denied something\n%s", otherDenied, others, file)
 				}
-				if r.Effect.Refused != sum {
-					t.Errorf("the effect has %d refusals, the server %d", r.Effect.Refused, sum)
+				if r.Effect.Denied != sum {
+					t.Errorf("the effect has %d denials, the server %d", r.Effect.Denied, sum)
 				}
 				if len(r.Outliers) != len(c.stops) {
 					t.Errorf("%d stand out: %+v", len(r.Outliers), r.Outliers)
@@ -159,11 +159,11 @@ func TestNeededBurstIsExact(t *testing.T) {
 		}
 		rate := rates[r.IntN(len(rates))]
 		burst := neededBurst(times, rate)
-		if n := series.Refused(rule.TokenBucket(rate, rule.Burst(burst)), times); n != 0 {
-			t.Fatalf("%s burst %d refuses %d", rate, burst, n)
+		if n := series.Denied(rule.TokenBucket(rate, rule.Burst(burst)), times); n != 0 {
+			t.Fatalf("%s burst %d denies %d", rate, burst, n)
 		}
-		if burst > 1 && series.Refused(rule.TokenBucket(rate, rule.Burst(burst-1)), times) == 0 {
-			t.Fatalf("%s burst %d refuses none either", rate, burst-1)
+		if burst > 1 && series.Denied(rule.TokenBucket(rate, rule.Burst(burst-1)), times) == 0 {
+			t.Fatalf("%s burst %d denies none either", rate, burst-1)
 		}
 	}
 }
@@ -197,11 +197,11 @@ func TestMostInIsWhatASlidingLogNeeds(t *testing.T) {
 			times = append(times, now)
 		}
 		most := mostIn(times, time.Second)
-		if n := series.Refused(rule.SlidingLog(rule.PerSecond(most)), times); n != 0 {
-			t.Fatalf("a log of %d refuses %d", most, n)
+		if n := series.Denied(rule.SlidingLog(rule.PerSecond(most)), times); n != 0 {
+			t.Fatalf("a log of %d denies %d", most, n)
 		}
-		if most > 1 && series.Refused(rule.SlidingLog(rule.PerSecond(most-1)), times) == 0 {
-			t.Fatalf("a log of %d refuses none either", most-1)
+		if most > 1 && series.Denied(rule.SlidingLog(rule.PerSecond(most-1)), times) == 0 {
+			t.Fatalf("a log of %d denies none either", most-1)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func TestPercentilesAndHistogram(t *testing.T) {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b replaytest.Line) int { return a.Time.Compare(b.Time) })
-	r := suggested(t, lines, Options{Refuse: 0.001})
+	r := suggested(t, lines, Options{Deny: 0.001})
 	second, minute := r.Percentiles[inSecond], r.Percentiles[inMinute]
 	if second.P50 != 10 || second.Max != 10 || minute.P50 != 50 || minute.P90 != 90 || minute.P99 != 99 || minute.P999 != 100 || minute.Max != 100 || minute.Total != 5050 {
 		t.Errorf("%+v\n%+v", second, minute)
@@ -249,24 +249,24 @@ func TestPercentilesAndHistogram(t *testing.T) {
 func TestProtectionOfTheTotalIsKept(t *testing.T) {
 	o := replaytest.Options{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 300, Crons: 60, CronRequests: 25}
 	lines := replaytest.Make(o)
-	free := suggested(t, lines, Options{Refuse: 0.001})
+	free := suggested(t, lines, Options{Deny: 0.001})
 	for _, key := range []string{"client_ip", "{const: all}"} {
 		bound := free.Effect.PeakBefore / 2
-		options := Options{Key: key, Refuse: 0.001, Total: bound}
+		options := Options{Key: key, Deny: 0.001, Total: bound}
 		r := suggested(t, lines, options)
-		if r.Effect.PeakAfter > bound || r.Effect.PeakAfter < bound/4 || r.Effect.Refused == 0 {
+		if r.Effect.PeakAfter > bound || r.Effect.PeakAfter < bound/4 || r.Effect.Denied == 0 {
 			t.Errorf("%s: %d in the busiest second, want at most %d\n%+v", key, r.Effect.PeakAfter, bound, r.Suggestions)
 		}
-		_, refused := replayed(t, lines, r.PoliciesFile(&options, "a test"))
+		_, denied := replayed(t, lines, r.PoliciesFile(&options, "a test"))
 		sum := int64(0)
-		for _, n := range refused {
+		for _, n := range denied {
 			sum += n
 		}
-		if sum != r.Effect.Refused {
-			t.Errorf("%s: a server refuses %d, want %d", key, sum, r.Effect.Refused)
+		if sum != r.Effect.Denied {
+			t.Errorf("%s: a server denies %d, want %d", key, sum, r.Effect.Denied)
 		}
 	}
-	r := suggested(t, lines, Options{Refuse: 0.001, Total: 3})
+	r := suggested(t, lines, Options{Deny: 0.001, Total: 3})
 	if !strings.HasPrefix(r.Protections[0], "No limit per key keeps every second to 3 requests in all") {
 		t.Errorf("%q", r.Protections)
 	}
@@ -278,9 +278,9 @@ func TestShareOfTheCapacityIsKept(t *testing.T) {
 	for _, c := range []struct {
 		capacity engine.Rate
 		share    float64
-		refused  bool
+		denied   bool
 	}{{rule.PerSecond(1000), 0.01, false}, {rule.PerSecond(50), 0.01, true}, {rule.Per(30, time.Minute), 1, true}} {
-		options := Options{Key: "client_ip", Refuse: 0.001, Capacity: c.capacity, Share: c.share}
+		options := Options{Key: "client_ip", Deny: 0.001, Capacity: c.capacity, Share: c.share}
 		r := suggested(t, lines, options)
 		bound := int64(perSecond(c.capacity) * c.share * 60)
 		for _, c := range r.Suggestions[0].Compared {
@@ -288,8 +288,8 @@ func TestShareOfTheCapacityIsKept(t *testing.T) {
 				t.Errorf("%s lets %d through in a minute, want %d", c.Limit, c.Minute, bound)
 			}
 		}
-		if refused := r.Effect.BehavedRefused > 0; refused != c.refused {
-			t.Errorf("%s: %d keys refused", c.capacity, r.Effect.BehavedRefused)
+		if denied := r.Effect.BehavedDenied > 0; denied != c.denied {
+			t.Errorf("%s: %d keys denied", c.capacity, r.Effect.BehavedDenied)
 		}
 	}
 }
@@ -373,8 +373,8 @@ func TestAddressesOfManyPeopleAloneShareALimit(t *testing.T) {
 			Time: at.Add(time.Duration(i) * time.Second), Client: fmt.Sprintf("10.0.0.%d", i%12), Agent: fmt.Sprintf("agent %d", i/84), Path: "/", Status: 200,
 		})
 	}
-	r := suggested(t, lines, Options{Refuse: 0.001})
-	if len(r.Shared) != 10 || len(r.Suggestions[0].Overrides) != 0 || r.Effect.Refused != 0 || r.Effect.Behaved != 12 {
+	r := suggested(t, lines, Options{Deny: 0.001})
+	if len(r.Shared) != 10 || len(r.Suggestions[0].Overrides) != 0 || r.Effect.Denied != 0 || r.Effect.Behaved != 12 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -71,6 +71,8 @@ type Config struct {
 	Decide func(ctx context.Context, ops []engine.Op, results []operate.Result)
 	// OpenOf returns the open reservations of a key. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
+	// OldName is called when a query has the former name of a value. It can be nil.
+	OldName func(former, now string)
 	// Settings are the settings of the server, without secrets.
 	Settings any
 	// Level is the level of the log.

@@ -247,7 +247,7 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","class":"x"}`, 400, `class: accepted: for give only`},
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"slots","author":"a","units":1}`, 422, `acquire and release on a concurrency limit, not give`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
-		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals, newly-denied, newly-allowed`},
+		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, denials, newly-denied, newly-allowed`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?policy=no", "", 404, `no policy \"no\"`},
 		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?policy=no", "", 404, `no policy \"no\"`},
 		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=no", "", 404, `no policy \"no\"`},
@@ -400,7 +400,7 @@ func TestCountsOfAPolicyThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer[struct{}](t, w.call("POST", "/admin/v1/reload", "{}"))
-	for _, query := range []string{"top?policy=day", "top?policy=day&by=refusals", "limited?policy=day", "top?policy=api", "top?policy=(inline)", "limited?policy=(inline)"} {
+	for _, query := range []string{"top?policy=day", "top?policy=day&by=denials", "limited?policy=day", "top?policy=api", "top?policy=(inline)", "limited?policy=(inline)"} {
 		if got := w.call("GET", "/admin/v1/keys/"+query, ""); got.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", query, got.Code, got.Body)
 		}
@@ -436,11 +436,11 @@ func TestTopAndLimited(t *testing.T) {
 	}
 	limited := answer[struct {
 		Keys []struct {
-			Refusals    struct{ Key string }
+			Denials     struct{ Key string }
 			Explanation struct{ Allowed bool }
 		}
 	}](t, w.call("GET", "/admin/v1/keys/limited", ""))
-	if len(limited.Keys) != 1 || limited.Keys[0].Refusals.Key != "joe" || limited.Keys[0].Explanation.Allowed {
+	if len(limited.Keys) != 1 || limited.Keys[0].Denials.Key != "joe" || limited.Keys[0].Explanation.Allowed {
 		t.Errorf("%+v", limited)
 	}
 	given := answer[struct{ Remaining int64 }](t, w.call("POST", "/admin/v1/keys/give", `{"policy":"day","key":"joe","units":2,"author":"ann"}`))

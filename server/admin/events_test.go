@@ -104,14 +104,14 @@ func TestEvents(t *testing.T) {
 		var got struct {
 			Allowed float64
 			Denied  float64
-			Top     struct{ Keys []struct{ Key string } } `json:"top_refusals"`
+			Top     struct{ Keys []struct{ Key string } } `json:"top_denials"`
 		}
 		if err := json.Unmarshal([]byte(e.data), &got); err != nil {
 			t.Fatal(err)
 		}
 		allowed, denied = allowed+got.Allowed, denied+got.Denied
 		if len(got.Top.Keys) != 1 || got.Top.Keys[0].Key != "joe" {
-			t.Errorf("the key that was refused is not there within a second: %s", e.data)
+			t.Errorf("the key that was denied is not there within a second: %s", e.data)
 		}
 	}
 	if allowed < 2 || allowed > 4 || denied < 10 || denied > 14 { // ideally 3 and 12, but the seconds are not exact

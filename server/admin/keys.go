@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/headgate/headgate/dashboard/topkeys"
@@ -21,7 +20,7 @@ const (
 )
 
 func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {
-	by, err := adminapi.Word(r, "by", topkeys.Words[:]...)
+	by, err := topkeys.ReadBy(r, a.OldName, topkeys.Words[:]...)
 	if err != nil {
 		return answer, err
 	}
@@ -33,7 +32,7 @@ func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, e
 	if err != nil {
 		return answer, err
 	}
-	report, err := a.counts(topkeys.Query{Of: topkeys.Events(slices.Index(topkeys.Words[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
+	report, err := a.counts(topkeys.Query{Of: by, Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
 	if err != nil {
 		return answer, err
 	}
@@ -67,7 +66,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
-	report, err := a.counts(topkeys.Query{Of: topkeys.Refusals, Policy: r.URL.Query().Get("policy"), Most: n})
+	report, err := a.counts(topkeys.Query{Of: topkeys.Denials, Policy: r.URL.Query().Get("policy"), Most: n})
 	if err != nil {
 		return answer, err
 	}
@@ -75,7 +74,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 	answer = adminapi.LimitedKeys{Span: report.Span.Seconds(), Sampled: report.Sampled, Keys: []adminapi.LimitedKey{}, Server: a.Server()}
 	for i := range report.Top {
 		c := &report.Top[i]
-		one := adminapi.LimitedKey{Refusals: c.JSON(report.Span)}
+		one := adminapi.LimitedKey{Denials: c.JSON(report.Span)}
 		if p, ok := f.current.Policies.Get(c.Policy); ok {
 			key := a.counted(c.Key)
 			e := a.explainKey(ctx, &f, p, &key, 0, nil, "")

@@ -95,7 +95,7 @@ func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	outage := c.Outage()
 	answer := &adminapi.Snapshot{
 		Second: *s, Server: c.Server(), Modes: s.Modes, Generation: c.Generation(), PolicyCount: c.Policies(), ChangeCount: c.Changes(),
-		TopRequests: topNow(c.Top, topkeys.Requests, now), TopRefusals: topNow(c.Top, topkeys.Refusals, now),
+		TopRequests: topNow(c.Top, topkeys.Requests, now), TopDenials: topNow(c.Top, topkeys.Denials, now),
 		Store:     adminapi.Store{Address: c.Address, Away: outage.Away, AwayFor: outage.For.Milliseconds(), Outages: outage.Outages, Unknown: outage.Unknown},
 		Processes: adminapi.Processes{Members: []string{}},
 	}
@@ -144,7 +144,7 @@ func Describe(name string, store engine.Store) *adminapi.Server {
 // topNow returns the keys with the highest counts of the last 10 to 20 s.
 func topNow(t *topkeys.Tracker, of topkeys.Events, now time.Time) adminapi.TopKeys {
 	report := t.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)
-	return report.JSON(of.String())
+	return report.JSON(of)
 }
 
 // events streams the feed.

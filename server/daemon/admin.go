@@ -186,7 +186,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top.Tracker, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: dashboard.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
-			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
+			HashKeys: d.hashKeys, ShowKey: c.namedKey(), OldName: d.names.used,
 			Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
 				operate.Do(ctx, d.limiter, ops, results)
 			},

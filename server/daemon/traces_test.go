@@ -167,7 +167,7 @@ func checkSpans(t *testing.T, spans map[string][]tracetest.Span) {
 		"POST /v1/peek":     {"frontend=http outcome=invalid policy=(other) request_id=r-1 client=false"},
 		"POST /v1/give":     {"outcome=invalid client=false"},
 		envoy:               {"frontend=grpc mode=exact outcome=allowed policy=envoy.d.a client=true"},
-		"RESP take":         {"frontend=resp mode=exact outcome=allowed policy=api client=false", "frontend=resp mode=exact outcome=denied policy=(inline) client=false"},
+		"RESP allow":         {"frontend=resp mode=exact outcome=allowed policy=api client=false", "frontend=resp mode=exact outcome=denied policy=(inline) client=false"},
 		"POST /v1/reset":    nil,
 		"POST /nowhere":     nil,
 		"POST /healthcheck": nil,
@@ -206,7 +206,7 @@ func TestSpansWithKeys(t *testing.T) {
 		post(t, d, "/v1/allow", "", `{"policy":"api","key":"ann@example.com"}`)
 		commands(t, d, []string{"HEADGATE.ALLOW", "api", "\xff\xfe of bytes"})
 		stop()
-		if got := collector.Spans(t, 2)["RESP take"][0].Texts["headgate.key"]; !strings.HasPrefix(got, "\uFFFD") || !utf8.ValidString(got) {
+		if got := collector.Spans(t, 2)["RESP allow"][0].Texts["headgate.key"]; !strings.HasPrefix(got, "\uFFFD") || !utf8.ValidString(got) {
 			t.Errorf("a key of bytes: %q", got)
 		}
 		if got := collector.Spans(t, 2)["POST /v1/allow"][0].Texts["headgate.key"]; got != want {

@@ -52,13 +52,13 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 
 // tally combines the statuses of the descriptors.
 type tally struct {
-	refused, quotas, quotasOver int
+	denied, quotas, quotasOver int
 	// closest is a status over its limit, or the status nearest to its limit.
 	closest   *pb.RateLimitResponse_DescriptorStatus
 	remaining uint32
 }
 
-// add adds a status. Rules with quota mode refuse only if all of them are over.
+// add adds a status. Rules with quota mode deny only if all of them are over.
 func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 	over := st.Code == pb.RateLimitResponse_OVER_LIMIT
 	if st.CurrentLimit != nil && st.LimitRemaining < t.remaining {
@@ -71,12 +71,12 @@ func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 	case over && quota:
 		t.quotasOver++
 	case over:
-		t.refused++
+		t.denied++
 		t.closest, t.remaining = st, 0
 	}
 }
 
-func (t *tally) over() bool { return t.refused > 0 || t.quotas > 0 && t.quotas == t.quotasOver }
+func (t *tally) over() bool { return t.denied > 0 || t.quotas > 0 && t.quotas == t.quotasOver }
 
 // status fills in the answer for one descriptor, and counts its hits in the statistics.
 func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *status) {
@@ -86,7 +86,7 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 		st.LimitRemaining = math.MaxUint32
 		return
 	}
-	if m.quota == nil || b.responses[at.request].Err != nil { // no rule, or an error of a rule that cannot refuse
+	if m.quota == nil || b.responses[at.request].Err != nil { // no rule, or an error of a rule that cannot deny
 		return
 	}
 	q, r := &b.requests[at.request], &b.responses[at.request]

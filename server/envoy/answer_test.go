@@ -18,9 +18,9 @@ import (
 
 // The clock of these tests is at 2026-01-01 00:00:00 UTC, the start of a minute, an hour and a day.
 
-// TestRefusedHitsAreCounted checks that hits beyond the limit count, as in envoyproxy/ratelimit, so that even a smaller
+// TestDeniedHitsAreCounted checks that hits beyond the limit count, as in envoyproxy/ratelimit, so that even a smaller
 // number of hits after them is denied.
-func TestRefusedHitsAreCounted(t *testing.T) {
+func TestDeniedHitsAreCounted(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OK: OK 2/5 60s", "a=1 x3")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/5 60s", "a=1 x3")

@@ -13,7 +13,7 @@ var unsupported = []struct {
 	{"REDIS_PERSECOND", []string{"false", "0", "f"}, "a second Redis for limits per second is not supported: one Redis has all counters"},
 	{"REDIS_TLS_SKIP_HOSTNAME_VERIFICATION", []string{"false", "0", "f"}, "the name in the certificate is always verified; a store URL can set server_name"},
 	{"REDIS_SENTINEL_AUTH", nil, "use --store with sentinel_password_file"},
-	{"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT", []string{"false", "0", "f"}, "use --envoy-semantics improved, which counts no refused hit and charges all descriptors or none"},
+	{"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT", []string{"false", "0", "f"}, "use --envoy-semantics improved, which counts no denied hit and charges all descriptors or none"},
 	{"CACHE_KEY_PREFIX", nil, "use --store with ?prefix=, which is the prefix of all keys"},
 }
 

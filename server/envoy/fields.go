@@ -28,7 +28,7 @@ var extraKeys = func() map[string]bool {
 }()
 
 // limitKeys are the fields of limits that a rule can have under rate_limit, by their names in policies. The other
-// fields do not apply to Envoy: unit sets the windows, the algorithm determines whether refused hits count, and the
+// fields do not apply to Envoy: unit sets the windows, the algorithm determines whether denied hits count, and the
 // keys of descriptors have no groups.
 var limitKeys = func() (keys []string) {
 	omitted := []string{"burst", "name", "windows", "align", "anchor", "lease", "count_denied", "next_pays", "nested", "rank"}

@@ -67,7 +67,7 @@ type settings struct {
 func (q *quota) blocked() bool { return q.current.GetRequestsPerUnit() == 0 }
 
 // counts reports whether hits are counted as in envoyproxy/ratelimit: in a fixed window aligned to the clock,
-// including refused hits.
+// including denied hits.
 func (q *quota) counts() bool { return q.seconds > 0 }
 
 // longestSeconds is the longest window of a limit: 100 years of 365.25 days.

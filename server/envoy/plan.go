@@ -13,11 +13,11 @@ import (
 
 // plan builds the decide requests for a request.
 //
-// Hits on rules with classes count only if they are allowed: otherwise refused hits of one class would use up the units
+// Hits on rules with classes count only if they are allowed: otherwise denied hits of one class would use up the units
 // that it must leave to the classes before it.
 //
 // With envoyproxy/ratelimit's semantics each descriptor is one request. With the improved semantics all descriptors
-// that can refuse the request are items of one request, which charges all of them or none. Descriptors of quota rules
+// that can deny the request are items of one request, which charges all of them or none. Descriptors of quota rules
 // are separate requests.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
 	b.own, b.class = own, valueOf(request, classKey)
@@ -45,7 +45,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		if kind == engine.OpAllow {
 			q.Outcomes = outcomes
 		}
-		if semantics != Improved || kind != engine.OpAllow || !m.refuses() {
+		if semantics != Improved || kind != engine.OpAllow || !m.denies() {
 			b.places = append(b.places, itemIndex{request: len(b.requests)})
 			b.requests = append(b.requests, q)
 			continue
@@ -87,8 +87,8 @@ func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	return q.limit
 }
 
-// refuses reports whether the rule alone can refuse a request, unless its policy is a shadow.
-func (m *match) refuses() bool { return m.rule == nil || !m.rule.quotaMode }
+// denies reports whether the rule alone can deny a request, unless its policy is a shadow.
+func (m *match) denies() bool { return m.rule == nil || !m.rule.quotaMode }
 
 // charge decides the requests.
 func (s *Service) charge(ctx context.Context, b *buffers) error {
@@ -101,7 +101,7 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 	s.decide(ctx, b.requests, b.responses)
 	for i := range b.matches {
 		at := b.places[i].request
-		if at < 0 || !b.matches[i].refuses() {
+		if at < 0 || !b.matches[i].denies() {
 			continue
 		}
 		if err := b.responses[at].Err; err != nil {
@@ -111,11 +111,11 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 	return nil
 }
 
-// check determines whether rules that only check refuse the request. If so, nothing may be charged elsewhere.
+// check determines whether rules that only check deny the request. If so, nothing may be charged elsewhere.
 func (s *Service) check(ctx context.Context, b *buffers) {
 	for i := range b.matches {
 		at := b.places[i].request
-		if at < 0 || b.requests[at].Kind != engine.OpPeek || !b.matches[i].refuses() {
+		if at < 0 || b.requests[at].Kind != engine.OpPeek || !b.matches[i].denies() {
 			continue
 		}
 		s.decide(ctx, b.requests[at:at+1], b.responses[at:at+1])

@@ -17,10 +17,10 @@ type Semantics uint8
 
 const (
 	// Original decides like envoyproxy/ratelimit: each descriptor separately, and every hit is counted, including
-	// refused ones.
+	// denied ones.
 	Original Semantics = iota
-	// Improved charges all descriptors of a request or none, so that a refused request uses up no quota elsewhere,
-	// and never counts a refused hit.
+	// Improved charges all descriptors of a request or none, so that a denied request uses up no quota elsewhere,
+	// and never counts a denied hit.
 	Improved
 )
 

@@ -19,8 +19,8 @@ routes:
   - {match: {path: /slow}, key: [{const: all}], policies: [slow, day]}
 `
 
-// TestPacerDelaysInsteadOfRefusing checks that requests reach the upstream one after another, at the rate.
-func TestPacerDelaysInsteadOfRefusing(t *testing.T) {
+// TestPacerDelaysInsteadOfDenying checks that requests reach the upstream one after another, at the rate.
+func TestPacerDelaysInsteadOfDenying(t *testing.T) {
 	var mu sync.Mutex
 	var came []time.Time
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {

@@ -78,8 +78,8 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	r := users("203.0.113.7", map[string]string{"x-forwarded-for": "198.51.100.1"}) // a header sent by a client
-	refused := r.GetDeniedResponse()
-	if r.Status.Code == int32(codes.OK) || refused.Status.Code != 429 || !strings.Contains(refused.Body, `"violated-policies":["user"]`) || !strings.Contains(headersOf(refused.Headers), "Retry-After: ") {
+	denied := r.GetDeniedResponse()
+	if r.Status.Code == int32(codes.OK) || denied.Status.Code != 429 || !strings.Contains(denied.Body, `"violated-policies":["user"]`) || !strings.Contains(headersOf(denied.Headers), "Retry-After: ") {
 		t.Errorf("%v", r)
 	}
 	if r := users("10.0.0.9", map[string]string{"x-forwarded-for": "198.51.100.1"}); r.Status.Code != int32(codes.OK) {

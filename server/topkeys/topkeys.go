@@ -29,7 +29,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 			name, key := p.subject(o)
 			return topkeys.Subject{Policy: name, Key: key}, name != service.OtherPolicy && o.Requests[p.request].Kind.Takes()
 		},
-		refused: func(i int) bool {
+		denied: func(i int) bool {
 			p := at(i)
 			answer := &o.Responses[p.request]
 			return answer.Err == nil && !answer.Decision.Allowed && o.Requests[p.request].Kind.Takes() && p.denies()
@@ -64,31 +64,31 @@ func (t *Tracker) shadows(o *service.Observed, events topkeys.Events) {
 
 // requests describes each request of a call: its key, whether it was denied, and its timeline event.
 type requests struct {
-	of      func(i int) (topkeys.Subject, bool)
-	refused func(i int) bool
-	event   func(i int, counts int64) *topkeys.Event
+	of     func(i int) (topkeys.Subject, bool)
+	denied func(i int) bool
+	event  func(i int, counts int64) *topkeys.Event
 }
 
 // count counts n requests of a call, and the denied ones. Each is in a timeline once.
 func (t *Tracker) count(at time.Time, n int, r requests) {
 	t.Add(topkeys.Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
 		s, ok := r.of(i)
-		if ok && !r.refused(i) {
+		if ok && !r.denied(i) {
 			t.Record(s, r.event(i, counts))
 		}
 		return s, ok
 	})
 	denied := 0
 	for i := range n {
-		if r.refused(i) {
+		if r.denied(i) {
 			denied++
 		}
 	}
 	if denied == 0 {
 		return
 	}
-	t.Add(topkeys.Refusals, denied, at, func(nth int, counts int64) (topkeys.Subject, bool) {
-		i := position(nth, r.refused)
+	t.Add(topkeys.Denials, denied, at, func(nth int, counts int64) (topkeys.Subject, bool) {
+		i := position(nth, r.denied)
 		s, ok := r.of(i)
 		if ok {
 			t.Record(s, r.event(i, counts))

@@ -78,7 +78,7 @@ func counts(r core.Report) string {
 	return strings.Join(all, " ")
 }
 
-func TestRequestsAndRefusalsByPolicyAndWindow(t *testing.T) {
+func TestRequestsAndDenialsByPolicyAndWindow(t *testing.T) {
 	tracker := topkeys.New()
 	tracker.Observe(call(start, api, "a", "a", "!b"))
 	tracker.Observe(call(start.Add(30*time.Second), other, "a"))
@@ -90,7 +90,7 @@ func TestRequestsAndRefusalsByPolicyAndWindow(t *testing.T) {
 		{core.Query{Most: 10}, 31 * time.Second, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
 		{core.Query{Most: 1}, 31 * time.Second, "api/a=2[2,2]"},
 		{core.Query{Most: 10, Policy: "other"}, 31 * time.Second, "other/a=1[1,1]"},
-		{core.Query{Most: 10, Of: core.Refusals}, 31 * time.Second, "api/!b=1[1,1]"},
+		{core.Query{Most: 10, Of: core.Denials}, 31 * time.Second, "api/!b=1[1,1]"},
 		{core.Query{Most: 10, Now: true}, 31 * time.Second, "other/a=1[1,1]"},
 		{core.Query{Most: 10, Now: true}, 49 * time.Second, "other/a=1[1,1]"},
 		{core.Query{Most: 10, Now: true}, 51 * time.Second, ""},
@@ -143,7 +143,7 @@ func TestCountsEachCharge(t *testing.T) {
 	if got, want := counts(tracker.Top(core.Query{Most: 10}, start)), "(inline)/acme=2[2,2] api/address=2[2,2] other/whole=1[1,1]"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got, want := counts(tracker.Top(core.Query{Most: 10, Of: core.Refusals}, start)), "(inline)/acme=1[1,1]"; got != want {
+	if got, want := counts(tracker.Top(core.Query{Most: 10, Of: core.Denials}, start)), "(inline)/acme=1[1,1]"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	events := tracker.Timeline(service.InlinePolicy, "acme")
@@ -167,7 +167,7 @@ func TestLongKeysAreCountedApart(t *testing.T) {
 		}
 	}
 	report := tracker.Top(core.Query{Most: 10}, start)
-	shown := report.JSON("requests").Keys
+	shown := report.JSON(core.Requests).Keys
 	if shown[0].Key != long+"a" || shown[0].KeyHash == "" || shown[0].KeyHash == shown[1].KeyHash {
 		t.Errorf("shown: %+v", shown)
 	}
@@ -278,7 +278,7 @@ func TestSampled(t *testing.T) {
 		}
 		tracker.Observe(call(start.Add(time.Duration(i)*100*time.Microsecond), api, keys...))
 	}
-	for _, events := range []core.Events{core.Requests, core.Refusals} {
+	for _, events := range []core.Events{core.Requests, core.Denials} {
 		report := tracker.Top(core.Query{Most: 20, Of: events}, start.Add(time.Second))
 		if !report.Sampled {
 			t.Error("640 000 requests a second are not sampled")

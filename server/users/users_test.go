@@ -123,7 +123,7 @@ func TestBadFiles(t *testing.T) {
 		"users: {a: {may: [decide]}}":      "users.a.sha256: 0; accepted: one or two",
 		"users: {default: {may: [decide], policies: }}":                                                               "users.default.policies: empty; accepted: a list such as [login], [] for none, or no policies for all",
 		"users: {a: {may: [decide], sha256: " + hashed("x") + "}}":                                                    "users.a.sha256: not a list; accepted: a list of one or two",
-		"users: {a: {may: decide, sha256: [" + hashed("x") + "]}}":                                                      "users.a.may: not a list; accepted: a list of decide",
+		"users: {a: {may: decide, sha256: [" + hashed("x") + "]}}":                                                    "users.a.may: not a list; accepted: a list of decide",
 		"users: {a: {may: [{}], sha256: [" + hashed("x") + "]}}":                                                      "users.a.may: not a list of texts; accepted: a list of decide",
 		"users: {a: {may: [decide], sha256: [abc]}}":                                                                  "users.a.sha256: not 64 hexadecimal digits",
 		"users: {a: {may: [decide], policies: ['[']}}":                                                                `users.a.policies: "["; accepted`,

@@ -98,7 +98,7 @@ function answer(e: Explanation): string {
   if (e.limits.some((l) => l.error)) return t("notKnown");
   if (e.allowed) return t("passesNow", { cost: e.cost });
   if (e.never) return t("neverPasses", { cost: e.cost });
-  return e.frees_at ? t("refusedUntil", { at: time(e.frees_at) }) : t("refusedNow");
+  return e.frees_at ? t("deniedUntil", { at: time(e.frees_at) }) : t("deniedNow");
 }
 
 interface StandingsProps {

@@ -26,7 +26,7 @@ export function Overview({ administers }: { administers: boolean }) {
       <Busiest last={last} />
       <div class="columns">
         <Top title={t("mostRequests")} top={last?.top_requests} limit={administers ? limit : undefined} />
-        <Top title={t("mostRefused")} top={last?.top_refusals} limit={administers ? limit : undefined} />
+        <Top title={t("mostDenied")} top={last?.top_denials} limit={administers ? limit : undefined} />
       </div>
       {limiting && <LimitKey target={limiting} close={() => limit(null)} done={() => {}} />}
     </>

@@ -33,7 +33,7 @@ export function RateFigures({ now }: { now: Rates | undefined }) {
         <dd class="num">{shown(now && all(now))}</dd>
       </div>
       <div class="panel denied">
-        <dt>{t("refusedPerSecond")}</dt>
+        <dt>{t("denialsPerSecond")}</dt>
         <dd class="num">
           {shown(now?.denied)} {now && all(now) > 0 && <small>{percent(now.denied / all(now))}</small>}
         </dd>
@@ -81,7 +81,7 @@ export function Traffic({ policy, administers }: { policy: string; administers: 
       {rates.includes(undefined) && <p class="dim">{t("notBusiest", { n: BUSIEST })}</p>}
       <div class="columns">
         <KeysOf policy={policy} by="requests" title={t("mostRequests")} limit={open} />
-        <KeysOf policy={policy} by="refusals" title={t("mostRefused")} limit={open} />
+        <KeysOf policy={policy} by="denials" title={t("mostDenied")} limit={open} />
       </div>
       {limiting && <LimitKey target={limiting} close={() => limit(null)} done={() => {}} />}
     </>
@@ -110,7 +110,7 @@ export function Top({ title, top, of, limit }: KeysProps & { top: TopKeys | unde
         {title} <small class="dim">{top && t(top.sampled ? "lastSampled" : "last", { time: Math.round(top.span_seconds) })}</small>
       </h2>
       {!top || top.keys.length === 0 ? (
-        <Empty>{t(top?.by === "refusals" ? "noRefusals" : "noRequests")}</Empty>
+        <Empty>{t(top?.by === "denials" ? "noDenials" : "noRequests")}</Empty>
       ) : (
         <Table moves caption={title} columns={["key", ...(of === undefined ? (["policy"] as const) : []), "#perSecond", "#counted", ...(limit ? ["" as const] : [])]}>
           {top.keys.slice(0, 12).map((k) => (

@@ -281,7 +281,7 @@ export interface Snapshot extends Second {
   modes: Record<string, number>;
   store: Store;
   top_requests: TopKeys;
-  top_refusals: TopKeys;
+  top_denials: TopKeys;
   processes: Processes;
   generation: number;
   policy_count: number;
@@ -473,7 +473,7 @@ export interface TopKeys {
 
 /** LimitedKey is a key that was denied in the last minute, with its standing. */
 export interface LimitedKey {
-  refusals: TopKey;
+  denials: TopKey;
   /** Explanation is omitted if the key belongs to no policy. */
   explanation?: Explanation;
 }

@@ -43,7 +43,7 @@ function stream() {
     const rates = (i) => ({ allowed: 1000 + ((n * 7 + i * 13) % 500), denied: (n + i) % 90, unknown: n % 50 === 0 ? 1 : 0, invalid: 0 });
     const top = (by) => ({ by, span_seconds: 15, sampled: false, keys: many(20, (i) => ({ policy: "p" + ((n + i) % 40), key: by + n + "-" + i, count: 99, least: 99, most: 99, per_second: 9 })) });
     const policies = many(20, (i) => ({ policy: "p" + ((Math.floor(n / 20) + i) % 40), ...rates(i) }));
-    const one = { ...template, ...rates(0), at_ms: template.at_ms + n * 1000, p50_us: 40 + (n % 9), p99_us: 900, policies, top_requests: top("requests"), top_refusals: top("refusals") };
+    const one = { ...template, ...rates(0), at_ms: template.at_ms + n * 1000, p50_us: 40 + (n % 9), p99_us: 900, policies, top_requests: top("requests"), top_denials: top("denials") };
     send("event: snapshot\ndata: " + JSON.stringify(one) + "\n\n");
   };
   window.ready = () => send !== undefined;

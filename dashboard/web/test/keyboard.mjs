@@ -35,7 +35,7 @@ export async function incident(tab) {
   await heading("Policies");
   await press(tab, /^Overview$/);
   await heading("Overview");
-  await row(tab, "Keys with the most refusals", "wave").waitFor();
+  await row(tab, "Keys with the most denials", "wave").waitFor();
   await press(tab, /^wave$/);
   await heading("Key wave");
   await row(tab, "plan", "40/s").waitFor();

@@ -97,7 +97,7 @@ await step("a noisy key shows, a click limits it, and the traffic obeys", async 
   for (let i = 0; i < 10 && !limited(after); i++) after = Number(await ask("allowed noisy")); // none at first: what was spent of a burst of 200 comes back at the old rate
   console.log(`#of the noisy key ${before} passed in a second, and then ${after}`);
   assert.ok(before > 15 && limited(after), `${before} and ${after} passed in a second`);
-  await row(tab, "Keys with the most refusals", "noisy").waitFor();
+  await row(tab, "Keys with the most denials", "noisy").waitFor();
 });
 
 await step("a key of a policy that is written as text, and one of several limits, can be limited", async () => {
@@ -123,9 +123,9 @@ await step("a key of a policy that is written as text, and one of several limits
 
 await step("markup in keys stays text", async () => {
   await ask("hostile");
-  const cell = row(tab, "Keys with the most refusals", "<img src=x onerror");
+  const cell = row(tab, "Keys with the most denials", "<img src=x onerror");
   await cell.first().waitFor();
-  await row(tab, "Keys with the most refusals", "\\u{202e}").first().waitFor(); // no text is turned round
+  await row(tab, "Keys with the most denials", "\\u{202e}").first().waitFor(); // no text is turned round
   assert.equal(await tab.locator("main img, main script").count(), 0);
   // Rows change places each second: a click by coordinates can reach another one on a busy machine.
   await cell.first().getByRole("link").first().evaluate((link) => link.click());
@@ -140,7 +140,7 @@ await step("markup in keys stays text", async () => {
 
 await step("a long key shows its beginning and its hash, and its link and button are about itself", async () => {
   await ask("long");
-  const cells = tab.getByRole("region", { name: "Keys with the most refusals" }).getByRole("row").filter({ hasText: /k{33}… [0-9a-f]{8}/ });
+  const cells = tab.getByRole("region", { name: "Keys with the most denials" }).getByRole("row").filter({ hasText: /k{33}… [0-9a-f]{8}/ });
   await cells.nth(1).waitFor();
   const links = await cells.evaluateAll((rows) => rows.map((r) => [r.querySelector("a").textContent, new URLSearchParams(r.querySelector("a").hash.split("?")[1]).get("key")]));
   assert.equal(new Set(links.map(([text]) => text)).size, 2);
@@ -164,12 +164,12 @@ await step("one key: its state, its timeline, give back and reset", async () => 
   await row(tab, "Keys with the most requests", "noisy").getByRole("link", { name: "noisy" }).click();
   await tab.getByRole("heading", { name: "Key noisy" }).waitFor();
   await tab.getByText("override of noisy · changed by ann").first().waitFor();
-  await row(tab, "Last decisions", "refused").first().waitFor();
+  await row(tab, "Last decisions", "denied").first().waitFor();
   await ask("noise");
   await picture(tab, "dashboard-key");
   await tab.goto(here + "#/key?policy=day&key=spender");
   await row(tab, "day", "fixed-window").getByText("0 of 3").first().waitFor();
-  await tab.getByRole("heading", { level: 2 }).filter({ hasText: "refused until" }).waitFor();
+  await tab.getByRole("heading", { level: 2 }).filter({ hasText: "denied until" }).waitFor();
   await tab.getByRole("button", { name: "Give back…" }).click();
   await tab.getByRole("dialog").getByLabel("Units").fill("2");
   await tab.getByRole("dialog").getByRole("button", { name: "Give back" }).click();
@@ -206,7 +206,7 @@ await step("a key of a plan of two limits floods; it is found, denied for ten mi
   await ask("send plan calm");
   await ask("noise plan flood");
   await tab.goto(here);
-  await row(tab, "Keys with the most refusals", "flood").getByRole("link", { name: "flood" }).click();
+  await row(tab, "Keys with the most denials", "flood").getByRole("link", { name: "flood" }).click();
   await tab.getByRole("heading", { name: "Key flood" }).waitFor();
   await row(tab, "plan", "40/s").waitFor();
   assert.ok(Number(await ask("allowed flood")) > 0);
@@ -241,7 +241,7 @@ await step("a flood under a fair share with classes and a penalty: another key p
   await ask("noise shares greedy");
   await tab.goto(here + "#/key?policy=shares&key=greedy");
   await row(tab, "shares", "penalty 10/10s").getByText("0 of 10 ignored denials").waitFor();
-  await tab.getByRole("heading", { level: 2 }).filter({ hasText: "refused until" }).waitFor();
+  await tab.getByRole("heading", { level: 2 }).filter({ hasText: "denied until" }).waitFor();
   await row(tab, "shares", "fair-share 40/s").getByText(/all keys: \d+ of \d+ outstanding/).waitFor();
   await ask("send shares calm");
   await tab.goto(here + "#/key?policy=shares&key=calm");
@@ -273,8 +273,8 @@ await step("a new version is checked, tried as a shadow, and put in force; anoth
   await tab.getByRole("button", { name: "Try as a shadow" }).click();
   await status(tab, "tried against live requests").waitFor();
   const denied = tab.locator(".shadow .deny dd");
-  await tab.waitForFunction(() => /^[1-9]/.test(document.querySelector(".shadow .deny dd")?.textContent ?? "")); // would newly be refused
-  await row(tab, "Keys that would newly be refused", "steady").waitFor();
+  await tab.waitForFunction(() => /^[1-9]/.test(document.querySelector(".shadow .deny dd")?.textContent ?? "")); // would newly be denied
+  await row(tab, "Keys that would newly be denied", "steady").waitFor();
   assert.match(await denied.textContent(), /%/);
   if (env.SCREENSHOTS) await tab.waitForTimeout(8000);
   await picture(tab, "dashboard-policy");
@@ -304,8 +304,8 @@ await step("a policy's page has its traffic, its denials and its keys, and the a
   const figure = (name) => tab.locator("dl.figures div").filter({ hasText: name }).first().locator("dd");
   await tab.waitForFunction(() => /[1-9].*%/.test(document.querySelector(".figures .denied dd")?.textContent ?? ""));
   assert.match(await figure("Decisions a second").textContent(), /[1-9]/);
-  await tab.getByRole("img", { name: /Decisions a second by outcome: refused [1-9].*allowed [1-9]/ }).waitFor();
-  for (const table of ["Keys with the most requests", "Keys with the most refusals"]) {
+  await tab.getByRole("img", { name: /Decisions a second by outcome: denied [1-9].*allowed [1-9]/ }).waitFor();
+  for (const table of ["Keys with the most requests", "Keys with the most denials"]) {
     await row(tab, table, "wave").waitFor();
     assert.equal(await row(tab, table, "steady").count(), 0); // a key of other policies
   }
@@ -438,10 +438,10 @@ await step("below another path, behind a proxy", async () => {
 await step("the page of a Go program without a server", async () => {
   const own = await open(env.LIBRARY + "/limits/");
   await own.getByText("Read-only").first().waitFor();
-  await row(own, "Keys with the most refusals", "alice").waitFor();
-  await row(own, "Keys with the most refusals", "alice").getByRole("link", { name: "alice" }).click();
+  await row(own, "Keys with the most denials", "alice").waitFor();
+  await row(own, "Keys with the most denials", "alice").getByRole("link", { name: "alice" }).click();
   await row(own, "per-user", "10/s").waitFor();
-  await row(own, "Last decisions", "refused").waitFor();
+  await row(own, "Last decisions", "denied").waitFor();
   await own.getByRole("link", { name: "Policies" }).click();
   await row(own, "Policies", "per-user").getByRole("link", { name: "per-user" }).click(); // of that page, and not of the one before
   await own.getByRole("img", { name: /10\/s: from idle 10 units/ }).waitFor();

@@ -9,7 +9,7 @@ import (
 
 // Failsafe is modelled on failsafe-go's adaptive limiter: it applies the queue estimate of Vegas to the p90 of windows,
 // with a smoothed baseline, and with guards that compare how in-flight attempts, throughput and latency move together.
-// It omits the original's prioritized queue of callers: at a full limit it refuses.
+// It omits the original's prioritized queue of callers: at a full limit it denies a call.
 // https://failsafe-go.dev/adaptive-limiter/
 //
 // Known fault: in a long incident the baseline adapts to the degraded latency (failsafe-go/failsafe-go#127).

@@ -3,17 +3,17 @@ package gate
 import "github.com/headgate/headgate/replay/overload/model"
 
 // GoZero is the adaptive load shedder of zeromicro/go-zero. While the smoothed CPU use is at least 90 %, or within a
-// second of a refusal, it refuses if both the number in flight and its mean exceed highest rate × lowest mean latency
-// over 5 s, scaled down to a tenth as the CPU use nears 100 %.
+// second of a denial, it denies an attempt if both the number in flight and its mean exceed highest rate × lowest mean
+// latency over 5 s, scaled down to a tenth as the CPU use nears 100 %.
 // https://go-zero.dev/docs/components/resilience/load-shedding
 //
 // Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed; at full CPU the factor cuts
-// far into the capacity of the server (compare zeromicro/go-zero#4265: it refuses while CPUs are idle).
+// far into the capacity of the server (compare zeromicro/go-zero#4265: it denies requests while CPUs are idle).
 type GoZero struct {
 	cpu    float64
 	flying float64
 	passed ring
-	// dropped means that an attempt was refused since the CPU use was last below the threshold; busy is when it was
+	// dropped means that an attempt was denied since the CPU use was last below the threshold; busy is when it was
 	// last above.
 	dropped bool
 	busy    int64

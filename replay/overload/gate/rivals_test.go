@@ -165,11 +165,11 @@ func TestSentinelRules(t *testing.T) {
 		return ok
 	}
 	if !allow(0, 1000) || g.Limit() != 0 {
-		t.Error("an idle machine refuses")
+		t.Error("an idle machine denies")
 	}
 	g.Tick(second, model.Load{Own: 0.1, Host: 0.95})
 	if allow(second, 1) {
-		t.Error("a busy host does not refuse everything")
+		t.Error("a busy host does not deny everything")
 	}
 	for at := int64(2 * second); at < 120*second; at += model.TickEvery {
 		g.Tick(at, model.Load{Runnable: 100})

@@ -2,9 +2,9 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Sentinel is the system rule of alibaba/Sentinel. While the load average is above a bound, it refuses if more
-// attempts are in flight than highest rate × lowest latency of the last second. While the CPU use is above a bound,
-// it refuses everything.
+// Sentinel is the system rule of alibaba/Sentinel. While the load average is above a bound, it denies an
+// attempt if more are in flight than highest rate × lowest latency of the last second. While the CPU use is above a
+// bound, it denies everything.
 // https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
 //
 // Known faults: under load the lowest latency of a second includes the queue, so the product keeps the queue at its

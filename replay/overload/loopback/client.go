@@ -65,7 +65,7 @@ func (p *player) begin(ctx context.Context) {
 		case status == http.StatusOK:
 			p.end(func(c *Count) { c.Good++ })
 		default:
-			p.end(func(c *Count) { c.Refused++ })
+			p.end(func(c *Count) { c.Denied++ })
 		}
 	})
 }

@@ -31,7 +31,7 @@ func config(seconds int64, rate float64) model.Config {
 	}
 }
 
-// TestPlayCountsEveryCall checks that calls are good, refused or late, and that a gate that refuses everything lets
+// TestPlayCountsEveryCall checks that calls are good, denied or late, and that a gate that denies everything lets
 // none through.
 func TestPlayCountsEveryCall(t *testing.T) {
 	c := config(1, 200)
@@ -41,18 +41,18 @@ func TestPlayCountsEveryCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	count, err := Play(t.Context(), c, fixed)
-	if err != nil || count.Sum() == 0 || count.Refused == 0 || count.Good+count.Late == 0 || count.Unsent != 0 {
+	if err != nil || count.Sum() == 0 || count.Denied == 0 || count.Good+count.Late == 0 || count.Unsent != 0 {
 		t.Errorf("%+v, %v", count, err)
 	}
-	none, err := Play(t.Context(), c, refuse{})
+	none, err := Play(t.Context(), c, deny{})
 	if err != nil || none.Good != 0 || none.Sum() != count.Sum() {
-		t.Errorf("refusing everything: %+v, %v; want %d calls", none, err, count.Sum())
+		t.Errorf("denying everything: %+v, %v; want %d calls", none, err, count.Sum())
 	}
 }
 
-type refuse struct{ gate.None }
+type deny struct{ gate.None }
 
-func (refuse) Allow(int64, model.Attempt) (bool, int64) { return false, 0 }
+func (deny) Allow(int64, model.Attempt) (bool, int64) { return false, 0 }
 
 func TestPlayRefusesWhatItCannotPlay(t *testing.T) {
 	for name, spoil := range map[string]func(*model.Config){

@@ -20,13 +20,13 @@ const (
 
 // Count counts the calls by outcome. The sum is the number of calls.
 type Count struct {
-	// Good calls were answered within the deadline, Refused calls were refused by the gate, and Late calls were not
+	// Good calls were answered within the deadline, Denied calls were denied by the gate, and Late calls were not
 	// answered in time. Unsent calls were not sent because too many were in progress.
-	Good, Refused, Late, Unsent int
+	Good, Denied, Late, Unsent int
 }
 
 // Sum returns the number of calls.
-func (c Count) Sum() int { return c.Good + c.Refused + c.Late + c.Unsent }
+func (c Count) Sum() int { return c.Good + c.Denied + c.Late + c.Unsent }
 
 // Goodput returns the share of the calls that were answered in time.
 func (c Count) Goodput() float64 { return float64(c.Good) / float64(max(c.Sum(), 1)) }

@@ -62,7 +62,7 @@ func (r *run) try(id int32) {
 	allowed, wait := r.gate.Allow(r.now, a.Attempt)
 	if !allowed {
 		r.freeSlot = append(r.freeSlot, slot)
-		r.tally.refused(c, r.server.idle())
+		r.tally.denied(c, r.server.idle())
 		r.again(id, wait)
 		return
 	}

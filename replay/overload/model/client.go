@@ -18,7 +18,7 @@ type Client struct {
 	Retry    Retry
 }
 
-// Retry configures the client's behaviour if an attempt is refused or not answered in time.
+// Retry configures the client's behaviour if an attempt is denied or not answered in time.
 type Retry struct {
 	// Max is the maximum number of attempts after the first one.
 	Max int
@@ -26,7 +26,7 @@ type Retry struct {
 	Base int64
 	// Jitter draws each pause uniformly between 0 and its full length.
 	Jitter bool
-	// Obeys means that the pause is at least the Retry-After of the refusal.
+	// Obeys means that the pause is at least the Retry-After of the denial.
 	Obeys bool
 }
 
@@ -34,7 +34,7 @@ type Retry struct {
 const longestPause = 30_000_000
 
 // pause returns the pause before an attempt. tries is the number of attempts before it, at least 1. after is the
-// Retry-After of the refusal in µs, or 0.
+// Retry-After of the denial in µs, or 0.
 func (r *Retry) pause(tries int, after int64, random *rand.Rand) int64 {
 	pause := r.Base
 	for i := 1; i < tries && pause < longestPause; i++ {

@@ -1,5 +1,5 @@
 // Package model simulates servers under load in virtual time: clients that send requests, a gate that admits or
-// refuses them, and a server with workers and a queue. It reads no clock and starts no goroutine, so a run is
+// denies them, and a server with workers and a queue. It reads no clock and starts no goroutine, so a run is
 // determined by its configuration and seed.
 //
 // Times and durations are whole microseconds of virtual time.

@@ -7,7 +7,7 @@ func (t *Tally) Sum() (sum Count) {
 	for _, p := range t.Phases {
 		sum.Offered += p.Offered
 		sum.Good += p.Good
-		sum.Refused += p.Refused
+		sum.Denied += p.Denied
 		sum.Wrong += p.Wrong
 	}
 	return sum

@@ -1,8 +1,8 @@
 package model
 
-// Gate admits or refuses attempts. It is told how each admitted attempt ended.
+// Gate admits or denies attempts. It is told how each admitted attempt ended.
 type Gate interface {
-	// Allow decides an attempt. wait is the Retry-After of a refusal in µs, or 0 if the gate cannot know it.
+	// Allow decides an attempt. wait is the Retry-After of a denial in µs, or 0 if the gate cannot know it.
 	Allow(now int64, a Attempt) (allowed bool, wait int64)
 	// Done is called once for each admitted attempt.
 	Done(now int64, s Sample)

@@ -200,9 +200,9 @@ func TestConfigsOutOfRange(t *testing.T) {
 	}
 	endless := good()
 	endless.Clients[0].Users, endless.Clients[0].Rate, endless.Attempts = 1, Course{}, 1000
-	refuses := newOpen(t)
-	refuses.refuse = func(int) bool { return true }
-	if _, err := Run(endless, refuses); !errors.Is(err, errAttempts) || refuses.seen > 1001 {
-		t.Errorf("a user who does not think: %v after %d attempts", err, refuses.seen)
+	denies := newOpen(t)
+	denies.deny = func(int) bool { return true }
+	if _, err := Run(endless, denies); !errors.Is(err, errAttempts) || denies.seen > 1001 {
+		t.Errorf("a user who does not think: %v after %d attempts", err, denies.seen)
 	}
 }

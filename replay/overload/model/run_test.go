@@ -16,7 +16,7 @@ type open struct {
 	t        *testing.T
 	flying   map[int32]int64
 	most     int
-	refuse   func(n int) bool
+	deny     func(n int) bool
 	seen     int
 	failures int
 }
@@ -29,7 +29,7 @@ func (o *open) Allow(now int64, a Attempt) (bool, int64) {
 	if a.Inflight != len(o.flying)+1 {
 		o.t.Fatalf("%d in flight, want %d", a.Inflight, len(o.flying)+1)
 	}
-	if o.refuse != nil && o.refuse(o.seen) {
+	if o.deny != nil && o.deny(o.seen) {
 		return false, second
 	}
 	o.flying[a.Slot] = now
@@ -142,7 +142,7 @@ func TestEveryAttemptEndsOnce(t *testing.T) {
 		c := randomConfig(random)
 		g := newOpen(t)
 		if i%2 == 0 {
-			g.refuse = func(n int) bool { return n%3 == 0 }
+			g.deny = func(n int) bool { return n%3 == 0 }
 		}
 		tally := mustRun(t, c, g)
 		if len(g.flying) != 0 {
@@ -152,7 +152,7 @@ func TestEveryAttemptEndsOnce(t *testing.T) {
 		for _, s := range tally.Tenants {
 			offered, good = offered+s.Offered, good+s.Good
 		}
-		if sum.Good > sum.Offered || offered != sum.Offered || good != sum.Good || sum.Wrong > sum.Refused {
+		if sum.Good > sum.Offered || offered != sum.Offered || good != sum.Good || sum.Wrong > sum.Denied {
 			t.Fatalf("run %d: %+v, tenants %d %d", i, sum, offered, good)
 		}
 		if int64(g.seen) < sum.Offered {
@@ -198,9 +198,9 @@ func TestRetriesAtTheirInstants(t *testing.T) {
 	c.Clients[0].Retry = Retry{Max: 2, Base: 100_000}
 	var at []int64
 	g := newOpen(t)
-	tally := mustRun(t, c, refusing{g, &at})
+	tally := mustRun(t, c, denying{g, &at})
 	calls := int(tally.Sum().Offered)
-	if calls == 0 || len(at) != 3*calls || tally.Sum().Refused != int64(len(at)) {
+	if calls == 0 || len(at) != 3*calls || tally.Sum().Denied != int64(len(at)) {
 		t.Fatalf("%d calls, %d attempts", calls, len(at))
 	}
 	for i := range calls {
@@ -227,14 +227,14 @@ func TestServerWithoutWorkersEnds(t *testing.T) {
 	}
 }
 
-// refusing refuses everything and records the times.
-type refusing struct {
+// denying denies everything and records the times.
+type denying struct {
 	*open
 
 	at *[]int64
 }
 
-func (r refusing) Allow(now int64, _ Attempt) (bool, int64) {
+func (r denying) Allow(now int64, _ Attempt) (bool, int64) {
 	*r.at = append(*r.at, now)
 	return false, 0
 }

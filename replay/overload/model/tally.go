@@ -4,8 +4,8 @@ package model
 type Count struct {
 	// Offered is the number of calls, and Good the number answered within the client's deadline, in any attempt.
 	Offered, Good int64
-	// Refused is the number of attempts that the gate refused, and Wrong the number refused while a worker was idle.
-	Refused, Wrong int64
+	// Denied is the number of attempts that the gate denied, and Wrong the number denied while a worker was idle.
+	Denied, Wrong int64
 }
 
 // Share has the calls of one tenant.
@@ -52,9 +52,9 @@ func (t *Tally) offered(now int64, phase, tenant int) {
 	t.moment(now).Offered++
 }
 
-func (t *Tally) refused(c *call, idle bool) {
+func (t *Tally) denied(c *call, idle bool) {
 	p := &t.Phases[c.phase]
-	p.Refused++
+	p.Denied++
 	if idle {
 		p.Wrong++
 	}

@@ -84,7 +84,7 @@ const style = `*{box-sizing:border-box}body{margin:0;background:var(--page);colo
 main{max-width:1080px;margin:0 auto;padding:36px 24px 64px}h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:44px 0 4px}h3{font-size:14px;margin:16px 0 4px;color:var(--soft);font-weight:560}
 p{margin:4px 0 10px}.soft{color:var(--soft)}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13.5px}
 th{font-weight:560;color:var(--soft);text-align:left;border-bottom:1px solid var(--rule);vertical-align:bottom}td,th{padding:5px 12px 5px 0}td{border-bottom:1px solid var(--rule)}
-.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}tr.ours td:first-child{font-weight:620}tr.best td{background:var(--mark)}td:first-child{white-space:nowrap}th.n{white-space:normal}td.bad{color:var(--refused)}
+.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}tr.ours td:first-child{font-weight:620}tr.best td{background:var(--mark)}td:first-child{white-space:nowrap}th.n{white-space:normal}td.bad{color:var(--denied)}
 svg{display:block;width:100%;height:auto}.figure{background:var(--card);border:1px solid var(--rule);border-radius:10px;padding:8px 12px;margin:6px 0}
 i.dot{display:inline-block;width:10px;height:10px;border-radius:5px;background:var(--c);margin-right:7px}footer{margin-top:48px;color:var(--soft);font-size:13px}a{color:inherit}
 nav a{margin-right:14px;white-space:nowrap}

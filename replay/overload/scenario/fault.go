@@ -44,7 +44,7 @@ func Faults() []Fault {
 		},
 		{
 			Gate: "fixed 20", Scenario: "large server", Name: "the number is that of another server", Source: "every fixed limit",
-			Figure: wrong, Unit: "refused at idle workers", At: 0.5,
+			Figure: wrong, Unit: "denied at idle workers", At: 0.5,
 		},
 		{
 			Gate: "bucket 95/s", Scenario: "half the workers", Name: "a rate does not see the capacity", Source: "every fixed rate",
@@ -64,7 +64,7 @@ func Faults() []Fault {
 		},
 		{
 			Gate: "Vegas", Scenario: "steady", Name: "a lucky sample pins the limit", Source: "Netflix/concurrency-limits#37",
-			Figure: wrong, Unit: "refused at idle workers", At: 0.1,
+			Figure: wrong, Unit: "denied at idle workers", At: 0.1,
 		},
 		{
 			Gate: "Gradient2", Scenario: "modest overload", Name: "it grows under a modest overload", Source: "failsafe-go/failsafe-go#134",
@@ -87,7 +87,7 @@ func Faults() []Fault {
 			Figure: phaseGoodput(1), Unit: "goodput in the incident", At: 0.05, Most: true,
 		},
 		{
-			Gate: "Sentinel CPU", Scenario: "neighbour", Name: "a neighbour's CPU refuses everything", Source: "alibaba/Sentinel, system rule: the larger one of process and host",
+			Gate: "Sentinel CPU", Scenario: "neighbour", Name: "a neighbour's CPU denies everything", Source: "alibaba/Sentinel, system rule: the larger one of process and host",
 			Figure: phaseGoodput(1), Unit: "goodput beside the neighbour", At: 0.9, Most: true,
 		},
 		{
@@ -95,8 +95,8 @@ func Faults() []Fault {
 			Figure: phaseGoodput(1), Unit: "goodput in the incident", At: 0.05, Most: true,
 		},
 		{
-			Gate: "go-zero", Scenario: "modest overload", Name: "a full CPU sheds what would fit", Source: "compare zeromicro/go-zero#4265: refusals while CPUs are left",
-			Figure: wrong, Unit: "refused at idle workers", At: 0.03,
+			Gate: "go-zero", Scenario: "modest overload", Name: "a full CPU sheds what would fit", Source: "compare zeromicro/go-zero#4265: denials while CPUs are left",
+			Figure: wrong, Unit: "denied at idle workers", At: 0.03,
 		},
 	}
 }

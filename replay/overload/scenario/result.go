@@ -20,8 +20,8 @@ type Row struct {
 	// OfBest is the goodput divided by the best fixed limit's goodput. WorstPhase is the lowest such ratio of any
 	// phase, each compared with its own best limit. Both are 0 until compared.
 	OfBest, WorstPhase float64
-	// Refused is the number of refused attempts per call, and Wrong the number refused while a worker was idle.
-	Refused, Wrong float64
+	// Denied is the number of denied attempts per call, and Wrong the number denied while a worker was idle.
+	Denied, Wrong float64
 	// P50 and P99 are latencies of admitted attempts in µs.
 	P50, P99 int64
 	// Early and Late are mean limits, in the second and in the last twentieth of the run. Variation is the limit's
@@ -36,7 +36,7 @@ type Row struct {
 
 // Phase has the figures of a phase.
 type Phase struct {
-	Goodput, Refused float64
+	Goodput, Denied float64
 	// Limit is the mean limit in the last fifth of the phase.
 	Limit float64
 }
@@ -51,7 +51,7 @@ func newRow(g *Gate, tallies []*model.Tally, best *Best) *Row {
 		good := float64(sum.Good) / calls
 		r.Goodput += good / n
 		r.Least = min(r.Least, good)
-		r.Refused += float64(sum.Refused) / calls / n
+		r.Denied += float64(sum.Denied) / calls / n
 		r.Wrong += float64(sum.Wrong) / calls / n
 		latency.Merge(t.Latency)
 		r.addLimits(t, n)
@@ -75,7 +75,7 @@ func (r *Row) addLimits(t *model.Tally, n float64) {
 	for i, p := range t.Phases {
 		calls := float64(max(p.Offered, 1))
 		r.Phases[i].Goodput += float64(p.Good) / calls / n
-		r.Phases[i].Refused += float64(p.Refused) / calls / n
+		r.Phases[i].Denied += float64(p.Denied) / calls / n
 		from, to := t.PhaseSpan(i)
 		limit, _ := t.LimitBetween(to-(to-from)/5, to)
 		r.Phases[i].Limit += limit / n

@@ -62,11 +62,11 @@ func verdict(e *adminapi.Explanation) string {
 	case e.Allowed:
 		return "allowed"
 	case e.Never && slices.ContainsFunc(e.Limits, func(s adminapi.Standing) bool { return s.Decides && s.Limit == "deny" }):
-		return "refused: the limit is deny"
+		return "denied: the limit is deny"
 	case e.Never:
-		return "refused: the cost never passes"
+		return "denied: the cost never passes"
 	case e.FreesAt != nil:
-		return "refused until " + e.FreesAt.Format("2006-01-02T15:04:05.999Z07:00")
+		return "denied until " + e.FreesAt.Format("2006-01-02T15:04:05.999Z07:00")
 	default:
 		return "not known"
 	}
@@ -225,18 +225,18 @@ func newLimited() *cobra.Command {
 	var policy string
 	var n int
 	c := &cobra.Command{
-		Use: "limited", Short: "Print the keys that were refused most in the last minute, by which limit, and until when", Args: exactly(),
+		Use: "limited", Short: "Print the keys that were denied most in the last minute, by which limit, and until when", Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			query := url.Values{"n": {strconv.Itoa(n)}, "policy": {policy}}
 			return request(c, a, adminapi.ListLimited.With(query), nil, func(w io.Writer, answer *adminapi.LimitedKeys) {
-				fmt.Fprintf(w, "refusals in %.0f s%s\n", answer.Span, onServer(answer.Server))
+				fmt.Fprintf(w, "denials in %.0f s%s\n", answer.Span, onServer(answer.Server))
 				if len(answer.Keys) == 0 {
-					fmt.Fprintln(w, "no request was refused in the last minute")
+					fmt.Fprintln(w, "no request was denied in the last minute")
 				}
 				for _, one := range answer.Keys {
-					fmt.Fprintf(w, "%s refused %s: ", shownKey(&one.Refusals), times(&one.Refusals))
+					fmt.Fprintf(w, "%s denied %s: ", shownKey(&one.Denials), times(&one.Denials))
 					if one.Explanation == nil {
-						fmt.Fprintf(w, "%s\n", one.Refusals.Policy)
+						fmt.Fprintf(w, "%s\n", one.Denials.Policy)
 						continue
 					}
 					fmt.Fprintf(w, "policy %s%s: now %s\n", one.Explanation.Policy, unknown(one.Explanation), verdict(one.Explanation))

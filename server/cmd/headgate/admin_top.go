@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
 )
@@ -40,8 +41,8 @@ func newTop() *cobra.Command {
 	var f topFlags
 	c := &cobra.Command{
 		Use:   "top",
-		Short: "Print the keys with the most requests or refusals, live in a terminal",
-		Long: `Print the keys with the most requests or refusals of the last minute or hour, and again
+		Short: "Print the keys with the most requests or denials, live in a terminal",
+		Long: `Print the keys with the most requests or denials of the last minute or hour, and again
 every --every while the output is a terminal; Ctrl-C ends it. Counts are estimates with
 bounds: the columns from and to.`,
 		Args: exactly(),
@@ -49,7 +50,7 @@ bounds: the columns from and to.`,
 	}
 	f.admin.addTo(c)
 	flags := c.Flags()
-	flags.StringVar(&f.by, "by", "requests", "requests, refusals, newly-denied or newly-allowed")
+	flags.StringVar(&f.by, "by", "requests", "requests, denials, newly-denied or newly-allowed")
 	flags.StringVar(&f.window, "window", "1m", "1m or 1h")
 	flags.StringVar(&f.policy, "policy", "", "the only policy; by default all")
 	flags.IntVarP(&f.n, "n", "n", 20, "how many keys, 1 to 1000")
@@ -61,6 +62,10 @@ bounds: the columns from and to.`,
 func (f *topFlags) run(c *cobra.Command) error {
 	if f.every < 100*time.Millisecond || f.every > time.Hour {
 		return fmt.Errorf("--every %s: accepted: 100ms to 1h", f.every)
+	}
+	if now := topkeys.FormerWords[f.by]; now != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "headgate: --by %s is the former name of --by %s\n", f.by, now)
+		f.by = now
 	}
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

@@ -89,7 +89,7 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	}
 	before := load.Progress{}
 	r, err := load.Run(ctx, target, f.config, func(since time.Duration, now load.Progress) {
-		fmt.Fprintf(c.ErrOrStderr(), "%4.0fs  %d allowed, %d refused, %d failed in the last second\n", since.Seconds(),
+		fmt.Fprintf(c.ErrOrStderr(), "%4.0fs  %d allowed, %d denied, %d failed in the last second\n", since.Seconds(),
 			now.Allowed-before.Allowed, now.Denied-before.Denied, now.Failed-before.Failed)
 		before = now
 	})
@@ -138,7 +138,7 @@ func (f *benchFlags) missed(c *cobra.Command, r *load.Report) (all []benchThresh
 // show prints the report.
 func show(w io.Writer, r *load.Report) {
 	fmt.Fprintf(w, "decisions   %d in %.1fs: %.0f/s\n", r.Decisions(), r.Took.Seconds(), float64(r.Decisions())/r.Took.Seconds())
-	fmt.Fprintf(w, "            %d allowed, %d refused, %d failed\n", r.Allowed, r.Denied, r.Failed)
+	fmt.Fprintf(w, "            %d allowed, %d denied, %d failed\n", r.Allowed, r.Denied, r.Failed)
 	if r.Error != nil {
 		fmt.Fprintf(w, "            one failed with: %v\n", r.Error)
 	}

@@ -32,7 +32,7 @@ func readDecision(v wire.Value) (clientAnswer, error) {
 	}
 	verdict, retry, delay, paid := "allowed", "", "", ""
 	if !d.Allowed {
-		verdict, retry, d.RetryAfter = "refused", "never", json.RawMessage("null")
+		verdict, retry, d.RetryAfter = "denied", "never", json.RawMessage("null")
 		if n(3) >= 0 {
 			d.RetryAfter = json.RawMessage(strconv.FormatInt(n(3), 10))
 			retry = string(d.RetryAfter) + "s"

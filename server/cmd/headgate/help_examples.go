@@ -15,7 +15,7 @@ var helpExamples = map[string]string{
 	"run": `  headgate run --policy backups --key db1 -- pg_dump --file=db1.sql db1
   headgate run --policy deploys --key web --wait 10m -- ./deploy`,
 	"top": `  headgate top
-  headgate top --by refusals --window 1h --once`,
+  headgate top --by denials --window 1h --once`,
 	"limited":     `  headgate limited --policy api`,
 	"key":         `  headgate key explain ann`,
 	"key explain": `  headgate key explain ann --policy api`,

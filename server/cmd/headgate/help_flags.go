@@ -25,7 +25,7 @@ var flagGroups = map[string][]flagGroup{
 	"replay": {
 		{"Log", []string{"format", "field", "host", "from", "until", "zone", "bad-lines"}},
 		{"Decide", []string{"config", "compare", "max-keys"}},
-		{"Suggest", []string{"suggest", "key", "path", "refuse", "max-second", "capacity", "share", "write-config"}},
+		{"Suggest", []string{"suggest", "key", "path", "deny", "max-second", "capacity", "share", "write-config"}},
 		{"Output", []string{"output", "report", "top", "quiet"}},
 	},
 	"bench": {

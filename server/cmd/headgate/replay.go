@@ -38,7 +38,7 @@ func newReplay() *cobra.Command {
 		Long: `Decide the requests of an access log as a server would have, at the times in the log, or
 find limits for them. Nothing is sent and no store is used.
 
-  replay --config policies.yaml access.log       what the file would have refused
+  replay --config policies.yaml access.log       what the file would have denied
   replay --suggest --key client_ip access.log    limits that fit the log
   replay --compare old.yaml new.yaml access.log  which answers change
 
@@ -184,7 +184,7 @@ func (f *replayFlags) decide(ctx context.Context, c *cobra.Command, logs []strin
 	if err != nil {
 		return err
 	}
-	return f.show(c, log, &report.Page{Title: "What " + f.config + " would have refused", Result: result})
+	return f.show(c, log, &report.Page{Title: "What " + f.config + " would have denied", Result: result})
 }
 
 func (f *replayFlags) compareFiles(ctx context.Context, c *cobra.Command, args []string) error {

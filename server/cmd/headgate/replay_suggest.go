@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/replay/report"
@@ -17,19 +19,27 @@ import (
 
 // suggestFlags are the flags of replay --suggest.
 type suggestFlags struct {
-	on                      bool
-	key, path, write        string
-	refuse, capacity, share string
-	total                   int64
+	on                    bool
+	key, path, write      string
+	deny, capacity, share string
+	total                 int64
 }
 
 func (s *suggestFlags) define(c *cobra.Command) {
 	flags := c.Flags()
+	var once sync.Once
 	flags.BoolVar(&s.on, "suggest", false, "find limits for the keys of the log")
 	flags.StringVar(&s.key, "key", "client_ip", "the `key` that is limited, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
 	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths that are limited, such as /v1/users/{id}/**")
 	flags.StringVar(&s.write, "write-config", "", "write the limits as a policies file to this `FILE`")
-	flags.StringVar(&s.refuse, "refuse", "0.1%", "refuse at most this `share` of the keys that do not stand out")
+	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "refuse" {
+			once.Do(func() { fmt.Fprintln(c.ErrOrStderr(), "headgate: --refuse is the former name of --deny") })
+			name = "deny"
+		}
+		return pflag.NormalizedName(name)
+	})
 	flags.Int64Var(&s.total, "max-second", 0, "keep every second to `N` requests of all keys together")
 	flags.StringVar(&s.capacity, "capacity", "", "what the service can serve, such as 2000/s; with --share")
 	flags.StringVar(&s.share, "share", "1%", "the `share` of the capacity that one key gets at most")
@@ -46,7 +56,7 @@ func (s *suggestFlags) check(c *cobra.Command) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"key", "path", "write-config", "refuse", "max-second", "capacity", "share"} {
+	for _, name := range []string{"key", "path", "write-config", "deny", "max-second", "capacity", "share"} {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s: accepted: only with --suggest", name)
 		}
@@ -57,7 +67,7 @@ func (s *suggestFlags) check(c *cobra.Command) error {
 // options reads the flags.
 func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Options, err error) {
 	o = suggest.Options{Key: s.key, Path: s.path, Total: s.total, Listed: listed, Zone: zone}
-	if o.Refuse, err = readShare("--refuse", s.refuse); err != nil {
+	if o.Deny, err = readShare("--deny", s.deny); err != nil {
 		return o, err
 	}
 	if o.Total < 0 {

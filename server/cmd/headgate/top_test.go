@@ -128,7 +128,7 @@ func TestTopInATerminal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	start := exec.CommandContext(ctx, "tmux", "-S", socket, "new-session", "-d", "-x", "100", "-y", "12",
-		headgate+" top --by refusals --every 200ms --admin "+addresses[1]+"; echo ended; sleep 20")
+		headgate+" top --by denials --every 200ms --admin "+addresses[1]+"; echo ended; sleep 20")
 	if out, err := start.CombinedOutput(); err != nil {
 		t.Fatalf("tmux: %v: %s", err, out)
 	}
@@ -149,7 +149,7 @@ func TestTopInATerminal(t *testing.T) {
 	}
 	waitFor(15*time.Second, "all noisy keys", func(screen string) bool {
 		lines := strings.Split(strings.TrimSpace(screen), "\n")
-		if len(lines) < 6 || !strings.HasPrefix(lines[0], "refusals in ") {
+		if len(lines) < 6 || !strings.HasPrefix(lines[0], "denials in ") {
 			return false
 		}
 		first := strings.Join(lines[2:6], "\n")
@@ -159,7 +159,7 @@ func TestTopInATerminal(t *testing.T) {
 	tmux("resize-window", "-x", "80", "-y", "5")
 	began = time.Now()
 	waitFor(5*time.Second, "fewer lines", func(screen string) bool {
-		return strings.HasPrefix(screen, "refusals in ") && strings.Count(screen, "noisy-") == 2
+		return strings.HasPrefix(screen, "denials in ") && strings.Count(screen, "noisy-") == 2
 	})
 	tmux("send-keys", "C-c")
 	waitFor(5*time.Second, "ended", func(screen string) bool { return strings.Contains(screen, "ended") })
