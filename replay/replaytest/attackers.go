@@ -21,8 +21,8 @@ type Attackers struct {
 	// Flood is the number of requests from one address within FloodTime.
 	Flood     int
 	FloodTime time.Duration
-	// Ramp is the number of clients of which each sends twice as many requests in RampTime as the one before, starting
-	// with RampFrom.
+	// Ramp is the number of clients that send RampFrom, twice RampFrom, four times RampFrom requests, and so on, in
+	// RampTime.
 	Ramp, RampFrom int
 	RampTime       time.Duration
 }

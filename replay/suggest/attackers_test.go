@@ -19,7 +19,7 @@ type disguise struct {
 	stops []string // the attackers' addresses
 }
 
-// disguises returns logs with known answers: the people set the limits, and the attackers stand out.
+// disguises returns logs with known answers: the people set the limits, and the attackers are outliers.
 func disguises() []disguise {
 	rotation := replaytest.Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
 	rotator, flooder := []string{replaytest.RotatorAddress}, []string{replaytest.FloodAddress}
@@ -67,7 +67,7 @@ func people(seed uint64) replaytest.Options {
 	return replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150, Seed: seed}
 }
 
-// limitsOf returns the suggested limits in words, and the most that one key can pass in a minute and in an hour.
+// limitsOf returns the suggested limits in words, and how many requests of one key they admit in a minute and in an hour.
 func limitsOf(r *Result) (words string, minute, hour int64) {
 	minute, hour = math.MaxInt64, math.MaxInt64
 	var all []string

@@ -167,7 +167,7 @@ func checkSpans(t *testing.T, spans map[string][]tracetest.Span) {
 		"POST /v1/peek":     {"frontend=http outcome=invalid policy=(other) request_id=r-1 client=false"},
 		"POST /v1/give":     {"outcome=invalid client=false"},
 		envoy:               {"frontend=grpc mode=exact outcome=allowed policy=envoy.d.a client=true"},
-		"RESP allow":         {"frontend=resp mode=exact outcome=allowed policy=api client=false", "frontend=resp mode=exact outcome=denied policy=(inline) client=false"},
+		"RESP allow":        {"frontend=resp mode=exact outcome=allowed policy=api client=false", "frontend=resp mode=exact outcome=denied policy=(inline) client=false"},
 		"POST /v1/reset":    nil,
 		"POST /nowhere":     nil,
 		"POST /healthcheck": nil,

@@ -26,7 +26,7 @@ var flagWords = map[string][]string{
 	"when-full": {"refuse", "evict"}, "unmatched": {"pass", "deny"}, "distribution": {"uniform", "zipf"},
 }
 
-// unknownWord returns the error for a value of a flag that is none of its words.
+// unknownWord returns the error for a value of a flag that is not one of its words.
 func unknownWord(flag, value string) error {
 	words := flagWords[flag]
 	return fmt.Errorf("--%s %s: accepted: %s%s", flag, strconv.Quote(value), strings.Join(words, ", "), yamlfile.DidYouMean(value, words))
