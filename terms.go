@@ -3,10 +3,10 @@ package headgate
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 )
 
 // SettleWithin returns the policy with a term for its reservations, 1 ms to 7 days. A reservation that is neither
@@ -20,7 +20,7 @@ import (
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	unsettled, known := engine.ParseUnsettled(then)
 	if !known {
-		return p.limiter.policy(p.name, engine.Invalid(&engine.InputError{Field: "then", Value: format.Quote(then), Accepted: "keep, release or estimate"}))
+		return p.limiter.policy(p.name, engine.Invalid(&engine.InputError{Field: "then", Value: strconv.Quote(then), Accepted: "keep, release or estimate"}))
 	}
 	termed := *p
 	termed.term = &engine.Term{Within: within, Then: unsettled}

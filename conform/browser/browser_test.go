@@ -56,6 +56,7 @@ policies:
   shares:
     classes: [{name: live}, {name: batch, leaves: 10%}]
     all: [{name: pool, algorithm: fair-share, rate: 40/s, burst: 200}, {name: offenders, algorithm: penalty, limit: 10, window: 10s, block: 30s}]
+  vendor: {algorithm: adaptive-rate, rate: 100/s, min: 20, max: 500, burst: 50}
   plan: {all: [{algorithm: token-bucket, rate: 40/s}, {algorithm: fixed-window, limit: 100000, window: 1d}]}
 overrides:
   - {policy: api, key: "partner-*", set: {rate: 1000/s, burst: 2000}}

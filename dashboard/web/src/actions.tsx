@@ -96,7 +96,7 @@ function placeOf(s: Standing): Place {
   const policy = s.target ?? s.policy;
   if (s.combined && !s.target) return whole(s.policy);
   const limit = parse(s.limit);
-  const constant = !limit || limit.algorithm === "deny" || limit.algorithm === "unlimited";
+  const constant = !limit || ["deny", "unlimited", "penalty"].includes(limit.algorithm);
   return { policy, text: policy + ": " + s.limit, limit: constant ? undefined : limit, now: s.limit };
 }
 

@@ -134,6 +134,11 @@ export const en = {
   axisTime: "time since the first request",
   drawingCaption: "Most units that pass, from idle",
   drawingCandidate: "dashed: the candidate",
+  drawingBounds: "dotted: at the slowest and the fastest rate",
+  axisBlock: "length of a block",
+  axisBlocks: "blocks of the key so far",
+  blocksCaption: "Length of the next block of a key",
+  blocksLabel: "{limit}: the first block of a key lasts {now}, and after {time} blocks one lasts {end}",
   drawingLabel: "{limit}: from idle {now} units pass at once, and {end} within {time}, if a caller asks without end",
 
   // a new version

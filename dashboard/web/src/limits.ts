@@ -21,9 +21,11 @@ const units: Record<string, number> = {
 };
 const names: Record<string, string> = {};
 for (const [name, aliases] of Object.entries(algorithms)) for (const one of [name, ...aliases]) names[one] = name;
-const numbers = ["burst", "debt", "max_queue", "segments", "weight"];
-const spans = ["max_wait", "warm_up", "segment", "lease"];
-const flags = ["count_denied", "next_pays"];
+const numbers = ["burst", "debt", "max_queue", "segments", "weight", "min", "max", "failures", "rank"];
+const spans = ["max_wait", "warm_up", "segment", "lease", "interval", "max_pause", "block", "max_block", "forget"];
+const flags = ["count_denied", "next_pays", "nested"];
+const others = ["align", "anchor", "guarantees", "lend"];
+const held = ["concurrency", "fair-concurrency"];
 
 /** seconds parses a span such as 1m30s. It returns NaN for other text. */
 export function seconds(text: string): number {
@@ -54,27 +56,30 @@ export function parse(text: string): Limit | null {
     const found = rate(word);
     if (i === 0 && Object.hasOwn(names, word)) limit.algorithm = names[word];
     else if (found) limit.rates.push(found);
-    else if (limit.algorithm === "concurrency" && /^\d+$/.test(word)) limit.fields.limit = Number(word);
+    else if (held.includes(limit.algorithm) && /^\d+$/.test(word)) limit.fields.limit = Number(word);
     else if (numbers.includes(word) && /^\d+$/.test(all[i + 1] ?? "")) limit.fields[word] = Number(all[++i]);
     else if (spans.includes(word) && all[i + 1]) limit.fields[word] = all[++i];
-    else if (word === "align" && all[i + 1]) limit.fields.align = all[++i];
+    else if (others.includes(word) && all[i + 1]) limit.fields[word] = all[++i];
     else if (word === "name" && all[i + 1]) limit.fields.name = all[++i].replaceAll('"', "");
     else if (["weighted", "strict", "lenient"].includes(word)) limit.fields.variant = word;
     else if (flags.includes(word)) limit.fields[word] = true;
     else return null;
   }
   if (limit.algorithm === "") limit.algorithm = guess(limit);
-  return limit.rates.length > 0 || ["concurrency", "deny", "unlimited"].includes(limit.algorithm) ? limit : null;
+  return limit.rates.length > 0 || [...held, "deny", "unlimited"].includes(limit.algorithm) ? limit : null;
 }
 
 function guess({ fields }: Limit): string {
   if ("max_wait" in fields || "max_queue" in fields) return "pacer";
   if ("warm_up" in fields) return "warm-up";
-  if ("weight" in fields) return "fair-share";
+  if ("weight" in fields || "nested" in fields) return "fair-share";
+  if ("min" in fields || "max" in fields) return "adaptive-rate";
+  if ("guarantees" in fields) return "guaranteed-rate";
+  if ("block" in fields || "max_block" in fields || "forget" in fields) return "penalty";
   return "align" in fields ? "fixed-window" : "token-bucket";
 }
 
-const windowed = ["fixed-window", "sliding-window", "sliding-log"];
+const windowed = ["fixed-window", "sliding-window", "sliding-log", "penalty"];
 
 /** asFields returns a limit as the fields that a policy or a candidate has. */
 export function asFields(limit: Limit): Record<string, unknown> {
@@ -91,21 +96,28 @@ export function asFields(limit: Limit): Record<string, unknown> {
 /** tighter returns the limit, as text, for a key that may have a share of a limit. */
 export function tighter(limit: Limit, share: number): string {
   const part = (n: number) => Math.max(1, Math.floor(n * share));
-  if (limit.algorithm === "concurrency") return String(part(Number(limit.fields.limit)));
+  if (held.includes(limit.algorithm)) return String(part(Number(limit.fields.limit)));
   const first = limit.rates[0];
   if (!first) return "";
   return part(first.count) + "/" + first.text.split("/")[1];
 }
 
+/** buckets are the limits that another rate turns into a token bucket: it leaves the counter that
+ * keys or classes share, and does not adapt. */
+const buckets = ["fair-share", "adaptive-rate", "guaranteed-rate"];
+
 /** set returns the fields of an override that gives a key another rate. It has all fields of
  * the shown limit, even if the policy has changed in the meantime. */
 export function set(limit: Limit, text: string): Record<string, unknown> | null {
   const { name: _, ...fields } = limit.fields; // an override cannot rename a limit
-  if (limit.algorithm === "concurrency") return /^\d+$/.test(text) ? { algorithm: limit.algorithm, ...fields, limit: Number(text) } : null;
+  // A key with another number leaves the counter that all keys share.
+  if (held.includes(limit.algorithm)) {
+    const lease = fields.lease ? { lease: fields.lease } : {};
+    return /^\d+$/.test(text) ? { algorithm: "concurrency", ...lease, limit: Number(text) } : null;
+  }
   const found = rate(text);
   if (!found) return null;
-  // A key with another rate leaves the counter that all keys share.
-  if (limit.algorithm === "fair-share") return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
+  if (buckets.includes(limit.algorithm)) return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
   // The old rate's burst would last far too long at the new rate.
   if (limit.algorithm === "token-bucket") fields.burst = found.count;
   return asFields({ ...limit, fields, rates: [found] });

@@ -133,6 +133,11 @@ export const zh: Record<keyof typeof en, string> = {
   axisTime: "自第一个请求起的时间",
   drawingCaption: "从空闲开始最多可通过的单位数",
   drawingCandidate: "虚线：候选",
+  drawingBounds: "点线：最慢与最快速率",
+  axisBlock: "封禁时长",
+  axisBlocks: "该键此前的封禁次数",
+  blocksCaption: "键下一次封禁的时长",
+  blocksLabel: "{limit}：键的首次封禁持续 {now}，{time} 次封禁后持续 {end}",
   drawingLabel: "{limit}：从空闲开始，若调用方不断请求，可立即通过 {now} 个单位，{time} 内通过 {end} 个",
 
   newVersion: "新版本",

@@ -255,6 +255,15 @@ await step("a flood under a fair share with classes and a penalty: another key p
   await row(tab, "shares", "penalty 10/10s").getByText("10 of 10 ignored denials").waitFor();
 });
 
+await step("a policy's page draws the blocks of a penalty and the bounds of an adaptive rate", async () => {
+  await tab.goto(here + "#/policies/shares");
+  await tab.getByRole("img", { name: /^penalty 10\/10s block 30s .*: the first block of a key lasts 30 s, and after 7 blocks one lasts 16 min$/ }).waitFor();
+  await tab.getByText("Length of the next block of a key").waitFor();
+  await tab.goto(here + "#/policies/vendor");
+  await tab.getByText("dotted: at the slowest and the fastest rate").waitFor();
+  assert.equal(await tab.locator(".drawing .bound").count(), 2);
+});
+
 await step("the same incident by the keyboard alone", async () => {
   await incident(tab);
   await still(tab);
