@@ -2,9 +2,13 @@ package fallback
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/headgate/headgate/engine"
 )
 
 const (
@@ -65,6 +69,16 @@ func (b *breaker) failed(err error, inPart bool) {
 		b.away.Add(1)
 		b.opened <- struct{}{}
 	}
+}
+
+// unavailable returns the error of an operation that was not sent because the breaker is open. It has the text of the
+// last failure, but does not wrap it, because the failure may be [engine.ErrOutcomeUnknown].
+func (b *breaker) unavailable() error {
+	cause := b.cause.Load()
+	if cause == nil {
+		return engine.ErrStoreUnavailable
+	}
+	return fmt.Errorf("%w: not sent, because calls fail: %s", engine.ErrStoreUnavailable, strings.TrimPrefix((*cause).Error(), engine.ErrStoreUnavailable.Error()+": "))
 }
 
 // run probes the store whenever the breaker has opened, until life ends.

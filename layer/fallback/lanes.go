@@ -2,7 +2,6 @@ package fallback
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"sync/atomic"
 
@@ -55,13 +54,16 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 }
 
 // away reports whether the operation needs a lane that is away, other than back; back is −1 to exempt none.
-func (l *lanes) away(op *engine.Op, back int) bool {
+func (l *lanes) away(op *engine.Op, back int) bool { return l.firstAway(op, back) != nil }
+
+// firstAway returns the first lane that is away among those that the operation needs, other than back, or nil.
+func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	for i := range op.Charges {
 		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {
-			return true
+			return &l.each[lane]
 		}
 	}
-	return false
+	return nil
 }
 
 // only returns the lane of an operation whose limits are all in one lane. ok is false if they are in several lanes:
@@ -92,15 +94,17 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Re
 	}()
 	for i := range ops {
 		r := &results[i]
-		switch {
-		case r.Err != nil:
-		case !s.lanes.away(&ops[i], -1):
+		if r.Err != nil {
+			continue
+		}
+		away := s.lanes.firstAway(&ops[i], -1)
+		if away == nil {
 			rest.Add(i)
-		default:
-			r.Err = fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable)
-			if s.answers(&ops[i]) {
-				s.share(&ops[i], r, nil)
-			}
+			continue
+		}
+		r.Err = away.unavailable()
+		if s.answers(&ops[i]) {
+			s.share(&ops[i], r, nil)
 		}
 	}
 	if len(rest.From) > 0 {
