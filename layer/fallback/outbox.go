@@ -247,8 +247,9 @@ func (o *outbox) drop(op *engine.Op) (outside, sent bool) {
 	return !d.delivered, d.sent
 }
 
-// take returns due debts, and marks them as sent. It drops those that have ended.
-func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxOp) {
+// take returns due debts, and marks them as sent. It drops those that have ended. flying are the calls that carry other
+// due debts: the background and each lane that comes back send debts at the same time, and a debt is in one call only.
+func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxOp, flying []chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for name, d := range o.ops {
@@ -257,12 +258,15 @@ func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxO
 			if o.remove(name, d); d.op.Kind == engine.OpSettle {
 				o.lost.Add(1)
 			}
-		case !d.delivered && d.suspended == 0 && now >= d.due && wanted(&d.op) && len(taken) < outboxBatch:
+		case d.delivered || d.suspended > 0 || now < d.due || !wanted(&d.op):
+		case d.flying != nil:
+			flying = append(flying, d.flying)
+		case len(taken) < outboxBatch:
 			d.sent, d.flying = true, make(chan struct{})
 			taken = append(taken, d)
 		}
 	}
-	return taken
+	return taken, flying
 }
 
 // answered removes the debts that the store has taken. A release that found no permit is repeated, because the
@@ -291,6 +295,17 @@ func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64)
 	return away
 }
 
+// await waits until the channels are closed or life ends.
+func await(life context.Context, all []chan struct{}) {
+	for _, one := range all {
+		select {
+		case <-one:
+		case <-life.Done():
+			return
+		}
+	}
+}
+
 // flushOutbox sends owed operations to the store, until life ends.
 func (s *Store) flushOutbox(life context.Context) {
 	for {
@@ -310,12 +325,17 @@ func (s *Store) flushOutbox(life context.Context) {
 	}
 }
 
-// pay sends due operations until the store does not answer.
+// flush sends due operations until the store does not answer. It returns after the calls that others have made for
+// such operations, so that a lane decides only after its debts.
 func (s *Store) flush(life context.Context, wanted func(*engine.Op) bool) {
 	for life.Err() == nil {
-		taken := s.outbox.take(s.now(), wanted)
-		if len(taken) == 0 {
+		taken, flying := s.outbox.take(s.now(), wanted)
+		if len(taken) == 0 && len(flying) == 0 {
 			return
+		}
+		if len(taken) == 0 {
+			await(life, flying)
+			continue
 		}
 		ops, results := make([]engine.Op, len(taken)), make([]engine.Result, len(taken))
 		for i, d := range taken {
