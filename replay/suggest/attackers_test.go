@@ -168,8 +168,33 @@ func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	}
 	o.Attackers = replaytest.Attackers{Ramp: 9, RampFrom: 600, RampTime: 10 * time.Minute}
 	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "without a gap to the keys after it, so it sets the limit") {
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "9 of 49 keys send at least 10 times as much in an hour as the others") {
 		t.Error(notes)
+	}
+}
+
+// TestFewKeysThatSetTheLimitAreNamed covers attackers that do not stand out: a burst, and a ramp in small steps. The
+// note has the limit without them.
+func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
+	options := Options{Key: "client_ip", Deny: 0.001}
+	for name, attack := range map[string]replaytest.Attackers{
+		"60 requests in a second":                  {Flood: 60, FloodTime: time.Second},
+		"300 in 5 seconds":                         {Flood: 300, FloodTime: 5 * time.Second},
+		"2 abusers, 100 and 200 requests a minute": {Ramp: 2, RampFrom: 1000, RampTime: 10 * time.Minute},
+	} {
+		o := people(0)
+		before := suggested(t, replaytest.Make(o), options)
+		o.Attackers = attack
+		r := suggested(t, replaytest.Make(o), options)
+		_, minute, hour := limitsOf(before)
+		words, nowMinute, nowHour := limitsOf(r)
+		noted := strings.Contains(strings.Join(r.Notes, "\n"), "keys set the limit, above all ")
+		if doubled := nowMinute > 2*minute || nowHour > 2*hour; doubled != noted {
+			t.Errorf("%s: %s admits %d and %d, without them %d and %d; notes %q", name, words, nowMinute, nowHour, minute, hour, r.Notes)
+		}
+		if noted && strings.Contains(strings.Join(r.Suggestions[0].Why, " "), "it is there for the day on which one does") {
+			t.Errorf("%s: the reasons do not mention the note", name)
+		}
 	}
 }
 

@@ -44,33 +44,48 @@ func classify(all []profile) {
 	if len(all) < fewestKeys {
 		return
 	}
-	for _, w := range []int{inMinute, inHour, inDay} {
-		for _, i := range standOut(all, w) {
+	for w := range Windows {
+		for _, i := range beyondTail(all, w) {
 			all[i].class = outlier
+		}
+		for _, i := range standOut(all, w) {
+			all[i].class, all[i].alone = outlier, true
 		}
 	}
 }
 
-// standOut returns the keys above the widest gap among the highest values of a window, and the keys beyond the tail.
+// beyondTail returns the keys beyond the tail of the regular keys in a window. A key that sends only for a moment, such
+// as a nightly export, must be three times as far beyond.
+func beyondTail(all []profile, w int) (keys []int) {
+	bound, ok := tail(all, w)
+	if !ok {
+		return nil
+	}
+	for i := range all {
+		if n := float64(all[i].busiest[w]); n >= atLeast && n > bound && (all[i].lasts() || n > gap*bound) {
+			keys = append(keys, i)
+		}
+	}
+	return keys
+}
+
+// standOut returns the keys above the widest gap among the highest values of a window of a minute or longer.
 func standOut(all []profile, w int) (keys []int) {
+	if w < inMinute {
+		return nil
+	}
 	value := func(i int) float64 { return float64(all[i].busiest[w]) }
 	few := max(outlierCount, int(outlierShare*float64(len(all))))
-	order := highest(len(all), max(few, int(tailShare*float64(len(all))))+1, value)
+	order := highest(len(all), max(few, int(wideShare*float64(len(all))))+1, value)
 	cut, widest := 0, float64(gap)
 	for i := range len(order) - 1 {
 		ratio := value(order[i]) / max(value(order[i+1]), 1)
-		if ratio >= widest && (i < few || ratio >= wideGap && i < max(few, int(wideShare*float64(len(all))))) {
+		if ratio >= widest && (i < few || ratio >= wideGap) {
 			cut, widest = i+1, ratio
 		}
 	}
-	if bound, ok := tail(all, w); ok {
-		for cut < len(order)-1 && value(order[cut]) > bound {
-			cut++
-		}
-	}
 	for _, i := range order[:cut] {
-		lasts := all[i].minutes >= atLeastMinutes || all[i].seconds >= atLeastSeconds
-		if all[i].most[w] >= atLeast && (lasts || value(i) >= hugeGap*value(order[cut])) {
+		if all[i].most[w] >= atLeast && (all[i].lasts() || value(i) >= hugeGap*value(order[cut])) {
 			keys = append(keys, i)
 		}
 	}
@@ -95,6 +110,9 @@ func tail(all []profile, w int) (bound float64, ok bool) {
 	ratio := max(high/median, tailLeast)
 	return high * ratio * ratio, true
 }
+
+// lasts reports whether a key sends for more than a moment.
+func (p *profile) lasts() bool { return p.minutes >= atLeastMinutes || p.seconds >= atLeastSeconds }
 
 // highest returns the indices of the n highest values, in descending order.
 func highest(count, n int, value func(i int) float64) []int {

@@ -17,6 +17,7 @@ type finder struct {
 	policy  string // the name of the suggested policy
 	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither list.
 	behaved, outliers, exempt []int
+	fewSet                    bool // a note says that a group of keys sets the limit
 }
 
 // maxRefill is the maximum time that a suggested limit's bucket takes to fill up.
@@ -46,6 +47,16 @@ func admits(l engine.Limit, d time.Duration) int64 {
 		return l.Capacity() + int64(float64(rate.Count)*d.Seconds()/rate.Period.Seconds())
 	}
 	return l.Capacity() * max(1, int64(d/rate.Period))
+}
+
+// lowest returns the bucket with the lowest rate that is full again soon enough.
+func (f *finder) lowest(keys []int) (limit engine.Limit) {
+	for _, rate := range rates {
+		if limit = f.bucketAt(rate, keys); limit.Err() == nil && refill(limit) <= maxRefill {
+			break
+		}
+	}
+	return limit
 }
 
 // bucket returns the token bucket that denies the outliers the most without affecting the other keys. Among buckets

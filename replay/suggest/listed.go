@@ -39,7 +39,11 @@ func (p *profile) why() string {
 	if p.class == shared {
 		return fmt.Sprintf("its requests come in the sessions of about %d values of User-Agent: looks like many people behind one address", p.people())
 	}
-	text := fmt.Sprintf("%d requests in its busiest minute, %d in its busiest hour: at least %d times as many as the next key", p.most[inMinute], p.most[inHour], gap)
+	than := "far more than 90 % of the regular keys"
+	if p.alone {
+		than = fmt.Sprintf("at least %d times as many as the next key", gap)
+	}
+	text := fmt.Sprintf("%d requests in its busiest minute, %d in its busiest hour: %s", p.most[inMinute], p.most[inHour], than)
 	if p.rotates {
 		text += "; it changes its User-Agent as no group of people does"
 	}

@@ -1,8 +1,10 @@
 package suggest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/headgate/headgate/internal/format"
 )
@@ -16,7 +18,8 @@ func (f *finder) notes() []string {
 	if text := f.tooFew(); text != "" {
 		all = append(all, text)
 	}
-	if text := f.tooMany(); text != "" {
+	if text := cmp.Or(f.tooMany(), f.setBy()); text != "" {
+		f.fewSet = true
 		all = append(all, text)
 	}
 	return all
@@ -38,17 +41,67 @@ func (f *finder) tooMany() string {
 	if len(f.all) < fewestKeys {
 		return ""
 	}
-	value := func(n int) float64 { return float64(f.all[f.behaved[n]].busiest[inMinute]) }
-	order := highest(len(f.behaved), len(f.behaved)/2+1, value)
-	for i := range len(order) - 1 {
-		if value(order[i]) >= max(atLeast, wideGap*value(order[i+1])) {
-			return fmt.Sprintf("%d of %d keys send at least %d times as much in a minute as the others, the busiest %s: more than %g %% of the keys, so they are taken for what your clients do; a limit for the others needs a log without them, or a route of their own",
-				i+1, len(f.behaved), wideGap, format.Quote(f.texts[f.behaved[order[0]]]), 100*wideShare)
+	for _, w := range []int{inMinute, inHour, inDay} {
+		value := func(n int) float64 { return float64(f.all[f.behaved[n]].busiest[w]) }
+		order := highest(len(f.behaved), len(f.behaved)/2+1, value)
+		for i := range len(order) - 1 {
+			if value(order[i]) < max(atLeast, wideGap*value(order[i+1])) {
+				continue
+			}
+			why := fmt.Sprintf("more than %g %% of the keys", 100*wideShare)
+			if float64(i+1) <= wideShare*float64(len(f.all)) {
+				why = "only for a moment"
+			}
+			return fmt.Sprintf("%s at least %d times as much in %s as the others, the busiest %s: %s, so they are taken for what your clients do; a limit for the others needs a log without them, or a route of their own",
+				ofKeys(i+1, len(f.behaved), "sends", "send"), wideGap, spanWords(Windows[w].Length), format.Quote(f.texts[f.behaved[order[0]]]), why)
 		}
 	}
-	if value(order[0]) > hugeGap*max(value(order[len(order)-1]), atLeast) {
-		return fmt.Sprintf("%s sends over %d times as much in a minute as half of the keys, without a gap to the keys after it, so it sets the limit; for a limit without it, leave it out of the log",
-			format.Quote(f.texts[f.behaved[order[0]]]), hugeGap)
-	}
 	return ""
+}
+
+// ofKeys says how many keys of all do something.
+func ofKeys(n, all int, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d of %d keys %s", n, all, many)
+}
+
+// fewShare is the share of keys, at least fewKeys, whose effect on the limit is stated if it is more than mostOften.
+const (
+	fewShare = 0.05
+	fewKeys  = 3
+)
+
+// setBy notes that a few keys set the limit: without them a much lower one would do.
+func (f *finder) setBy() string {
+	few := max(fewKeys, int(fewShare*float64(len(f.behaved))))
+	if len(f.behaved) < fewestKeys || few >= len(f.behaved)/2 {
+		return ""
+	}
+	var half [len(Windows)]float64
+	for w := range Windows {
+		values := make([]int64, len(f.behaved))
+		for n, key := range f.behaved {
+			values[n] = f.all[key].most[w]
+		}
+		half[w] = float64(upTo(values, 0.5))
+	}
+	order := highest(len(f.behaved), few, func(n int) (most float64) {
+		for w := range Windows {
+			most = max(most, float64(f.all[f.behaved[n]].most[w])/half[w])
+		}
+		return most
+	})
+	rest := slices.Clone(f.behaved)
+	for _, n := range order {
+		rest[n] = -1
+	}
+	rest = slices.DeleteFunc(rest, func(key int) bool { return key < 0 })
+	limit, without := f.lowest(f.behaved), f.lowest(rest)
+	if likeLowest(limit, without) {
+		return ""
+	}
+	return fmt.Sprintf("%s the limit, above all %s: without them %s would do; leave them out of the log if they are not what your clients do, or let --deny %g%% leave them out",
+		ofKeys(few, len(f.behaved), "sets", "set"), format.Quote(f.texts[f.behaved[order[0]]]), without, math.Ceil(1000*float64(few)/float64(len(f.behaved)))/10)
 }

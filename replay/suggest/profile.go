@@ -23,6 +23,7 @@ type profile struct {
 	busiest [len(Windows)]int64
 	denied  int64
 	class   class
+	alone   bool // an outlier because of the gap to the next key
 }
 
 // class is the classification of a key.

@@ -34,6 +34,10 @@ func (f *finder) explainLong(s *Suggestion, slow []int) {
 func (f *finder) explainOutliers(s *Suggestion) {
 	switch n := len(f.outliers); n {
 	case 0:
+		if f.fewSet {
+			s.Why = append(s.Why, "A group of keys sets the limit, as the note says, but no key stands out, so it denies nothing of this log.")
+			return
+		}
 		s.Why = append(s.Why, "No key stands out, so it denies nothing of this log: it is there for the day on which one does.")
 	case 1:
 		s.Why = append(s.Why, fmt.Sprintf("It denies %.0f %% of the requests of %s, which stands out.", 100*f.deniedShare(s.limit), f.texts[f.outliers[0]]))
