@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,7 +174,35 @@ func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	}
 }
 
-// TestFewKeysThatSetTheLimitAreNamed covers attackers that do not stand out: a burst, and a ramp in small steps. The
+// TestGapsAmongLightUsers covers logs with too few regular keys for a tail: a hundred keys with 5 requests a day.
+func TestGapsAmongLightUsers(t *testing.T) {
+	light := profile{most: [len(Windows)]int64{1, 2, 3, 5, 5}, seconds: 5, minutes: 3}
+	abuser := profile{most: [len(Windows)]int64{10, 100, 600, 5000, 5000}, seconds: 500, minutes: 9}
+	moment := profile{most: [len(Windows)]int64{1000, 5000, 5000, 5000, 5000}, seconds: 5, minutes: 1}
+	export := profile{most: [len(Windows)]int64{10, 40, 60, 60, 60}, seconds: 9, minutes: 1}
+	for _, c := range []struct {
+		name    string
+		added   profile
+		n, want int
+	}{{"an abuser", abuser, 1, 1}, {"four equal abusers", abuser, 4, 4}, {"a flood of some seconds", moment, 1, 1}, {"a nightly export", export, 1, 0}} {
+		all := append(slices.Repeat([]profile{light}, 100), slices.Repeat([]profile{c.added}, c.n)...)
+		for i := range all {
+			all[i].busiest, all[i].requests = all[i].most, all[i].most[inDay]
+		}
+		classify(all)
+		outliers := 0
+		for i := range all {
+			if all[i].class == outlier {
+				outliers++
+			}
+		}
+		if outliers != c.want {
+			t.Errorf("%s: %d outliers, want %d", c.name, outliers, c.want)
+		}
+	}
+}
+
+// TestFewKeysThatSetTheLimitAreNamed covers attackers that are not outliers: a burst, and a ramp in small steps. The
 // note has the limit without them.
 func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 	options := Options{Key: "client_ip", Deny: 0.001}

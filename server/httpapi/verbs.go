@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // verb is the operation of a path.
@@ -155,7 +156,8 @@ func (v *verb) check(f *requestFields) error {
 
 // unknown returns the error for a field that does not apply to the verb.
 func (v *verb) unknown(name string, more ...string) error {
-	return badField(name, fmt.Sprintf("unknown field %.128q; accepted: %s", name, strings.Join(append(slices.Clip(v.fields), more...), ", ")))
+	accepted := append(slices.Clip(v.fields), more...)
+	return badField(name, fmt.Sprintf("unknown field %.128q; accepted: %s", name, strings.Join(accepted, ", ")+yamlfile.DidYouMean(name, accepted)))
 }
 
 // settle returns the request for a commit or cancel.

@@ -208,6 +208,9 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 			}
 			return request(c, a, adminapi.MakeChange, body, func(w io.Writer, made *adminapi.Change) {
 				fmt.Fprintf(w, "changed: %s\n", changeText(made))
+				if view, _, err := send(c.Context(), a, adminapi.ShowPolicy.Of(args[0]), nil); err == nil && view.File == nil {
+					fmt.Fprintf(w, "note: the policies file has no policy %s; the change has added it\n", args[0])
+				}
 			})
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,6 +61,11 @@ bounds: the columns from and to.`,
 }
 
 func (f *topFlags) run(c *cobra.Command) error {
+	for flag, word := range map[string]string{"by": f.by, "window": f.window} {
+		if topkeys.FormerWords[word] == "" && !slices.Contains(flagWords[flag], word) {
+			return unknownWord(flag, word)
+		}
+	}
 	if f.every < 100*time.Millisecond || f.every > time.Hour {
 		return fmt.Errorf("--every %s: accepted: 100ms to 1h", f.every)
 	}
@@ -79,6 +85,9 @@ func (f *topFlags) run(c *cobra.Command) error {
 		width, height, err := term.GetSize(int(screen.Fd()))
 		if err != nil {
 			return err
+		}
+		if width <= 0 || height <= 0 { // as in some containers
+			width, height = maxWidth, 24
 		}
 		var text strings.Builder
 		err = f.print(ctx, &text, height-1)

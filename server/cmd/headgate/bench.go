@@ -43,7 +43,7 @@ Exit status: 0 done, 1 a threshold (--max-..., --min-rate) is missed, 2 an error
 	flags := c.Flags()
 	flags.StringVar(&f.target, "target", "resp://127.0.0.1:6380", "a server (resp://host:port, http://host:port) or the `URL` of a store: memory, redis://, …")
 	flags.StringVar(&f.limit, "limit", "100/s burst 100", "the `limit` of every key, in its text form")
-	flags.StringVar(&f.config.Policy, "policy", "", "take from a `policy` of the server; --limit, if given, is what accuracy is compared with")
+	flags.StringVar(&f.config.Policy, "policy", "", "request units of a `policy` of the server; --limit, if given, is what accuracy is compared with")
 	flags.IntVar(&f.config.Keys, "keys", 10_000, "number of keys")
 	flags.StringVar(&f.distribution, "distribution", "uniform", "uniform, or zipf: few keys get most requests")
 	flags.IntVar(&f.config.Callers, "callers", 64, "number of concurrent callers")

@@ -20,7 +20,7 @@ const completionTimeout = time.Second
 
 // flagWords are the values of flags that accept only these words.
 var flagWords = map[string][]string{
-	"by": topkeys.Words[:], "envoy-semantics": {"envoy", "improved"},
+	"by": topkeys.Words[:], "window": {"1m", "1h"}, "envoy-semantics": {"envoy", "improved"},
 	"failure": {policy.Local.String(), policy.Deny.String(), policy.Allow.String()}, "log-format": {"text", "json"},
 	"log-level": {"debug", "info", "warn", "error"}, "output": {"text", "json"},
 	"when-full": {"refuse", "evict"}, "unmatched": {"pass", "deny"}, "distribution": {"uniform", "zipf"},

@@ -20,9 +20,12 @@ func flagError(c *cobra.Command, err error) error {
 	case *pflag.InvalidValueError:
 		return fmt.Errorf("--%s %s: accepted: %s", e.GetFlag().Name, strconv.Quote(e.GetValue()), acceptedBy(e))
 	default:
-		return fmt.Errorf("%s: %w", c.Name(), err)
+		return fmt.Errorf("%s: %w", pathOf(c), err)
 	}
 }
+
+// pathOf returns the words of a command without the program's name, such as "policy set".
+func pathOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "headgate ") }
 
 func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 	var names []string
@@ -33,13 +36,13 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 	}
 	hint := yamlfile.DidYouMean(e.GetSpecifiedName(), names)
 	return fmt.Errorf("%s: unknown flag %s%s; accepted: the flags in %s --help%s",
-		c.Name(), dashes, e.GetSpecifiedName(), c.CommandPath(), strings.Replace(hint, `"`, `"--`, 1))
+		pathOf(c), dashes, e.GetSpecifiedName(), c.CommandPath(), strings.Replace(hint, `"`, `"--`, 1))
 }
 
 // acceptedBy describes the values that a flag accepts.
 func acceptedBy(e *pflag.InvalidValueError) string {
 	if _, accepted, ok := strings.Cut(e.Unwrap().Error(), "accepted: "); ok {
-		return accepted
+		return accepted + yamlfile.DidYouMean(e.GetValue(), flagWords[e.GetFlag().Name])
 	}
 	return map[string]string{
 		"bool": "true, false", "int": "a whole number", "int64": "a whole number", "float64": "a number",

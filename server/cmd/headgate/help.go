@@ -99,13 +99,14 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 		groups[group].AddFlag(f)
 	})
 	c.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if c.Flags().Lookup(f.Name) != nil {
+			return // listed above
+		}
 		if groups[serverFlags] == nil {
 			groups[serverFlags] = pflag.NewFlagSet(serverFlags, pflag.ContinueOnError)
 			names = append(names, serverFlags)
 		}
-		if groups[serverFlags].Lookup(f.Name) == nil {
-			groups[serverFlags].AddFlag(f)
-		}
+		groups[serverFlags].AddFlag(f)
 	})
 	for _, name := range inOrder(c, names) {
 		title := name + " flags:"
