@@ -21,7 +21,7 @@ type TokenBucket struct {
 	// Burst is the number of units that an idle key can spend at once: 1 to 281474976710655, by default the rate's
 	// count.
 	Burst int64
-	// Debt is the number of units by which a caller can overdraw the bucket: 0 to 281474976710655. While the bucket is
+	// Debt is the maximum overdraft of the bucket in units: 0 to 281474976710655. While the bucket is
 	// not empty, a large cost passes at once, and later callers wait until the debt is refilled.
 	Debt int64
 	// NextPays lets a request pass regardless of its cost, once no earlier cost is outstanding. Its cost delays the
@@ -76,7 +76,7 @@ func (b TokenBucket) rule() engine.Limit {
 // Pacer is a limit that spaces requests out instead of denying them. [Decision].Delay tells an admitted caller how
 // long to wait, so that units leave at the rate: at 10 a second, one every 100 ms. It needs MaxWait, MaxQueue or both.
 type Pacer struct {
-	// Rate is the rate at which units leave.
+	// Rate is the rate of departing units.
 	Rate Rate
 	// MaxWait is the longest delay: up to 36525 days. A request that would have to wait longer is denied.
 	MaxWait time.Duration
@@ -104,7 +104,7 @@ func (p Pacer) rule() engine.Limit {
 type WarmUp struct {
 	// Rate is the refill rate of a warm limit.
 	Rate Rate
-	// Over is the time in which a cold limit becomes warm: 1 ms to 36525 days.
+	// Over is the time until a cold limit is warm: 1 ms to 36525 days.
 	Over time.Duration
 	// Burst is the number of units that an idle key can spend at once, by default 1.
 	Burst int64

@@ -41,7 +41,7 @@ type Decision struct {
 	Paid string
 	// At is the time of the decision on the store's clock.
 	At time.Time
-	// Promise describes how the decision was made, and the maximum number of units by which it can exceed the limit: 0
+	// Promise describes how the decision was made, and how far it can exceed the limit at most, in units: 0
 	// when exact.
 	Promise engine.Promise
 }

@@ -43,7 +43,7 @@ func (g group) listed() unique.Handle[limitList] {
 	return unique.Make(list)
 }
 
-// line returns the name of the line in which callers wait for units of a key.
+// line returns the name of the policy's line of callers that wait for units of a key.
 func (p *Policy) line(key string) lineName { return lineName{subject{p.space, key}, p.listed} }
 
 // owned returns the name with a copy of its key. The caller may reuse the key's bytes after its call.

@@ -101,7 +101,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take removes and returns the report for a key, or nil if there is none.
+// take removes and returns the report for a key, or nil if the key has no report.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

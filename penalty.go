@@ -23,7 +23,7 @@ type Penalty struct {
 	Block time.Duration
 	// MaxBlock is the longest block: Block to 366 days, by default 32 times as long as the first.
 	MaxBlock time.Duration
-	// Forget is the time after which one block is forgotten, counted from the start of the last block: MaxBlock to 366
+	// Forget is the time until one block is forgotten, counted from the start of the last block: MaxBlock to 366
 	// days, by default MaxBlock.
 	Forget time.Duration
 	// Name is the limit's name: see [Limit].

@@ -29,7 +29,7 @@ const longestReserve = 36525 * 24 * time.Hour
 // also reserves units that refill later: the caller then waits for [Reservation.Delay]. It denies a delay that would
 // end after the deadline of ctx. A token bucket reserves at most 281474976710655 units ahead.
 //
-// On a denial the reservation is nil, and Decision.RetryAfter is the time after which the same call passes. If the
+// On a denial the reservation is nil, and Decision.RetryAfter is the time until the same call passes. If the
 // denial has a Decision.Delay above 0, the delay would have ended after the deadline. Reserve returns the same errors
 // as [Policy].
 //

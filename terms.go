@@ -16,7 +16,7 @@ import (
 // policy or a reservation with a term. A reservation is never delayed longer than its term.
 //
 // In a list of charges, the shortest term applies. If the term is out of range, every reserve and [Policy.Err] return
-// an error; if then is none of these words, every verb does.
+// an error; if then is another word, every verb does.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	unsettled, known := engine.ParseUnsettled(then)
 	if !known {
