@@ -31,7 +31,7 @@ func (s *Store) makeLanes(c *Config) {
 }
 
 // probeTries is the number of keys tried to find one for each lane. With keys spread at random over 256 lanes, one is
-// missed once in 10^25 starts. With few shards most lanes have no key at all, so nothing fails there.
+// missed once in 10^25 starts. With few shards, most lanes have no key at all, so they cannot fail.
 const probeTries = 1 << 14
 
 func (s *Store) findProbes() {
@@ -54,7 +54,7 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 	return l.of(op, charge)
 }
 
-// away reports whether the operation needs a lane that is away, other than back; back is −1 to exempt none.
+// away reports whether the operation needs a lane that is away. It ignores the lane back; −1 ignores none.
 func (l *lanes) away(op *engine.Op, back int) bool {
 	for i := range op.Charges {
 		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {
@@ -83,7 +83,7 @@ func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	r.consult(ctx, ops, results)
 }
 
-// around uses shares to decide the operations on lanes that are away, and the store to decide all others.
+// around decides operations on lanes that are away by shares, and sends all others to the store.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {
