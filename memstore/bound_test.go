@@ -83,8 +83,8 @@ func TestBoundDecidesAsDo(t *testing.T) {
 	})
 }
 
-// A state is read with the rate and burst that it was written under. A bucket emptied at 10 a minute is still ten
-// units short when it is read at 10 a day, and not just short of what a minute refills at that rate.
+// A state is read with the rate and burst in force when it was written. A bucket emptied at 10 a minute still lacks ten
+// units when it is read at 10 a day, and not only the units that a minute refills at that rate.
 func TestBoundReadsOtherNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)

@@ -124,7 +124,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	passes, ok := slot.state.Allow(limit, now, cost, o)
 	if ok && !passes && now%hotEvery == 0 {
 		h.hot.set(key, c, slot.state, now)
-		// Denials from this copy may be later than h.last, but are earlier than now.
+		// Read the clock again: denials from the copy that this one replaces were before this instant.
 		h.last = max(h.last, s.clock.micros())
 	}
 	h.mu.Unlock()
