@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A policy in memory decides on its bound limit, unless an observer must see each operation. Both paths give the same
+// A policy in memory uses the fast path (its bound limit) unless it has an observer. Both paths must give the same
 // decisions and errors.
 func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 	})
 }
 
-// A bound policy decides nothing if the limiter is closed or the caller's context has ended.
+// A bound policy returns an error if the limiter is closed or the caller's context has ended.
 func TestBoundPolicyHasItsErrors(t *testing.T) {
 	l := headgate.New()
 	p := operate.Policy(l, "p", rule.TokenBucket(rule.PerSecond(10)))

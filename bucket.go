@@ -7,48 +7,49 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TokenBucket is a limit that holds up to Burst tokens and refills at the rate. It is also the leaky bucket as a
-// meter: a bucket of capacity Burst that leaks at the rate, whose level is Limit − Remaining of a [Decision]. It is
-// also GCRA, the generic cell rate algorithm of redis-cell (CL.THROTTLE) and redis_rate, with a burst tolerance of
-// Burst − 1. The three compute the same function of time. For the leaky bucket that queues and delays callers use
-// [Pacer].
+// TokenBucket is a limit that holds up to Burst tokens and refills at the rate. The same function of time has two other
+// names. As a leaky-bucket meter, it is a bucket of capacity Burst that leaks at the rate, and its level is Limit −
+// Remaining of a [Decision]. As GCRA, the generic cell rate algorithm of redis-cell (CL.THROTTLE) and redis_rate, it
+// has a burst tolerance of Burst − 1. For the leaky bucket that queues and delays callers, use [Pacer].
 //
 // An idle key can spend a whole burst at once. Any span of length x admits at most Burst + x·count/period units: with
 // 100 a second and burst 20, at most 120 in any second. With the default burst, a period can admit up to 2·count; set
 // a smaller burst to lower that.
 type TokenBucket struct {
-	// Rate is the refill.
+	// Rate is the refill rate.
 	Rate Rate
-	// Burst is how many units an idle key can spend at once: 1 to 281474976710655, by default the rate's count.
+	// Burst is the number of units that an idle key can spend at once: 1 to 281474976710655, by default the rate's
+	// count.
 	Burst int64
-	// Debt lets a caller overdraw the bucket by up to this many units, 0 to 281474976710655, as long as the bucket is
-	// not empty: a large cost passes at once, and later callers wait until the debt is refilled.
+	// Debt is the maximum overdraft of the bucket in units: 0 to 281474976710655. While the bucket is
+	// not empty, a large cost passes at once, and later callers wait until the debt is refilled.
 	Debt int64
 	// NextPays lets a request pass regardless of its cost, once no earlier cost is outstanding. Its cost delays the
 	// next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
 	// after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
 	NextPays bool
-	// Min and Max make the rate adapt, within these counts per period of the Rate: adaptive-rate in files. The rate
-	// starts at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests reported
-	// by [Policy.Outcome] have failed, and otherwise rises by a 64th if three quarters of the rate were used. One step
-	// is taken for all processes on one store, and needs 10 reports. Min is 1 to Rate, and Max is Rate to 100000000;
-	// the period is at most an hour. They exclude Debt and NextPays.
+	// Min and Max make the rate adapt between these counts per period. Policy files call this limit adaptive-rate. The
+	// rate starts at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests
+	// reported by [Policy.Outcome] have failed. Otherwise, it rises by a 64th if at least three quarters of the rate
+	// were used. Each change needs 10 reports and applies to all processes that share the store. Min is 1 to Rate, Max
+	// is Rate to 100000000, and the period is at most an hour. Min and Max cannot be combined with Debt or NextPays.
 	Min, Max int64
-	// Interval is the time between two steps of an adapting rate: 100 ms to 1 minute, by default 1 s.
+	// Interval is the time between two changes of an adapting rate: 100 ms to 1 minute, by default 1 s.
 	Interval time.Duration
 	// Failures is the percentage of failed requests beyond which an adapting rate falls: 1 to 99, by default 5.
 	Failures int64
-	// MaxPause is the longest Retry-After that an adapting rate obeys, from each report: 1 µs to 1 hour, by default 1
-	// minute. Until it is over, nothing passes.
+	// MaxPause caps the Retry-After that an adapting rate obeys: 1 µs to 1 hour from each report, by default 1 minute.
+	// Nothing passes during the pause.
 	MaxPause time.Duration
-	// Guarantees divides the rate among 2 to 8 classes of requests, the most important first: guaranteed-rate in files.
-	// With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200 to the second, whose
-	// ceiling is 500, and nothing to the third. Requests of a class within its guarantee always pass. The unused
-	// part of a guarantee is lent to the others. A class also has a burst of its own, by default half of its part of Burst;
-	// "700:100" sets it. The limits of the classes differ only in their Rank and share one bucket, so policies of one
-	// name with different ranks divide it. Guarantees exclude Debt, NextPays, Min and Max.
+	// Guarantees divides the rate among 2 to 8 classes of requests, the most important first. Policy files call this
+	// limit guaranteed-rate. With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200 to the
+	// second, whose ceiling is 500, and nothing to the third. Requests of a class within its guarantee always pass. The
+	// unused part of a guarantee is lent to the others. A class also has a burst of its own, by default half of its
+	// part of Burst; "700:100" sets it. The limits of the classes differ only in their Rank and share one bucket, so
+	// policies of one name with different ranks divide it. Guarantees cannot be combined with Debt, NextPays, Min or
+	// Max.
 	Guarantees string
-	// Rank is the class of a policy's requests: 1 is the first, and by default it is the last.
+	// Rank is the class of the policy's requests: 1 is the most important. By default it is the last.
 	Rank int
 	// LendDown lends a class's unused units first to the classes after it, and only then to all.
 	LendDown bool
@@ -75,16 +76,16 @@ func (b TokenBucket) rule() engine.Limit {
 // Pacer is a limit that spaces requests out instead of denying them. [Decision].Delay tells an admitted caller how
 // long to wait, so that units leave at the rate: at 10 a second, one every 100 ms. It needs MaxWait, MaxQueue or both.
 type Pacer struct {
-	// Rate is the speed of the units that leave.
+	// Rate is the rate of departing units.
 	Rate Rate
 	// MaxWait is the longest delay: up to 36525 days. A request that would have to wait longer is denied.
 	MaxWait time.Duration
 	// MaxQueue is the maximum number of units that may wait: up to 281474976710655. A request that would make the
 	// queue longer is denied.
 	MaxQueue int64
-	// Burst is how many units of an idle key leave without a delay, by default 1.
+	// Burst is the number of units of an idle key that leave without a delay, by default 1.
 	Burst int64
-	// NextPays is as for a [TokenBucket].
+	// NextPays has the same meaning as in [TokenBucket].
 	NextPays bool
 	// Name is the limit's name: see [Limit].
 	Name string
@@ -95,19 +96,19 @@ func (p Pacer) rule() engine.Limit {
 }
 
 // WarmUp is a token bucket that starts slowly, for a backend with cold caches. A cold limit takes three times as long
-// as the rate says to refill the first token, and less for each later one, until it is warm. At the allowed rate,
-// warming up takes the time Over. A warm limit that has been full for more than a quarter of that time cools down by
-// the number of tokens that it would have refilled since it was full.
+// as the rate implies to refill the first token, and less for each later one, until it is warm. If the limit is used at
+// its allowed rate, warming up takes the time Over. A warm limit that has been full for more than a quarter of that
+// time cools down: by the number of tokens that it would have refilled in the time since it was full.
 //
 // With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the sequence of Guava's RateLimiter.
 type WarmUp struct {
-	// Rate is the refill of a warm limit.
+	// Rate is the refill rate of a warm limit.
 	Rate Rate
-	// Over is how long a cold limit takes to become warm: 1 ms to 36525 days.
+	// Over is the time until a cold limit is warm: 1 ms to 36525 days.
 	Over time.Duration
-	// Burst is how many units an idle key can spend at once, by default 1.
+	// Burst is the number of units that an idle key can spend at once, by default 1.
 	Burst int64
-	// NextPays is as for a [TokenBucket].
+	// NextPays has the same meaning as in [TokenBucket].
 	NextPays bool
 	// Name is the limit's name: see [Limit].
 	Name string
@@ -121,11 +122,11 @@ func (w WarmUp) rule() engine.Limit {
 // the rate, each gets an equal part, or as much as it asks for if that is less. The rest goes to the other keys, so a
 // lone key gets the whole rate. The keys need not be known in advance.
 //
-// With 1000 a second, one key that asks for 20000 a second and nine keys that ask for 50 each, the nine get everything
-// they ask for and the one gets 550. A lone key can use half of the Burst at once, so that another key's first request
-// passes.
+// With 1000 a second, one key that asks for 20000 a second and nine keys that ask for 50 each, the nine keys get
+// everything they ask for, and the busy key gets 550. A lone key can use half of the Burst at once, so that another
+// key's first request passes.
 type FairShare struct {
-	// Rate is the refill for all keys together.
+	// Rate is the refill rate for all keys together.
 	Rate Rate
 	// Burst is the capacity for all keys together: 10 to 68719476736 units, by default the rate's count.
 	Burst int64

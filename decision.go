@@ -35,13 +35,14 @@ type Decision struct {
 	// Binding is the limit that the numbers above belong to: for a denial, the limit with the longest wait;
 	// otherwise, the limit with the fewest remaining units.
 	Binding Binding
-	// Limits has an answer for each limit, in the order of the request. It is nil if the request has only one limit.
+	// Limits has the outcome of each limit, in the order of the request. It is nil if the request has only one limit.
 	Limits []engine.LimitOutcome
-	// Paid is the name of the limit that was charged, under a policy whose first limit with room pays ([Policy.First]).
+	// Paid is the name of the limit that was charged by a policy with choices ([Policy.First]).
 	Paid string
-	// At is the time of the decision by the store's clock.
+	// At is the time of the decision on the store's clock.
 	At time.Time
-	// Promise describes how the decision was made, and by how many units it can exceed the limit at most: 0 when exact.
+	// Promise describes how the decision was made, and how far it can exceed the limit at most, in units: 0
+	// when exact.
 	Promise engine.Promise
 }
 
@@ -58,8 +59,8 @@ type Binding struct {
 	Rate Rate
 	// Version is the number of times that an adapting rate has changed since its state began. It is 0 for other limits.
 	Version int64
-	// Earlier is how much earlier than [Decision].ResetAfter the deciding window is full again. It is above 0 only for
-	// a [SlidingLog] with several windows, where ResetAfter belongs to the longest one.
+	// Earlier is how much earlier than [Decision].ResetAfter the deciding window is full again. It is non-zero only for
+	// a [SlidingLog] with several windows, where ResetAfter belongs to the longest window.
 	Earlier time.Duration
 }
 

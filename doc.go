@@ -43,8 +43,8 @@
 // # Guarantees
 //
 // All arithmetic is in whole microseconds and whole units, without floats. Each decision carries its
-// [Decision].Promise: how it was made, and by how many units it can exceed the limit at most. The store's clock
-// decides. Setting that clock back gives no caller extra units. A denial is a decision; an error means that the
+// [Decision].Promise: how it was made, and how far it can exceed the limit at most, in units. The store's
+// clock decides. Setting that clock back gives no caller extra units. A denial is a decision; an error means that the
 // decision is not known. [Decision.Err] turns a denial into an error for callers that prefer one.
 //
 // # Deadlines

@@ -13,7 +13,7 @@ var (
 	// store can decide. Nothing was changed. The error is an [*engine.InputError], which names the field, its value and
 	// the accepted values.
 	ErrInvalid = engine.ErrInvalid
-	// ErrDenied is matched by every [DeniedError].
+	// ErrDenied matches every [DeniedError].
 	ErrDenied = errors.New("headgate: denied")
 	// ErrStoreUnavailable means that the decision is not known: the store did not answer,
 	// or could not take the key.
@@ -64,7 +64,7 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("headgate: denied by %q: %s: %s", name, d.Binding.amount(), when)
 }
 
-// amount formats what the limit allows: "5/1m", "5 at once", or "nothing".
+// amount formats the binding limit's rate for an error: "5/1m", "5 at once", or "nothing".
 func (b *Binding) amount() string {
 	switch {
 	case b.Rate == Rate{}:

@@ -84,7 +84,7 @@ func Example_batch() {
 	// 2 true 2
 }
 
-// Two attempts an hour. A login that succeeds resets the counter.
+// The limit is two log-in attempts an hour. A successful log-in resets the counter.
 func Example_reset() {
 	limiter := headgate.New()
 	defer limiter.Close()

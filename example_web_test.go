@@ -10,7 +10,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// An HTTP server that limits each address. If it runs behind a proxy, pass the proxy's address: ByIP(proxy).
+// An HTTP server with a limit for each client address. If the server is behind a proxy, pass the proxy's address:
+// ByIP(proxy).
 func Example_perIP() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -29,7 +30,7 @@ func Example_perIP() {
 	// 429 true
 }
 
-// Each user has a counter of its own.
+// Each user has a separate counter.
 func Example_perUser() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -71,7 +72,7 @@ func Example_perIPAndUser() {
 	// carol false ip
 }
 
-// Each plan is a policy. The customer's plan selects it.
+// Each plan is a policy. A request uses the policy named after the customer's plan.
 func Example_planPerCustomer() {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -72,7 +72,7 @@ func Example_reserveThenCommit() {
 			fmt.Println(d.RetryAfter, err)
 			return
 		}
-		time.Sleep(reserved.Delay()) // none, while the bucket has them
+		time.Sleep(reserved.Delay()) // zero while the bucket has enough tokens
 		left()
 		if err := reserved.Commit(ctx, call.used); err != nil {
 			fmt.Println(err)

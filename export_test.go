@@ -1,6 +1,6 @@
 package headgate
 
-// SetMaxWaiting sets how many callers may wait for one key, until restore is called.
+// SetMaxWaiting sets the maximum number of callers that may wait for one key. restore undoes the change.
 func SetMaxWaiting(n int) (restore func()) {
 	before := maxWaiting
 	maxWaiting = n

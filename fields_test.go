@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// Every field of a limit reaches the engine, and a zero field has its default.
+// Every field of a limit reaches the engine, and a zero field means the default.
 func TestFieldsOfLimits(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
@@ -64,9 +64,9 @@ func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	for _, a := range algo.Algorithms() {
 		want := len(a.Fields()) + 1
 		switch a {
-		case algo.Concurrency, algo.FairConcurrency: // one struct with the field Fair; only its semaphore has a name
+		case algo.Concurrency, algo.FairConcurrency: // one struct with the field Fair; Concurrency has no Name
 			want = 4
-		case algo.TokenBucket, algo.AdaptiveRate, algo.GuaranteedRate: // one struct has the fields of all
+		case algo.TokenBucket, algo.AdaptiveRate, algo.GuaranteedRate: // one struct has the fields of all three
 			want = 13
 		}
 		if limit := structs[a]; !a.Constant() && (limit == nil || reflect.TypeOf(limit).NumField() != want) {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// group is the limits of a request. All of them are charged, or only the first that has room.
+// group holds the limits of a request. Either all of them are charged, or only the first that has room.
 type group struct {
 	limits    []engine.Limit
 	firstPays bool
@@ -29,9 +29,9 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 // request is denied if no limit has room; its RetryAfter is the shortest of their waits. [Decision.Paid] names the
 // limit that paid. A reservation settles on that limit.
 //
-// AtMost and Give return errors, because they do not say which limit they mean. Concurrency limits and limits that
-// count denials are errors too. On a Cluster, all limits of a key are on one slot. In a list of charges with other
-// keys, put the same text in braces into all keys.
+// AtMost and Give return errors, because they cannot tell which limit to change. Concurrency limits and limits with
+// CountDenied are errors too. On a Cluster, all limits of a key are on one slot. If a list of charges has other keys
+// too, put the same text in braces into all keys.
 //
 // With 1000 requests a month and 50 credits that do not refill, request 1001 of a month costs a credit.
 func (p *Policy) First() *Policy {
@@ -41,12 +41,13 @@ func (p *Policy) First() *Policy {
 	return &first
 }
 
-// Leaving returns the policy for a class of requests that leaves a percentage of every limit, 0 to 99, to other
-// requests: after such a request, ⌈percent of each capacity⌉ units must remain. Both policies count the same units,
-// and the bound of each limit does not change. Remaining, in decisions of the returned policy, is the number of units
-// left for the class.
+// Leaving returns a copy of the policy for a class of requests that must leave a percentage of every limit, 0 to 99, to
+// other requests: after a request of the class, at least ⌈percent of each capacity⌉ units must remain. Both policies
+// count the same units, and the bound of each limit does not change. In decisions of the returned policy, Remaining is
+// the number of units left for the class.
 //
-// Every verb returns an error if a limit has no unit left for the class, is a pacer, or has NextPays ([Policy.Err]).
+// Every verb returns an error if some limit would have no unit left for the class, is a pacer, or has NextPays
+// ([Policy.Err]).
 //
 // With 100 a second and a burst of 200, a policy that leaves 10 % is denied while fewer than 20 units would remain.
 func (p *Policy) Leaving(percent int) *Policy {

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// When a lower class floods a class with 20 times the rate, the class gets 0.9 of the limit without a denial, and the
-// limit is fully used. This is the case of docs/classes.md.
+// While a lower class sends 20 times the rate, the higher class gets 0.9 of the limit without a denial, and the limit
+// is fully used. docs/classes.md describes this case.
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
 	interactive := operate.Policy(l, "api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))
@@ -42,13 +42,13 @@ func TestLeavingUnderAFlood(t *testing.T) {
 	if denied != 0 {
 		t.Errorf("%d requests of the first class were denied", denied)
 	}
-	// Of 200 and 100 a second for 20 s, at most the 20 reserved units stay unused.
+	// At 100 a second with a burst of 200, for 20 s, at most the 20 units left for the higher class stay unused.
 	if admitted := int64(200 + 100*20); passed < admitted-20 || passed > admitted {
 		t.Errorf("%d passed, want %d, less up to 20", passed, admitted)
 	}
 }
 
-// With every algorithm and window, a class is denied if fewer units would remain than it must leave.
+// With every algorithm and window, a class is denied if fewer units would remain than the class must leave.
 func TestLeaving(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket":  rule.TokenBucket(rule.PerHour(10)),

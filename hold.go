@@ -8,14 +8,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// The first waiting caller of a key calls the store again after a pause, which doubles with each denial from the
-// shortest to the longest. A release in this process ends the pause.
+// The first waiting caller of a key pauses between calls to the store. The pause starts at shortestPause and doubles
+// with each denial up to longestPause. A release in this process ends the pause.
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// await calls the store until the units are acquired. Its caller is the first of the line.
+// await calls the store until it acquires the units. Only the first caller of a line runs it.
 func (p *Permit) await(ctx context.Context) error {
 	freed, leave := p.policy.limiter.lines.freed(subject{p.policy.space, p.key})
 	defer leave()
@@ -40,7 +40,7 @@ func (p *Permit) await(ctx context.Context) error {
 	}
 }
 
-// pause waits, or returns early if this process releases units.
+// pause waits for the given time. It returns early if this process releases units.
 func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Duration) (woken bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -56,7 +56,7 @@ func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Dur
 	}
 }
 
-// giveUp releases units that may have been acquired.
+// giveUp releases units that the store may have granted.
 func (p *Permit) giveUp(ctx context.Context) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()

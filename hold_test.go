@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// acquireHeld waits for units and keeps them in the background.
+// acquireHeld acquires units and renews them in the background.
 func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64) (context.Context, *headgate.Permit, error) {
 	permit, err := s.Acquire(ctx, key, n)
 	if err != nil {
@@ -25,8 +25,8 @@ func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64
 	return permit.Hold(ctx), permit, nil
 }
 
-// Callers hold units one after another, in order of arrival, each as soon as the previous one releases. The store
-// gets little more than one call per caller.
+// Callers hold units one after another, in order of arrival, each as soon as the previous caller releases them. The
+// store gets only slightly more than one call per caller.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
@@ -68,7 +68,7 @@ func TestHoldInOrder(t *testing.T) {
 	})
 }
 
-// A caller that waits for another process gets the units when they expire there. The holder's context is then
+// A caller that waits for units held by another process gets them when they expire. The holder's context is then
 // cancelled.
 func TestHoldAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestHoldLost(t *testing.T) {
 	})
 }
 
-// The wait ends at a deadline, at Close, and if the units can never be held.
+// A wait ends at its deadline, at Close, and at once if the units can never be acquired.
 func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
@@ -161,7 +161,7 @@ func TestHoldEnds(t *testing.T) {
 	})
 }
 
-// The number of callers waiting for one key is bounded: one more gets an error, and the others pass.
+// The number of callers waiting for one key is bounded: one more caller gets an error, and the others pass.
 func TestWaitingIsBounded(t *testing.T) {
 	defer headgate.SetMaxWaiting(3)()
 	synctest.Test(t, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	})
 }
 
-// unconfirmed is a store where too few replicas confirm every permit.
+// unconfirmed is a store whose permits are never confirmed by enough replicas.
 type unconfirmed struct{ engine.Store }
 
 func (u unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
@@ -217,7 +217,7 @@ func (u unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// A caller that gets an error instead of a permit holds nothing.
+// A caller that gets an error instead of a permit holds no units.
 func TestPermitsThatAreNotReplicatedAreGivenUp(t *testing.T) {
 	_, store := onMemory(t)
 	p := operate.Semaphore(headgate.New(headgate.WithStore(unconfirmed{store})), "jobs", rule.Concurrency(3))

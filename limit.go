@@ -11,13 +11,13 @@ import (
 // [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks
 // its limits: see [Policy.Err]. To limit the units held at the same time use a [Concurrency].
 //
-// Every limit can have a Name, 1 to 64 bytes. The name is part of the name of a key's counter, and denials show it.
-// Unnamed limits of a policy with several are named 1, 2, … by position, so each has its own counter.
+// Every limit can have a Name, 1 to 64 bytes. It is part of the key's counter name and appears in denials. In a policy
+// with several limits, unnamed limits are named 1, 2, … by position, so each has its own counter.
 type Limit interface {
 	rule() engine.Limit
 }
 
-// parsed is a limit without fields.
+// parsed is a limit in the engine's form, without exported fields.
 type parsed engine.Limit
 
 func (p parsed) rule() engine.Limit { return engine.Limit(p) }
@@ -46,8 +46,9 @@ type Concurrency struct {
 	Units int64
 	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
-	// Fair divides the Units fairly among all keys: fair-concurrency in files. Of 100 units a lone key can hold 93, and
-	// two keys that want more about 46 each. A key's first unit passes while any unit is free.
+	// Fair divides the Units fairly among all keys. Policy files call this limit fair-concurrency. Of 100 units a lone
+	// key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any unit is
+	// free.
 	Fair bool
 	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight 1
 	// while both want more. It needs Fair. Semaphores of one name with different weights divide the same units.
@@ -62,7 +63,7 @@ func (c Concurrency) rule() engine.Limit {
 	return build(a, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease), units("weight", int64(c.Weight)))
 }
 
-// build returns the limit of an algorithm. A setting without a field is skipped: it has its default.
+// build returns an engine limit. It drops settings that the caller left zero, so that they have their defaults.
 func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit {
 	given := settings[:0]
 	for _, s := range settings {

@@ -136,7 +136,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 	}
 }
 
-// The errors for texts that people try first (known bug 54 among them).
+// Texts that people often try first get an error with the right form (includes known bug 54).
 func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"sliding_window 5/m":                `algorithm is "sliding_window"; accepted: a rate such as "100/s", one of token-bucket, pacer,`,
@@ -157,7 +157,7 @@ func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-// Every text that ParseLimit accepts prints as a text that reads back to an equal limit.
+// Every text that ParseLimit accepts prints as text that parses to an equal limit.
 func FuzzParseLimit(f *testing.F) {
 	for _, s := range []string{"100/s burst 5", "pacer 5/1m max_wait 1d12h", "sliding-window 5/s 9/1m segment 100ms strict name \"x y\"", "concurrency 5 lease 1w"} {
 		f.Add(s)
@@ -176,7 +176,7 @@ func FuzzParseLimit(f *testing.F) {
 	})
 }
 
-// Every accepted duration is 0 or more, and reads back from the rate that it prints as.
+// Every accepted duration is at least 0, and survives printing and parsing as part of a rate.
 func FuzzParseSpan(f *testing.F) {
 	for _, s := range []string{"1d12h", "100ms", "2w", "1.5h", "5", "1mo"} {
 		f.Add(s)

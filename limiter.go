@@ -19,15 +19,15 @@ type Limiter struct {
 	made     bool // New created the store, so Close closes it
 	space    string
 	observer func(ctx context.Context, op *engine.Op, r *result)
-	replicas engine.Replicas // for operations that do not set it
-	invalid  error           // error of an option
+	replicas engine.Replicas // the default for operations that set none
+	invalid  error           // the error of an invalid option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
-	inMemory bool          // the store is an engine.Binder: it decides without blocking, so no caller leaves during a decision
-	lines    lines         // callers that wait
-	turns    turns         // callers that reserve
+	inMemory bool          // the store is an engine.Binder, which never blocks, so no caller can leave during a decision
+	lines    lines         // callers of Wait and Acquire
+	turns    turns         // calls that reserve units for waiting callers
 	slots    slots         // callers with a reserved slot
-	outcomes outcomes      // reported, but not sent yet
+	outcomes outcomes      // reported, but not yet sent to the store
 	watch    sync.Once     // starts watching the terms of reservations
 	watching sync.WaitGroup
 }
@@ -51,11 +51,10 @@ func WithStore(store engine.Store) Option {
 // and the policy NAME is in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
-// WithReplicas makes the limiter allow a charge only when this many replicas of the Redis have it: 1 to
-// [engine.MaxReplicas], within a time of 1 ms to [engine.MaxReplicaWait]. If fewer have it by then, the error is
-// [ErrNotReplicated], and the charge stays. Waiting does not make a failover lossless, because a replica without the
-// charge can be promoted. A store in memory has no replicas and ignores this option. Values out of range are an error
-// of every verb.
+// WithReplicas makes the limiter allow a charge only when this many Redis replicas have it: 1 to [engine.MaxReplicas],
+// within a time of 1 ms to [engine.MaxReplicaWait]. If fewer have it by then, the error is [ErrNotReplicated], and the
+// charge stays. Waiting does not make a failover lossless, because a replica without the charge can be promoted. A
+// store in memory has no replicas and ignores this option. If a value is out of range, every verb returns an error.
 func WithReplicas(replicas int, within time.Duration) Option {
 	return func(l *Limiter) {
 		var err error
@@ -78,8 +77,8 @@ func New(options ...Option) *Limiter {
 	return l
 }
 
-// Close closes the limiter: later calls return [ErrClosed]. It closes a store that New created, but not a store
-// passed by the caller. Close is idempotent.
+// Close closes the limiter: later calls return [ErrClosed]. It also closes the store if New created it. The caller
+// closes a store passed with [WithStore]. Close is idempotent.
 func (l *Limiter) Close() error {
 	if l.closed.Swap(true) {
 		return nil
@@ -92,7 +91,7 @@ func (l *Limiter) Close() error {
 	return l.store.Close()
 }
 
-// adHoc returns the name space of limits without a policy, which only servers have.
+// adHoc returns the name space for limits without a policy. Only servers have such limits.
 func (l *Limiter) adHoc() string {
 	if l.space == "" {
 		return engine.DefaultSpace
@@ -100,7 +99,7 @@ func (l *Limiter) adHoc() string {
 	return l.space
 }
 
-// placed names each unnamed limit by its position, from 1.
+// placed returns a copy in which each unnamed limit is named by its position, from 1.
 func placed(limits []engine.Limit) []engine.Limit {
 	named := make([]engine.Limit, len(limits))
 	for i, limit := range limits {
@@ -122,7 +121,7 @@ func (l *Limiter) check(op *engine.Op, ops int) error {
 	return op.Check()
 }
 
-// inSpace returns the name space that this limiter uses for space.
+// inSpace returns space within the limiter's own name space.
 func (l *Limiter) inSpace(space string) string {
 	if l.space == "" {
 		return space
@@ -130,7 +129,7 @@ func (l *Limiter) inSpace(space string) string {
 	return l.space + ":" + space
 }
 
-// call is the memory for one operation. It is reused so that a decision allocates nothing.
+// call holds the buffers for one operation. Calls are pooled so that a decision does not allocate.
 type call struct {
 	op      [1]engine.Op
 	charges []engine.Charge
@@ -139,7 +138,7 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return &call{charges: make([]engine.Charge, 1)} }}
 
-// free clears the caller's strings, errors and lists, and returns the memory to the pool.
+// free clears references to the caller's data and returns the call to the pool.
 func (c *call) free() {
 	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
 	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil
@@ -150,8 +149,8 @@ func (c *call) free() {
 	calls.Put(c)
 }
 
-// decide runs an operation on one key, with the same charge on each limit. It fills in d instead of returning it,
-// because copying a decision costs a tenth of making one in memory. d must be zero; an error leaves it so.
+// decide runs an operation on one key, with the same charge on each limit. It writes the decision to d, which must be
+// zero, because copying a decision takes a tenth of the time of an in-memory decision. On an error, d stays zero.
 func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, of group, units int64) error {
 	c := calls.Get().(*call)
 	defer c.free()
@@ -164,7 +163,7 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, pol
 	return nil
 }
 
-// ask runs an operation in the call's memory. It writes only the fields that an earlier use can have changed.
+// ask runs an operation in the buffers of c. It sets only the fields that an earlier use can have changed.
 func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Result {
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID, op.Replicas = kind, space, key, id, l.replicas
@@ -175,7 +174,7 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	}
 	op.Charges = c.charges
 	if kind > engine.OpGive || l.observer != nil {
-		*r = engine.Result{} // clears an earlier answer that the store would overwrite only in part
+		*r = engine.Result{} // the store may overwrite only parts of an earlier answer
 	}
 	l.report(op)
 	r.Err = l.check(op, 1)
@@ -203,7 +202,7 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	}
 }
 
-// report adds outcomes to an operation. Nearly every request finds an empty list.
+// report adds pending outcomes to an operation. The list is almost always empty.
 func (l *Limiter) report(op *engine.Op) {
 	if l.outcomes.count.Load() > 0 {
 		l.outcomes.attach(op)

@@ -110,8 +110,7 @@ func TestDenialIsADecision(t *testing.T) {
 	}
 }
 
-// Each bad request is an error that names the field, and changes nothing
-// (known bugs 5, 26, 29).
+// Each invalid request returns an error that names the field, and changes nothing (known bugs 5, 26, 29).
 func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	l, _ := newLimiter(t)
 	held := rule.Concurrency(2)
@@ -175,7 +174,7 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	}
 }
 
-// TestNilStore: a limiter with a nil store returns errors, also when a policy is made, and decides nothing in memory.
+// A limiter with a nil store returns errors, even for new policies, and never decides in memory.
 func TestNilStore(t *testing.T) {
 	for _, l := range []*headgate.Limiter{headgate.New(headgate.WithStore(nil)), headgate.New(headgate.WithStore(nil), headgate.WithReplicas(1, time.Second))} {
 		p := operate.Policy(l, "", five)
@@ -189,7 +188,7 @@ func TestNilStore(t *testing.T) {
 	}
 }
 
-// TestBindingPolicy: a decision and the error of a denial name the policy of the binding limit.
+// A decision and the error of a denial name the policy of the binding limit.
 func TestBindingPolicy(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
@@ -262,8 +261,8 @@ func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *operate.Result) {
 	*o = append(*o, *r)
 }
 
-// Known bug 48: result fields that do not apply to the kind of operation are zero, whatever earlier calls left in the
-// same memory.
+// Known bug 48: result fields that do not apply to the kind of operation are zero, even if the pooled memory held other
+// values.
 func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	var seen recorded
 	l, _ := newLimiter(t, operate.WithObserver(seen.Observe))
@@ -320,8 +319,8 @@ func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	}
 }
 
-// Hold renews a permit at a third of its lease time until it is released. A lost permit
-// cancels its holder's work.
+// Hold renews a permit at a third of its lease time until it is released. Losing the permit cancels the holder's
+// context.
 func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memstore.New(memstore.Config{Clock: time.Now})
@@ -387,12 +386,12 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// TestDirections: dependencies point down. The contract imports no package of the project, stores import only the
-// contract, layers also the memory store (they count in one during an outage), and the API imports the contract, its
-// default store, the queues and the door for package operate.
+// Dependencies point down. The contract imports no package of the project except the steps. Stores import only the
+// contract. Layers also import the memory store, which counts for them during an outage. The API imports the contract,
+// its default store, the queues, and the hooks for package operate.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
-	// The project's packages that a directory may import, with their subpackages.
+	// For each directory, the project's packages that it may import, including their subpackages.
 	allowed := map[string][]string{
 		"":           {"/engine", "/memstore", "/internal/inside", "/internal/queue"},
 		"engine":     {"/engine/algo"},

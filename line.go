@@ -15,7 +15,7 @@ import (
 // maxWaiting is the maximum number of callers in one process that may wait for one key.
 var maxWaiting = 100_000
 
-// errWaiting is the error for a caller that finds maxWaiting others waiting.
+// errWaiting is the error when maxWaiting callers already wait for the key.
 func errWaiting() error {
 	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
 }
@@ -23,15 +23,15 @@ func errWaiting() error {
 // subject identifies a counter: a name space and a key.
 type subject struct{ space, key string }
 
-// lineName identifies a line of waiting callers. Callers under other limits, or other numbers of the same limits,
-// pass at other times and form other lines (known bug 62).
+// lineName identifies a line of waiting callers. Callers with different limits, or the same limits with different
+// numbers, pass at different times, so they form separate lines (known bug 62).
 type lineName struct {
 	subject
 
 	limits unique.Handle[limitList]
 }
 
-// limitList is the limits of a policy as one comparable value.
+// limitList holds the limits of a policy as one comparable value.
 type limitList struct {
 	limits    [engine.MaxCharges]engine.Limit
 	firstPays bool
@@ -43,20 +43,21 @@ func (g group) listed() unique.Handle[limitList] {
 	return unique.Make(list)
 }
 
-// line returns the name of the line of callers that wait for units of a key.
+// line returns the name of the policy's line of callers that wait for units of a key.
 func (p *Policy) line(key string) lineName { return lineName{subject{p.space, key}, p.listed} }
 
-// owned returns the name with a copy of its key, because the caller's bytes are valid only during its call.
+// owned returns the name with a copy of its key. The caller may reuse the key's bytes after its call.
 func (n lineName) owned() lineName {
 	n.key = strings.Clone(n.key)
 	return n
 }
 
-// lines are the callers of Wait and Acquire that wait for a key. Only the first of each line calls the store.
+// lines holds the callers of Wait and Acquire, in one line per name. Only the first caller of each line calls the
+// store.
 type lines struct {
 	queue.Set[lineName, line, struct{}]
 
-	// pausing has the callers of Acquire that are first in their lines.
+	// pausing holds the callers of Acquire that are first in their lines and pause between calls.
 	pausing queue.Set[subject, struct{}, struct{}]
 }
 
@@ -65,17 +66,17 @@ type line struct {
 	// last is the store's last answer, received at the instant at. The first caller writes it.
 	last Decision
 	at   time.Time
-	// next is the earliest instant when the first caller can pass.
+	// next has the earliest instant when the first caller can pass.
 	next atomic.Pointer[denial]
 }
 
-// denial is an instant before which nothing passes, with the decision that gave it.
+// denial records an instant before which no request passes, and the decision that said so.
 type denial struct {
 	at       time.Time
 	decision Decision
 }
 
-// waiter is one caller.
+// waiter is one caller in a line.
 type waiter struct {
 	*queue.Waiter[struct{}]
 
@@ -115,8 +116,8 @@ func (w *waiter) leave() {
 	w.lines.Do(w.name, func(q *queue.Queue[line, struct{}]) { q.Leave(w.Waiter) })
 }
 
-// freed returns a channel that receives when this process releases units of a subject, under any limits, until leave
-// is called.
+// freed returns a channel that receives when this process releases units of a subject, under any limits. The caller
+// must call leave to unsubscribe.
 func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 	var w *queue.Waiter[struct{}]
 	l.pausing.Do(name, func(q *queue.Queue[struct{}, struct{}]) { w = q.Add(struct{}{}) })
@@ -129,15 +130,15 @@ func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 	}
 }
 
-// until records when the first caller can pass.
+// until records that the first caller cannot pass before wait is over.
 func (w *waiter) until(wait time.Duration, d *Decision) {
 	w.line.next.Store(&denial{at: time.Now().Add(wait), decision: *d})
 }
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
-// wait returns how long after the last answer no request for n units can pass. It returns 0 if the answer does not
-// tell, or if there are several limits. It saves a new first caller a call that the store would deny.
+// wait returns how long after the last answer no request for n units can pass, or 0 if this is unknown or there are
+// several limits. It saves a new first caller a call that the store would deny.
 func (l *line) wait(limits []engine.Limit, n int64) time.Duration {
 	d := &l.last
 	if len(limits) != 1 || !d.Allowed || d.Remaining >= n {

@@ -58,7 +58,7 @@ func TestWaitersOfOtherLimitsPass(t *testing.T) {
 	}
 }
 
-// The same holds for several limits: their list identifies the line.
+// Callers under different lists of several limits do not wait for each other either.
 func TestWaitersUnderSeveralLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
@@ -94,8 +94,8 @@ func TestWaitersUnderSeveralLimits(t *testing.T) {
 	})
 }
 
-// A released permit wakes callers that wait for units of its key under any numbers, such as after the limit was
-// raised.
+// A released permit wakes callers that wait for units of its key even if their limit has other numbers, as after a
+// raise.
 func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
@@ -147,7 +147,7 @@ func TestManyWaitersLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			many := 20_000
 			if raced.On {
-				many = 5000 // the race detector knows 8128 goroutines
+				many = 5000 // the race detector supports at most 8128 goroutines
 			}
 			l, store := onMemory(t)
 			defer l.Close()

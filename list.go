@@ -9,28 +9,29 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Charge is one of several charges of a request. It has its own policy or semaphore, key and cost. Two charges on one
+// Charge is one of several charges of a request, with its own policy or semaphore, key and cost. Charges on the same
 // policy and key are added up.
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy
-	// Semaphore is a semaphore of the limiter, instead of a policy. Only [Limiter.ReserveAll] takes it.
+	// Semaphore is a semaphore of the limiter, used instead of a policy. Only [Limiter.ReserveAll] accepts it.
 	Semaphore *Semaphore
-	// Key is the key that the charge is counted under.
+	// Key is the key to charge.
 	Key string
 	// Units is the cost: 0 or more. If it is 0, the policy is part of the answer but is not charged.
 	Units int64
-	// Ceiling is for [Limiter.ReserveAll] on policies with a term ([Policy.SettleWithin]): the most units, at least
-	// Units, that the reservation may finally charge. A commit or report above it is an error and changes nothing. 0
-	// means no ceiling. [Reservation.Pending] returns the number of units that open reservations can still charge.
+	// Ceiling is the maximum number of units, at least Units, that the reservation may finally charge. It is for
+	// [Limiter.ReserveAll] on policies with a term ([Policy.SettleWithin]). A commit or report above it returns an
+	// error and changes nothing. 0 means no ceiling. [Reservation.Pending] returns the number of units that open
+	// reservations can still charge.
 	Ceiling int64
-	// Atomic rejects the whole list if its keys are on several slots of a Redis Cluster, instead of deciding it slot by
-	// slot ("split"). Keys with the same text in braces are on one slot, such as "{acme}:ann" and "{acme}:bob". Other
+	// Atomic rejects the whole list if its keys are in several slots of a Redis Cluster, instead of deciding it slot by
+	// slot ("split"). Keys with the same text in braces are in one slot, such as "{acme}:ann" and "{acme}:bob". Other
 	// stores decide every list in one step.
 	Atomic bool
 }
 
-// of returns the policy of the charge or of its semaphore, or nil.
+// of returns the charge's policy, its semaphore's policy, or nil.
 func (c *Charge) of() *Policy {
 	switch {
 	case c.Semaphore == nil:
@@ -66,10 +67,11 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	return results
 }
 
-// AllowAll charges every policy its own key and cost, or nothing at all: one unit for an address and one for a user,
-// say, with 1 to 32 limits. It is one atomic step, except on a Cluster, where each slot is charged in turn unless a charge is Atomic.
-// Decision.Binding names the policy whose limit denied, and Decision.Limits has the answer of each limit. A semaphore
-// is an error; use [Limiter.ReserveAll]. It returns the same errors as a [Policy], with the index of the charge.
+// AllowAll charges every policy for its own key and cost, or charges nothing. An example is one unit for an address and
+// one for a user. A request has 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster, where the
+// slots are charged one after another unless a charge is Atomic. Decision.Binding names the policy whose limit denied,
+// and Decision.Limits has the outcome of each limit. A semaphore is an error; use [Limiter.ReserveAll]. It returns the
+// same errors as a [Policy], with the index of the charge.
 func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpAllow, charges)
 	return answer.decision, answer.err
@@ -82,9 +84,9 @@ func (l *Limiter) PeekAll(ctx context.Context, charges ...Charge) (Decision, err
 }
 
 // ReserveAll charges like [Limiter.AllowAll], and returns a reservation that the caller settles with the units used by
-// each charge ([Reservation.Commit]). From a semaphore it takes a permit. The settlement releases the permit, which
-// expires after the lease time unless [Reservation.Renew] is called. If all limits are token buckets and pacers, it also
-// reserves units that refill later, like [Policy.Reserve]. On a denial the reservation is nil.
+// each charge ([Reservation.Commit]). For a semaphore it acquires a permit. Settling the reservation releases the
+// permit, which also expires after the lease time unless [Reservation.Renew] is called. If all limits are token buckets
+// and pacers, it also reserves units that refill later, like [Policy.Reserve]. On a denial the reservation is nil.
 //
 // With limits of 60 requests and 10 000 tokens a minute and five concurrent calls, a call that estimated 4000 tokens
 // and used 1500 leaves 59 requests, 8500 tokens and five permits.
@@ -132,7 +134,7 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 	op := &c.op[0]
 	op.Charges = c.charges[:0]
 	var term *engine.Term
-	var ceilings []int64 // of each charge of the operation
+	var ceilings []int64 // one per charge of the operation
 	var one [1]engine.Charge
 	for i := range charges {
 		item := &charges[i]
@@ -177,7 +179,7 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 	return nil
 }
 
-// checkItem checks the fields that would otherwise be taken from an earlier charge.
+// checkItem checks the fields of one charge before gather merges it with others.
 func (l *Limiter) checkItem(i int, c *Charge) error {
 	var input error
 	switch policy := c.of(); {
@@ -197,7 +199,7 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 	return &engine.ItemError{Item: i, Err: input}
 }
 
-// errPolicy is the error of a charge whose counters may be in another store.
+// errPolicy is the error for a charge without a policy of this limiter: its counters may be in another store.
 func errPolicy() error {
 	return &engine.InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy or a semaphore of this limiter"}
 }

@@ -77,7 +77,7 @@ func TestReserveTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.left(t, m.requests, "ann", 59)
-	m.left(t, m.tokens, "ann", 5000) // the bucket was full again, but the call used 5000 more
+	m.left(t, m.tokens, "ann", 5000) // the bucket was full again before the commit, which charged 5000 more units
 	m.left(t, m.calls, "org", 2)
 	clock.Advance(time.Minute)
 	if err := r.Renew(ctx); !errors.Is(err, headgate.ErrEnded) {
@@ -101,7 +101,7 @@ func TestReserveTogetherDenied(t *testing.T) {
 	m.left(t, m.requests, "ann", 59)
 }
 
-// Charges on one counter become one charge, settled with the sum of their used units.
+// Charges on one counter become one charge, which is settled with the sum of their used units.
 func TestTogetherSums(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
@@ -129,7 +129,7 @@ func TestTogetherSums(t *testing.T) {
 	}
 }
 
-// A bad charge is an error that names it, and nothing is charged.
+// An invalid charge returns an error that names the charge, and nothing is charged.
 func TestTogetherInvalid(t *testing.T) {
 	l, _ := onClock(t)
 	m := newLLM(l)
@@ -183,8 +183,7 @@ func TestTwoClassesInAList(t *testing.T) {
 	}
 }
 
-// A list has at most one set of choices: a second policy with First, or a choice that another policy also charges, is
-// an error that names its charge.
+// A list has at most one policy with First, and no other charge may use its limits. The error names the charge.
 func TestFirstInAList(t *testing.T) {
 	l, _ := onClock(t)
 	month := rule.FixedWindow(rule.PerHour(3), rule.Named("month"))

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Result is the answer to one request: an element of [Limiter.AllowEach], or a request that an observer sees.
+// Result is the result of one request, as returned by [Limiter.AllowEach] or passed to an observer.
 type Result struct {
-	// Verb is the verb in the words of the servers: "allow", "at_most", "reserve" or "acquire".
+	// Verb is the verb as servers name it: "allow", "at_most", "reserve" or "acquire".
 	Verb string
 	// Policy is the name of the policy that decided, or "" for a limit without one.
 	Policy string
@@ -17,7 +17,7 @@ type Result struct {
 	Key string
 	// Units is the cost.
 	Units int64
-	// Shadow is set for a limit of a policies file that only counts: its denials do not deny the request.
+	// Shadow is set for a shadow limit of a policies file, which counts but never denies.
 	Shadow bool
 	// Decision is the answer. It is valid if Err is nil.
 	Decision Decision
@@ -26,8 +26,8 @@ type Result struct {
 }
 
 // WithObserver sets a function that is called in the caller's goroutine after each request that takes units or is
-// denied. It must be fast and safe for concurrent calls. The result and the bytes of its strings are valid only during
-// the call. headgate/adapter/prometheus and headgate/adapter/otel have observers.
+// denied. It must be fast and safe for concurrent use. The result and its strings are valid only during the call.
+// headgate/adapter/prometheus and headgate/adapter/otel provide observers.
 func WithObserver(observer func(ctx context.Context, result *Result)) Option {
 	return withObserver(func(ctx context.Context, op *engine.Op, r *result) {
 		if op.Kind.Takes() {
@@ -44,10 +44,10 @@ func withObserver(observer func(ctx context.Context, op *engine.Op, r *result)) 
 	return func(l *Limiter) { l.observer = observer }
 }
 
-// observations is the memory for observed results, reused so that an observer costs no allocation.
+// observations pools the observed results, so that an observer adds no allocation.
 var observations = sync.Pool{New: func() any { return new(Result) }}
 
-// observe describes an operation by its binding limit.
+// observe fills in the result of an operation, with the policy of its binding limit.
 func (o *Result) observe(op *engine.Op, r *result) {
 	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Decision: r.Decision, Err: r.Err}
 	space := op.Space
@@ -59,7 +59,7 @@ func (o *Result) observe(op *engine.Op, r *result) {
 	o.Decision.Binding.Policy = o.Policy
 }
 
-// observe calls the observer of an operation that has no other result.
+// observe passes an operation to the observer when the caller needs no result.
 func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Result) {
 	var own result
 	readResult(&own, op, r)

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/inside"
 )
 
-// Servers and adapters of this repository run operations through package operate.
+// Package operate gives the servers and adapters of this repository access to these functions.
 func init() {
 	inside.Do, inside.WithObserver, inside.Space = (*Limiter).do, withObserver, (*Limiter).inSpace
 	inside.OpenOf, inside.WatchTerms = (*Limiter).openOf, (*Limiter).watchTerms
@@ -36,7 +36,7 @@ func readResult(r *result, op *engine.Op, from *engine.Result) {
 	}
 }
 
-// batch is the memory for the results of one Do.
+// batch holds the store's results during one call of do.
 type batch struct{ results []engine.Result }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}

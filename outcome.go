@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Outcome reports how an allowed request of the key has ended, for a limit whose rate adapts ([TokenBucket].Min).
-// failed is set if the request met an overloaded or broken service: a timeout, or a status of 429 or 5xx. retryAfter is
-// the Retry-After of that answer, or 0: nothing passes until it is over, and at most for MaxPause.
+// Outcome reports how an allowed request of the key ended, for a limit whose rate adapts ([TokenBucket].Min). Set
+// failed if the request met an overloaded or broken service: a timeout, or a status of 429 or 5xx. retryAfter is the
+// Retry-After of that answer, or 0. No request passes until it is over, but MaxPause caps it.
 //
 // The outcomes of a key are added up in this process and reach the store with its next request, within a minute. They
 // are kept for 1024 keys; outcomes of further keys are dropped. A lost report is never sent twice. Policies without
@@ -29,16 +29,16 @@ const (
 	outcomeAge  = time.Minute
 )
 
-// outcomes are the reports that no request has taken to the store yet.
+// outcomes holds the reports that have not been sent to the store yet.
 type outcomes struct {
 	mu    sync.Mutex
 	of    map[subject]*tally
-	count atomic.Int64 // the number of keys, so that a request without outcomes needs no lock
+	count atomic.Int64 // the number of keys, so that a request needs no lock if there are no outcomes
 }
 
 type tally struct {
 	good, bad int64
-	paused    time.Time // until then nothing should pass
+	paused    time.Time // no request should pass before then
 	last      time.Time
 }
 
@@ -70,7 +70,7 @@ func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration, now ti
 	}
 }
 
-// outcomesOf returns a function that reports the outcome of an allowed operation, or nil if no rate adapts.
+// outcomesOf returns a function that reports the outcome of an allowed operation, or nil if none of its limits adapts.
 func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
 	var of []subject
 	for i := range op.Charges {
@@ -101,7 +101,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take returns the outcomes of a key as a report, and forgets them. It returns nil without outcomes.
+// take removes and returns the report for a key, or nil if the key has no report.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,7 +121,7 @@ func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	return r
 }
 
-// attach adds the outcomes of its keys to an operation that can report them.
+// attach adds the pending outcomes of an operation's keys, if the operation can carry reports.
 func (o *outcomes) attach(op *engine.Op) {
 	if op.Hints.Shadow || !op.Kind.Reports() {
 		return

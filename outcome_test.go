@@ -17,8 +17,9 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Several processes share a service whose capacity halves. The rate finds the new capacity within seconds and uses it,
-// and rises again when the service has recovered. There is one step a second, however many processes report.
+// Several processes share a service whose capacity halves. The rate settles at the new capacity within seconds, and
+// rises again when the service has recovered. The rate changes at most once a second, regardless of the number of
+// processes that report.
 func TestRateFollowsOutcomes(t *testing.T) {
 	for _, processes := range []int{1, 2, 32} {
 		t.Run(strconv.Itoa(processes), func(t *testing.T) {
@@ -40,8 +41,7 @@ func followOutcomes(t *testing.T, processes int) {
 		policies[i] = l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 110, Burst: 10})
 	}
 	capacity, version := 100, int64(0)
-	// second sends 200 requests, and returns how many of the requests within its capacity the service has answered
-	// well.
+	// second sends 200 requests in a second, and returns the number of successful ones.
 	second := func() (good int) {
 		for i := range 200 {
 			time.Sleep(5 * time.Millisecond)
@@ -95,7 +95,7 @@ func rateOf(t *testing.T, p *headgate.Policy) int64 {
 	return d.Binding.Rate.Count
 }
 
-// A Retry-After stops all requests of the key immediately, for its length and at most for MaxPause.
+// A Retry-After immediately stops all requests of the key for its length, capped at MaxPause.
 func TestRetryAfterPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -115,7 +115,7 @@ func TestRetryAfterPauses(t *testing.T) {
 	})
 }
 
-// A shorter Retry-After does not end a longer one, and outcomes go to the live limit, not to its shadow.
+// A shorter Retry-After does not shorten an active pause. Outcomes go to the live limit, not to its shadow.
 func TestOutcomesReachTheLiveLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -135,7 +135,7 @@ func TestOutcomesReachTheLiveLimit(t *testing.T) {
 	})
 }
 
-// A process with false reports moves the rate by at most one step an interval, and not below the minimum.
+// A process with false reports can change the rate by at most one step per interval, and not below the minimum.
 func TestLiarMovesOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -157,7 +157,7 @@ func TestLiarMovesOneStep(t *testing.T) {
 	})
 }
 
-// Outcomes are bounded, wait no longer than a minute, and reach only limits whose rate adapts.
+// Stored outcomes are bounded, are dropped after a minute, and reach only limits whose rate adapts.
 func TestOutcomesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

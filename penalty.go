@@ -7,15 +7,15 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Penalty is a limit for repeat offenders, to be used in a policy with other limits. It counts a key's denied requests
-// that arrive before the retry-after of the last denial is over. After count of them within the period it blocks the
-// key: every request is denied, and nothing is counted. Each further block lasts twice as long, up to MaxBlock. Blocks
-// are up to an eighth shorter, so that blocked keys do not return together. Each block halves the number of denials
-// that start the next one.
+// Penalty is a limit for callers that ignore denials, for use in a policy with other limits. It counts a key's denied
+// requests that arrive before the retry-after of the previous denial is over. After count of them within the period it
+// blocks the key: every request is denied, and nothing is counted. Each further block lasts twice as long, up to
+// MaxBlock. Blocks are shortened by up to an eighth, so that blocked keys do not return together. Each block halves the
+// number of ignored denials that start the next one.
 //
-// A caller that waits for the retry-after is never blocked. With 10 a minute, a Block of a minute and a MaxBlock of an
-// hour, a key that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to 120 s, after 2
-// for 210 to 240 s, and finally after one for an hour.
+// A caller that waits until the retry-after is over is never blocked. With 10 a minute, a Block of a minute and a
+// MaxBlock of an hour, a key that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to
+// 120 s, after 2 for 210 to 240 s, and finally after one for an hour.
 type Penalty struct {
 	// Rate is the number of ignored denials within a period that starts the first block.
 	Rate Rate
@@ -23,7 +23,8 @@ type Penalty struct {
 	Block time.Duration
 	// MaxBlock is the longest block: Block to 366 days, by default 32 times as long as the first.
 	MaxBlock time.Duration
-	// Forget is the time until one block is forgotten, from its start: MaxBlock to 366 days, by default MaxBlock.
+	// Forget is the time until one block is forgotten, counted from the start of the last block: MaxBlock to 366
+	// days, by default MaxBlock.
 	Forget time.Duration
 	// Name is the limit's name: see [Limit].
 	Name string

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Permit holds units of a [Semaphore] for a caller, until Release, or until the limit's lease time passes
-// without a Renew. It is safe for use by many goroutines.
+// Permit holds units of a [Semaphore]. It ends with Release, or when the limit's lease time passes without a Renew. It
+// is safe for use by many goroutines.
 type Permit struct {
 	policy *Policy
 	key    string
@@ -21,8 +21,8 @@ type Permit struct {
 	mu       sync.Mutex
 	released bool // Hold stops renewing
 	given    bool // the store has the units back
-	// expires is the instant when the units are lost unless renewed, by this process's clock. It counts from before the
-	// request was sent, so that the holder gives up before the store does.
+	// expires is the instant on this process's clock when the units are lost unless renewed. It is measured from before
+	// the request was sent, so that the holder gives up before the store does.
 	expires time.Time
 	stop    []context.CancelCauseFunc // ends the contexts that Hold returned
 }
@@ -47,7 +47,7 @@ func (p *Permit) lease() (shortest time.Duration) {
 	return shortest
 }
 
-// extend runs an operation. If it passes, it holds the units for another lease time.
+// extend runs an acquire or a renew. On success the permit expires one lease time after the call.
 func (p *Permit) extend(ctx context.Context, kind engine.Kind) (Decision, error) {
 	expires := time.Now().Add(p.lease())
 	d, err := p.do(ctx, kind)
@@ -65,8 +65,7 @@ func (p *Permit) expiry() time.Time {
 	return p.expires
 }
 
-// Renew holds the units for another lease time from now. It returns [ErrEnded] if the permit no longer held
-// them.
+// Renew holds the units for another lease time from now. It returns [ErrEnded] if the permit has lost them.
 func (p *Permit) Renew(ctx context.Context) error {
 	d, err := p.extend(ctx, engine.OpRenew)
 	return endedUnless(d.Allowed, err)
@@ -95,10 +94,9 @@ func (p *Permit) Release(ctx context.Context) error {
 	return err
 }
 
-// Hold renews the permit at every third of its lease time, until the permit is released
-// or ctx ends. The returned context is cancelled then. It is also cancelled, with the
-// cause [ErrEnded], as soon as the units are lost or may be lost. Run work that
-// needs the units under it.
+// Hold renews the permit at every third of its lease time, until the permit is released or ctx ends. At that point the
+// returned context is cancelled. It is also cancelled, with the cause [ErrEnded], as soon as the units are lost or may
+// be lost. Use the returned context for work that needs the units.
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	held, stop := context.WithCancelCause(ctx)
 	p.mu.Lock()
@@ -112,7 +110,7 @@ func (p *Permit) Hold(ctx context.Context) context.Context {
 	return held
 }
 
-// keep renews until ctx ends. If the store does not answer, it retries until the permit would have expired.
+// keep renews the permit until ctx ends. If the store does not answer, it retries until the permit would have expired.
 func (p *Permit) keep(ctx context.Context, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(max(p.lease()/3, time.Millisecond))
 	defer ticker.Stop()

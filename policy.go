@@ -10,13 +10,13 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Policy is one or several limits under a name, bound to a limiter. It is the same thing as a policy in a server's
-// file: limiters and servers on one store share a policy's counters by its name. It is safe for use by many
+// Policy is one or several limits under a name, bound to a limiter. A policy in a server's file is the same thing.
+// Limiters and servers on one store share the counters of policies with the same name. It is safe for use by many
 // goroutines.
 //
-// A denial is a [Decision], not an error. The error of a verb is the context's own, or matches [ErrInvalid] if the key,
-// the cost or the policy is invalid, [ErrStoreUnavailable] if the decision is not known, [ErrNotReplicated], or
-// [ErrClosed].
+// A denial is a [Decision], not an error. A verb returns the context's error, or an error that matches [ErrInvalid]
+// (the key, the cost or the policy is invalid), [ErrStoreUnavailable] (the decision is not known), [ErrNotReplicated]
+// or [ErrClosed].
 type Policy struct {
 	limiter *Limiter
 	name    string
@@ -24,9 +24,8 @@ type Policy struct {
 	group
 	listed unique.Handle[limitList]
 	paces  bool
-	adapts bool // the rate of a limit adapts
-	// bound decides requests on a single limit in memory without an operation. It is nil if requests must go through
-	// the store's Do.
+	adapts bool // some limit's rate adapts
+	// bound is the fast path for a single limit in memory. It is nil if requests must go through the store's Do.
 	bound   engine.Bound
 	binding Binding      // for the decisions of a single limit
 	term    *engine.Term // for reservations
@@ -37,7 +36,7 @@ type Policy struct {
 // or a limit is invalid, [Policy.Err] and every verb return that error; [Must] panics with it.
 //
 // The name is part of the name of the policy's counters: policies with different names count separately, and policies
-// with one name count together.
+// with the same name count together.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	rules := make([]engine.Limit, len(limits))
 	for i, limit := range limits {
@@ -55,8 +54,8 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	return l.policy(name, rules...)
 }
 
-// policy returns a policy with limits of the engine. Without a name it uses the name space of a server's limits without
-// a policy.
+// policy returns a policy with engine limits. Without a name, it uses the name space of limits without a policy, as
+// servers do.
 func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
 	if name != "" {
@@ -94,8 +93,8 @@ func (p *Policy) bind() {
 	}
 }
 
-// Err returns the error that every verb of the policy returns because its name, a limit or an option of its limiter
-// is invalid, or nil. The error names the policy and matches [ErrInvalid].
+// Err returns the error that every verb of the policy returns if its name, a limit or an option of its limiter is
+// invalid. Otherwise it returns nil. The error names the policy and matches [ErrInvalid].
 func (p *Policy) Err() error {
 	err := p.limiter.invalid
 	if err == nil {
@@ -133,8 +132,8 @@ func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, e
 	return d, err
 }
 
-// simple decides a request on the policy's bound limit. It reports false, and has changed nothing, if the request
-// must go through Do: because there is no bound limit, or to get its error.
+// simple decides a request on the fast path. It returns false, without a change, if the request must go through the
+// store's Do, which also returns the errors.
 func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) bool {
 	if p.bound == nil || p.limiter.closed.Load() {
 		return false
@@ -152,8 +151,8 @@ func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) b
 	return true
 }
 
-// AtMost charges as many units as pass now, up to n: [Decision.Granted] of them. If not
-// even one passes, the request is denied, and RetryAfter is the wait for one unit.
+// AtMost charges as many units as can pass now, up to n, and returns their number in [Decision.Granted]. If no unit can
+// pass, the request is denied, and RetryAfter is the wait for one unit.
 func (p *Policy) AtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
 	err = p.limiter.decide(ctx, &d, engine.OpAtMost, p.name, p.space, key, p.group, n)
 	return d, err
@@ -165,7 +164,7 @@ func (p *Policy) Peek(ctx context.Context, key string, n int64) (d Decision, err
 	return d, err
 }
 
-// Give returns n units that were charged and not used. It returns at most the units that were spent.
+// Give returns n units that were charged but not used. It never returns more units than were spent.
 func (p *Policy) Give(ctx context.Context, key string, n int64) (d Decision, err error) {
 	err = p.limiter.decide(ctx, &d, engine.OpGive, p.name, p.space, key, p.group, n)
 	return d, err

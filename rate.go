@@ -7,14 +7,15 @@ import (
 )
 
 // Rate is a number of units per period: Count units per Period, or per calendar Months. Rate{Count: 5, Period:
-// time.Minute} is five a minute, and Per(5, time.Minute) is short for it. A week is Per(n, 7*24*time.Hour). A calendar
-// month is Rate{Count: n, Months: 1} and a year Rate{Count: n, Months: 12}, for a [FixedWindow] with a time zone.
+// time.Minute} is five a minute, and Per(5, time.Minute) is its short form. A week is Per(n, 7*24*time.Hour). A
+// calendar month is Rate{Count: n, Months: 1} and a year Rate{Count: n, Months: 12}, for a [FixedWindow] with a time
+// zone.
 //
-// The policy built with a rate checks its ranges.
+// A policy checks the ranges of its rates.
 type Rate struct {
 	// Count is the number of units: 1 to 281474976710655.
 	Count int64
-	// Period is the time: 1 ms to 36525 days, in whole microseconds. It is 0 if Months is set.
+	// Period is the time span: 1 ms to 36525 days, in whole microseconds. It is 0 if Months is set.
 	Period time.Duration
 	// Months is 1 for a calendar month and 12 for a calendar year.
 	Months int
@@ -35,6 +36,6 @@ func PerMinute(count int64) Rate { return Per(count, time.Minute) }
 // PerHour returns a rate of count units per hour.
 func PerHour(count int64) Rate { return Per(count, time.Hour) }
 
-// PerDay returns a rate of count units per day: 24 hours, or a calendar day of 23 to 25 hours where the limit has a
-// time zone.
+// PerDay returns a rate of count units per day: 24 hours, or a calendar day of 23 to 25 hours if the limit has a time
+// zone.
 func PerDay(count int64) Rate { return Per(count, 24*time.Hour) }

@@ -18,20 +18,20 @@ import (
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
-	slot    time.Time // the caller waits until then, by this process's clock
+	slot    time.Time // on this process's clock, the instant until which the caller waits
 	pending []int64
 }
 
 // longestReserve is the longest delay that a call without a deadline accepts.
 const longestReserve = 36525 * 24 * time.Hour
 
-// Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers,
-// it also reserves units that refill later: the caller then waits for [Reservation.Delay]. No delay ends after the
-// deadline of ctx. A token bucket reserves at most 281474976710655 units ahead.
+// Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers, it
+// also reserves units that refill later: the caller then waits for [Reservation.Delay]. It denies a delay that would
+// end after the deadline of ctx. A token bucket reserves at most 281474976710655 units ahead.
 //
-// On a denial the reservation is nil, and Decision.RetryAfter is the time after which the same call passes. A
-// Decision.Delay above 0 is the delay of a reservation that would have ended after the deadline. Reserve returns the
-// same errors as [Policy].
+// On a denial the reservation is nil, and Decision.RetryAfter is the time until the same call passes. If the
+// denial has a Decision.Delay above 0, the delay would have ended after the deadline. Reserve returns the same errors
+// as [Policy].
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
@@ -39,9 +39,9 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 	return answer.reservation, answer.decision, answer.err
 }
 
-// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay, for a cost that is known
-// only afterwards: the bytes of a response, or nothing for a failure. The reservation is nil after a denial, and if the
-// units cannot be settled because no store decided.
+// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay, for a cost that is
+// known only afterwards: the bytes of a response, or nothing for a failure. The reservation is nil after a denial. It
+// is also nil if no store decided, because such units cannot be settled.
 //
 // With 1000 bytes a second, a charge of 100 that is committed with 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
@@ -49,7 +49,7 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 	return r.Reservation, r.Decision, r.Err
 }
 
-// settled decides an allow that can be settled. If it returns no reservation, there is nothing to settle.
+// settled decides an allow that can be settled. It returns no reservation if there is nothing to settle.
 func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
 	ops := []engine.Op{{Kind: engine.OpAllow, Hints: engine.Hints{Settled: true}, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
 	r := p.limiter.do(ctx, ops, nil)[0]
@@ -62,7 +62,8 @@ func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, r
 	return ops[0], r
 }
 
-// reserve makes a reservation that can be settled: always, or only if it has a delay.
+// reserve decides a reserve. With always, every admitted request gets a reservation; otherwise only a request with a
+// delay.
 func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) reserved {
 	c := calls.Get().(*call)
 	defer c.freeReserve()
@@ -93,7 +94,7 @@ func longestDelay(ctx context.Context) time.Duration {
 	return longestReserve
 }
 
-// reserved is the answer to a reserve.
+// reserved is the result of a reserve.
 type reserved struct {
 	reservation *Reservation
 	decision    Decision
@@ -154,16 +155,16 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 // accept it from trusted callers only. It contains the key.
 func (r *Reservation) String() string { return r.held.String() }
 
-// Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, this
-// process's clock is compared with the store's.
+// Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, the delay
+// assumes that this process's clock agrees with the store's.
 func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) }
 
-// Cancel gives back the units of the reservation: each to the window, segment, log entry or bucket that it was
-// charged to, if it still counts there. Units stay spent if later callers already have delays that include them. A
-// pacer gives back only before the end of the delay.
+// Cancel gives back the reservation's units. Each returns to the window, segment, log entry or bucket that was charged,
+// if it still counts there. Units stay spent if later callers already have delays that include them. A pacer takes
+// units back only before the end of the delay.
 //
-// A reservation is settled once: later calls of Cancel and Commit change nothing, in any process. It can be settled
-// while its units count, and for at least 5 minutes after its delay. Cancel returns nil if the reservation has
+// A reservation is settled once: later calls of Cancel and Commit change nothing, in any process. It can be settled as
+// long as its units count, and at least until 5 minutes after its delay. Cancel returns nil if the reservation has
 // ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error the
 // call can be repeated.
 func (r *Reservation) Cancel(ctx context.Context) error {
@@ -176,11 +177,11 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 
 // Commit settles the reservation with the number of units used: 0 or more, one number for all limits, or one for each
 // charge of a list in its order (the number of a permit is ignored). If fewer than reserved were used, it gives the
-// rest back like Cancel. If more were used, it charges the difference even beyond the limit, by one capacity at most
-// (of several windows, the largest). Callers are then denied until the excess has refilled or expired.
+// rest back like Cancel. If more were used, it charges the difference even beyond the limit, but by one capacity at
+// most (with several windows, the largest). Callers are then denied until the excess has refilled or expired.
 //
-// Commit returns [ErrEnded] if the reservation was settled before, or its time is over: nothing changed. After an
-// error that matches [ErrOutcomeUnknown], a repeated Commit returns ErrEnded if the first one was applied.
+// Commit returns [ErrEnded] if the reservation was settled before or can no longer be settled. It then changes nothing.
+// After an error that matches [ErrOutcomeUnknown], a repeated Commit returns ErrEnded if the first one was applied.
 func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
 	op, err := r.settlement(used)
 	if err != nil {
@@ -189,7 +190,7 @@ func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
 	return r.settle(ctx, op)
 }
 
-// settle returns ErrEnded if the reservation was not open.
+// settle runs a settlement. It returns ErrEnded if the reservation was not open.
 func (r *Reservation) settle(ctx context.Context, op engine.Op) error {
 	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
 	return endedUnless(answer.Found, answer.Err)

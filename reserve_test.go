@@ -90,7 +90,7 @@ func TestReserveThenCommit(t *testing.T) {
 		}
 	}
 	late := reserve(t, p, 1000, 0)
-	clock.Advance(time.Minute) // the bucket is full again, but the call has used more
+	clock.Advance(time.Minute) // the bucket is full again, but the commit charges the excess
 	if err := late.Commit(ctx, 3000); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestReserveDeadline(t *testing.T) {
 	reserve(t, p, 1, time.Minute)
 }
 
-// Invalid reservations are errors that name the field, and change nothing.
+// Invalid reservations cause errors that name the field, and change nothing.
 func TestReserveInvalid(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
@@ -194,7 +194,7 @@ func TestWaitLeavesInFlight(t *testing.T) {
 		_, store := onMemory(t)
 		p := operate.Policy(headgate.New(headgate.WithStore(&slowStore{counting: store})), "p", rule.TokenBucket(rule.PerMinute(1)))
 		ctx, cancel := context.WithCancel(context.Background())
-		time.AfterFunc(1500*time.Microsecond, cancel) // their call is in flight from 1 to 2 ms
+		time.AfterFunc(1500*time.Microsecond, cancel) // their call is in flight from 1 ms to 2 ms
 		var wg sync.WaitGroup
 		for i := range 5 {
 			wg.Go(func() {
@@ -218,7 +218,8 @@ func TestWaitLeavesInFlight(t *testing.T) {
 	})
 }
 
-// A charge decides like AllowN and is settled like a reservation. Units that no store charged cannot be settled.
+// Charge decides like AllowN, and its charge is settled like a reservation. Units that no store charged cannot be
+// settled.
 func TestChargeIsSettled(t *testing.T) {
 	l, _ := onClock(t)
 	p := l.Policy("bytes", headgate.TokenBucket{Rate: headgate.PerSecond(1000)})

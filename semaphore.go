@@ -11,11 +11,11 @@ import (
 
 // Semaphore is a [Concurrency] under a name, bound to a limiter: for each key, it bounds the units that callers hold at
 // the same time, in all processes that share the store. It is safe for use by many goroutines. Its verbs return the
-// errors of a [Policy]. A semaphore and a policy with one name have separate counters.
+// errors of a [Policy]. A semaphore and a policy with the same name have separate counters.
 type Semaphore struct{ policy *Policy }
 
-// Semaphore returns a semaphore of this limiter. The name is as for a policy. If it or the limit is invalid,
-// [Semaphore.Err] and every verb return that error; [Must] panics with it.
+// Semaphore returns a semaphore of this limiter. The name has the same form as a policy's. If the name or the limit is
+// invalid, [Semaphore.Err] and every verb return that error; [Must] panics with it.
 func (l *Limiter) Semaphore(name string, limit Concurrency) *Semaphore {
 	rule := limit.rule()
 	if name == "" {
@@ -24,23 +24,24 @@ func (l *Limiter) Semaphore(name string, limit Concurrency) *Semaphore {
 	return l.semaphore(name, rule)
 }
 
-// semaphore returns a semaphore with limits of the engine.
+// semaphore returns a semaphore with engine limits.
 func (l *Limiter) semaphore(name string, limits ...engine.Limit) *Semaphore {
 	return &Semaphore{l.policy(name, limits...)}
 }
 
-// Err returns the error that every verb returns because the name, the limit or an option of the limiter is invalid, or
-// nil. It matches [ErrInvalid].
+// Err returns the error that every verb returns if the name, the limit or an option of the limiter is invalid.
+// Otherwise it returns nil. The error matches [ErrInvalid].
 func (s *Semaphore) Err() error { return s.policy.Err() }
 
 // Acquire waits until n units of the key are free, and takes them for the lease time, which [Permit.Renew] and
 // [Permit.Hold] extend. Call [Permit.Release] at the end.
 //
-// Within a process, callers of one key are served in order of arrival. Only the first calls the store: when a permit
-// expires, after a pause of at most one second, and immediately when this process releases units. There is no order
-// among processes.
+// Within a process, callers of one key are served in order of arrival. Only the first of them calls the store: when a
+// permit expires, after a pause of at most one second, and immediately when this process releases units. There is no
+// order among processes.
 //
-// The error is that of ctx if ctx ends before units are free. It matches [ErrDenied] if n exceeds the limit.
+// If ctx ends before the units are free, Acquire returns the error of ctx. The error matches [ErrDenied] if n exceeds
+// the limit.
 func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, error) {
 	p := s.policy
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
@@ -57,8 +58,8 @@ func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, 
 }
 
 // TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil. RetryAfter
-// is then the time until enough permits expire; a release may free units earlier. With [ErrNotReplicated] the units are
-// given back.
+// is then the time until enough permits expire; a release may free units earlier. If the error is [ErrNotReplicated],
+// TryAcquire gives the units back.
 func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
 	permit := &Permit{policy: s.policy, key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)

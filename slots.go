@@ -9,25 +9,26 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// slots are the callers of Wait that sleep until the slots of their reservations.
+// slots holds the callers of Wait that sleep until their reserved slots.
 type slots struct {
 	queue.Slots[slotKey, *Reservation]
 }
 
-// slotKey identifies callers that can take over each other's reservations: same line, same units.
+// slotKey identifies callers that can take over each other's reservations: those in the same line with the same number
+// of units.
 type slotKey struct {
 	lineName
 
 	units int64
 }
 
-// joinSlots adds the caller to the callers that wait for their slots.
+// joinSlots adds the caller to those that wait for their slots.
 func (t *reserved) joinSlots(p *Policy, key string, n int64) {
 	t.name = slotKey{p.line(key).owned(), n}
 	t.waiter = p.limiter.slots.Take(t.name, t.reservation.slot, t.reservation)
 }
 
-// slot sleeps until an admitted caller's slot. It gives the units back if the caller leaves.
+// slot sleeps until an admitted caller's slot. If the caller leaves earlier, its units are given back.
 func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Decision, error) {
 	if t.err != nil || t.decision.Delay == 0 {
 		return t.decision, t.err
@@ -42,7 +43,7 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Dec
 	return t.decision, err
 }
 
-// leave gives up the slot of a caller that left before its answer came.
+// leave gives up the slot of a caller that left before its answer arrived.
 func (t *reserved) leave(ctx context.Context, l *Limiter) {
 	if t.waiter.Waiter != nil {
 		l.slots.Leave(t.name, t.waiter, engine.MaxOps, l.giveBack(ctx))
@@ -52,8 +53,8 @@ func (t *reserved) leave(ctx context.Context, l *Limiter) {
 // undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
-// giveBack returns a function that cancels the reservations of callers that have left, including callers that Close has
-// sent away. If that fails, the units stay spent.
+// giveBack returns a function that cancels the reservations of callers that have left, including callers that left
+// because of Close. If the call fails, the units stay spent.
 func (l *Limiter) giveBack(ctx context.Context) func([]*Reservation) {
 	return func(reservations []*Reservation) {
 		ops := make([]engine.Op, len(reservations))

@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// SettleWithin returns the policy with a term for its reservations, 1 ms to 7 days. A reservation that is neither
-// settled nor reported on within the term ends, and its permits are released. Its charge is then kept ("keep"), given
-// back ("release"), or replaced by the estimate ("estimate"). The store keeps open reservations, so they survive the
-// process that made them. Overdue reservations are ended within about a second by any limiter on the same store that
-// has used a policy or a reservation with a term. A reservation is never delayed longer than its term.
+// SettleWithin returns the policy with a term for its reservations, 1 ms to 7 days. If a reservation is neither settled
+// nor reported on within the term, it ends and its permits are released. Its charge is then kept ("keep"), given back
+// ("release"), or replaced by the estimate ("estimate"). The store keeps open reservations, so they survive the process
+// that made them. Overdue reservations are ended within about a second by any limiter on the same store that has used a
+// policy or a reservation with a term. A reservation is never delayed longer than its term.
 //
 // In a list of charges, the shortest term applies. If the term is out of range, every reserve and [Policy.Err] return
 // an error; if then is another word, every verb does.
@@ -28,17 +28,18 @@ func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	return &termed
 }
 
-// Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) can
-// still charge, this one included, as of the reserve. The limit can be exceeded by that many units. Pending returns nil
-// if the reserve had no ceilings, and for a parsed reservation.
+// Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) could
+// still charge at the time of the reserve, including this reservation. The limit can be exceeded by that number.
+// Pending returns nil if the reserve had no ceilings, and for a parsed reservation.
 //
-// With a ceiling of 4000, 1000 tokens reserved, and another such call open, it is 6000.
+// If two calls are open, each with a ceiling of 4000 and 1000 reserved tokens, Pending returns 6000.
 func (r *Reservation) Pending() []int64 { return r.pending }
 
 // Report records the units used so far and restarts the term. It takes one number for all limits, or one for each
-// charge of a list. Units beyond those already charged are charged now, as by [Reservation.Commit]. A smaller number
-// gives nothing back yet. Reported units stay used, however the reservation ends. Permits need [Reservation.Renew].
-// Report returns [ErrEnded] if the reservation is no longer open. For a reservation without a term it changes nothing.
+// charge of a list. Units beyond those already charged are charged now, as in [Reservation.Commit]. A smaller number
+// gives nothing back yet. Reported units stay used, however the reservation ends. To extend permits, use
+// [Reservation.Renew]. Report returns [ErrEnded] if the reservation is no longer open. For a reservation without a term
+// it changes nothing.
 //
 // With 1000 tokens reserved, the charge is 1000 after a report of 600, and 1200 after a report of 1200.
 func (r *Reservation) Report(ctx context.Context, used ...int64) error {
@@ -53,7 +54,7 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) error {
 	return r.settle(ctx, op)
 }
 
-// openOf lists open reservations for package operate.
+// openOf returns open reservations, for package operate.
 func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {

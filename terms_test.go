@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A limiter ends reservations that are never settled, and has no goroutine after Close.
+// A limiter ends reservations that are never settled, and leaves no goroutine after Close.
 func TestWatchTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -49,13 +49,13 @@ func TestWatchTerms(t *testing.T) {
 			t.Error(err)
 		}
 		left(8400)
-		if err := l.Close(); err != nil { // a bubble with a goroutine left would fail
+		if err := l.Close(); err != nil { // a goroutine that outlives Close would fail the synctest bubble
 			t.Error(err)
 		}
 	})
 }
 
-// An operation with a term is enough for the limiter to watch.
+// An operation with a term makes the limiter start watching terms.
 func TestWatchTermsOfOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -103,7 +103,7 @@ func TestTermsOfLists(t *testing.T) {
 	}
 }
 
-// Open reservations report how many units they can still charge, and no commit exceeds its ceiling.
+// Open reservations report the number of units that they can still charge, and no commit exceeds its ceiling.
 func TestCeilings(t *testing.T) {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })

@@ -9,15 +9,15 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for
-// their key is in flight share the next call, so a thousand waiting callers need only a few calls to the store.
+// turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for their
+// key is in flight share the next call, so a thousand waiting callers cause only a few calls to the store.
 //
-// A call continues when its caller leaves. If its answer has charged units, they are given back.
+// A call continues after its caller has left. If it charges units, they are given back.
 type turns struct {
 	queue.Turns[lineName, *caller]
 }
 
-// caller is a caller whose call runs in another goroutine.
+// caller is a caller whose request runs in another goroutine.
 type caller struct {
 	ctx    context.Context //nolint:containedctx // of one call, for the deadline and the values
 	policy *Policy
@@ -27,15 +27,15 @@ type caller struct {
 
 	answer reserved
 	done   chan struct{} // closed when the caller has its answer
-	// over is set when the answer comes or the context ends, whichever is first.
+	// over is set by the first of two events: the answer comes, or the context ends.
 	over atomic.Bool
 }
 
 // maxTurn is the maximum number of callers that share one call.
 const maxTurn = 256
 
-// reserve is Policy.Reserve in order of arrival. Without a delay there is no reservation, because the units can be
-// used at once.
+// reserve is Policy.Reserve in order of arrival. It returns no reservation if there is no delay, because the caller can
+// use the units at once.
 func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) reserved {
 	if p.limiter.inMemory {
 		return p.reserve(ctx, key, n, false)
@@ -64,8 +64,8 @@ func newCaller(ctx context.Context, p *Policy, kind engine.Kind, key string, n i
 	return &caller{ctx: ctx, policy: p, kind: kind, key: strings.Clone(key), units: n, done: make(chan struct{})}
 }
 
-// wait returns the caller's answer, or leaves when its context ends. withdraw reports whether the caller left before
-// its call was sent.
+// wait returns the caller's answer, or returns early when its context ends. withdraw reports whether the caller's
+// request was removed before it was sent.
 func (a *caller) wait(withdraw func() bool) reserved {
 	select {
 	case <-a.done:
@@ -79,7 +79,7 @@ func (a *caller) wait(withdraw func() bool) reserved {
 	return reserved{err: a.ctx.Err()}
 }
 
-// answer reserves or charges for several callers of one line, in one call.
+// answer sends the requests of several callers of one line in one call, and hands out the results.
 func answer(callers []*caller) {
 	p := callers[0].policy
 	ops := make([]engine.Op, len(callers))
@@ -102,7 +102,7 @@ func answer(callers []*caller) {
 	for i, a := range callers {
 		a.answer = results[i]
 		if mode := a.answer.decision.Promise.Mode; a.kind == engine.OpAllow && mode != engine.Exact && mode != engine.Split {
-			a.answer.reservation = nil // the units are local to this process and stay spent
+			a.answer.reservation = nil // the units are local to this process, so they stay spent
 		}
 		a.answer.decision.Binding.Policy = p.name
 		gone := a.over.Swap(true)
@@ -113,7 +113,7 @@ func answer(callers []*caller) {
 			a.answer.joinSlots(p, a.key, a.units)
 		}
 	}
-	// All callers have their slots now, so callers after one that left move up.
+	// Callers leave only after all of them have their slots, so that later callers move up.
 	for _, a := range left {
 		a.answer.leave(ctx, p.limiter)
 	}

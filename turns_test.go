@@ -16,13 +16,13 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// lateStore decides at once and answers late, like a store across a network: a caller whose context ends in between
+// lateStore decides at once but answers late, like a store across a network. A caller whose context ends in between
 // does not know the outcome.
 type lateStore struct {
 	*counting
 
 	late time.Duration
-	back atomic.Bool // no longer late
+	back atomic.Bool // when set, answers are no longer delayed
 }
 
 func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
@@ -42,8 +42,8 @@ func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// everyWait has a limit of each kind that Wait supports and that can take units back. A warm-up cannot give back a unit
-// that it has begun to refill.
+// everyWait has a limit of each kind that Wait supports and that can take back units. Warm-up is missing because it
+// cannot take back a unit that it has begun to refill.
 var everyWait = map[string]engine.Limit{
 	"bucket":         rule.TokenBucket(rule.PerHour(5)),
 	"pacer":          rule.Pacer(rule.PerHour(5), rule.MaxQueue(50)),
@@ -152,7 +152,7 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 					synctest.Wait()
 				}
 				all.Wait()
-				// The first had its answer before it could leave.
+				// The first caller had its answer before it could leave.
 				if got, want := fmt.Sprint(passed), "[0 1 2 3 4 5 6]"; got != want {
 					t.Errorf("they passed in the seconds %s, want %s", got, want)
 				}
@@ -181,15 +181,15 @@ func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 		if d, err := p.AllowN(context.Background(), "k", 6); err != nil || !d.Allowed {
 			t.Errorf("%+v, %v", d, err)
 		}
-		time.Sleep(200 * time.Millisecond) // 3 of the 8 and all of the 6 would be too many
+		time.Sleep(200 * time.Millisecond) // 3 of the 8 units and all 6 of the other caller's would be too many
 		if d, err := p.Peek(context.Background(), "k", 1); err != nil || d.Remaining > 6 || d.Remaining < 5 {
 			t.Errorf("%d left, want 5 or 6, as if the first had never come: %v", d.Remaining, err)
 		}
-		time.Sleep(time.Second) // the answer to the settlement comes late too
+		time.Sleep(time.Second) // the answer to the settlement is late too
 	})
 }
 
-// Close sends waiting callers away, and gives their slots back to the other processes.
+// Close ends the waits of all callers, and gives their slots back to the other processes.
 func TestCloseGivesSlotsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

@@ -12,17 +12,18 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 
 // WaitN charges the key n units as soon as they pass, and then returns. It also returns when ctx ends.
 //
-// Under token buckets and pacers it reserves the units and returns at the time of its slot in the store: no caller of
-// any process overtakes another. The gaps are measured by the store's clock, so calls can start a little later than
-// their slot. Under other limits it holds nothing while it waits, and another process can be faster. Within a
-// process, the callers of one key under the same limits pass in order of arrival. A pacer's MaxWait and MaxQueue do not
-// bound them: callers that do not fit into its queue wait in the process.
+// Under token buckets and pacers, WaitN reserves the units and returns at the reserved slot, so no caller of any
+// process overtakes another. The store's clock measures the gaps between slots, so calls can start a little later than
+// their slots. Under other limits it holds nothing while it waits, and another process can be faster. Within a process,
+// callers of one key under the same limits pass in order of arrival. A pacer's MaxWait and MaxQueue do not bound them:
+// callers that do not fit into its queue wait in the process.
 //
-// It fails at once if the deadline of ctx is before the end of the wait: the error matches [ErrDenied] and
-// [context.DeadlineExceeded]. It also matches ErrDenied if n units can never pass. Other errors are the same as from
-// [Policy]; Wait does not retry them. The error matches [ErrStoreUnavailable] if 100 000 callers of this process
-// already wait for the key. If the caller gives up, its units are given back within a second, like
-// [Reservation.Cancel]. If a call is in flight at that time, its units are given back within a second after its answer.
+// WaitN fails at once if the wait would end after the deadline of ctx: the error matches [ErrDenied] and
+// [context.DeadlineExceeded]. It also fails with ErrDenied if n units can never pass. The error matches
+// [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key. Other errors are the same as from
+// [Policy], and WaitN does not retry after them. If the caller gives up, its units are given back within a second, as
+// by [Reservation.Cancel]. If a call is in flight at that time, its units are given back within a second after its
+// answer.
 //
 // With 10 a second and burst 1, ten callers that arrive at once return after 0, 100, …, 900 ms.
 func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {
@@ -53,7 +54,7 @@ func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	return t
 }
 
-// reserves reports whether Wait reserves units ahead, which all of the policy's limits must support.
+// reserves reports whether Wait reserves units ahead. All of the policy's limits must support it.
 func (p *Policy) reserves() bool {
 	all := true
 	for i := range p.limits {
@@ -62,7 +63,7 @@ func (p *Policy) reserves() bool {
 	return p.paces || all && len(p.limits) > 0 && !p.firstPays
 }
 
-// first calls the store until the units pass. Its caller is the first of the line.
+// first calls the store until the units pass. Only the first caller of a line runs it.
 func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) reserved {
 	if wait := w.line.wait(p.limits, n); wait > 0 {
 		if err := p.sleep(ctx, w, wait, &w.line.last); err != nil {
@@ -90,7 +91,7 @@ func jitter(wait time.Duration) time.Duration {
 	return time.Duration(rand.Int64N(max(1, int64(min(wait, time.Minute)/50)))) //nolint:gosec // no secret
 }
 
-// sleep waits, or fails at once if the deadline is nearer.
+// sleep waits for the given time. It fails at once if the deadline is earlier.
 func (p *Policy) sleep(ctx context.Context, w *waiter, wait time.Duration, d *Decision) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return tooLate(d, wait)

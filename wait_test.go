@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// counting counts the calls of a store.
+// counting wraps a store and counts its calls.
 type counting struct {
 	engine.Store
 
@@ -42,8 +42,7 @@ func onMemory(t *testing.T) (*headgate.Limiter, *counting) {
 	return headgate.New(headgate.WithStore(store)), store
 }
 
-// Callers pass in order of arrival, each as soon as the limit allows, and almost every call to the store charges a
-// unit.
+// Callers pass in order of arrival, each as soon as the limit allows, and almost every call to the store charges units.
 func TestWaitInOrder(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket": rule.TokenBucket(rule.PerSecond(100), rule.Burst(1)),
@@ -89,13 +88,13 @@ func TestWaitInOrder(t *testing.T) {
 	}
 }
 
-// A deadline before the end of the wait is an error at once, and nothing is charged.
+// A wait that would end after the deadline fails at once, and charges nothing.
 func TestWaitDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, limit := range map[string]engine.Limit{
 			"bucket": rule.TokenBucket(rule.Per(1, time.Minute)),
 			"pacer":  rule.Pacer(rule.Per(1, time.Minute), rule.MaxQueue(9)),
-			"window": rule.FixedWindow(rule.PerMinute(1)), // nothing is reserved
+			"window": rule.FixedWindow(rule.PerMinute(1)), // this limit cannot reserve
 		} {
 			l, _ := onMemory(t)
 			p := operate.Policy(l, "p", limit)
@@ -137,12 +136,12 @@ func TestWaitDeadline(t *testing.T) {
 	})
 }
 
-// Callers whose context ends leave the line wherever they are, and the others pass.
+// Callers whose context ends leave the line from any position, and the others pass.
 func TestWaitCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit engine.Limit
 		leave func(i int) bool
-		took  time.Duration // by the other callers
+		took  time.Duration // by the remaining callers
 	}{
 		"window":  {rule.FixedWindow(rule.PerSecond(1)), func(i int) bool { return i%2 == 1 }, 9 * time.Second},
 		"last":    {rule.TokenBucket(rule.PerSecond(1)), func(i int) bool { return i >= 10 }, 9 * time.Second},
@@ -190,8 +189,7 @@ func TestWaitCancelled(t *testing.T) {
 	}
 }
 
-// Close ends every wait. A cost that can never pass is denied at once, and an invalid one
-// is an error.
+// Close ends every wait. A cost that can never pass is denied at once, and an invalid cost returns an error.
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
@@ -229,7 +227,7 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// Two limiters on one store share a pacer: 600 a minute pass, in order in each.
+// Two limiters on one store share a pacer: together 600 units a minute pass, and the callers of each pass in order.
 func TestTwoProcessesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, store := onMemory(t)

@@ -8,18 +8,18 @@ import (
 )
 
 // FixedWindow is a limit of count units in each window of the period. A window starts with the first request, unless
-// Align sets another start. A span as long as the period can overlap two windows: it admits at most 2·count.
+// Align sets another start. A span as long as the period can overlap two windows, so it admits at most 2·count.
 type FixedWindow struct {
 	// Rate is the count in each window.
 	Rate Rate
-	// Align sets where windows start: "first" at the first request, which is the default; "clock" at whole multiples of
-	// the period since 1970 UTC; or the name of an IANA time zone such as "Asia/Shanghai", by that zone's calendar.
-	// With a zone, the period is one minute, hour, day, week, month or year. The zone's data comes from the system, or
-	// from importing time/tzdata.
+	// Align sets where windows start. "first", the default, starts a window at the first request. "clock" starts
+	// windows at whole multiples of the period since 1970 UTC. The name of an IANA time zone, such as "Asia/Shanghai",
+	// starts them by that zone's calendar; the period is then one minute, hour, day, week, month or year. Go finds the
+	// zone's data on the system, or in the package time/tzdata if the program imports it.
 	Align string
 	// Anchor sets the start of the windows of a time zone. It is a date, or a date and time in that zone, such as
-	// "2026-01-31" or "2026-01-31T17:30". Every window starts at that time, on the same weekday, day of the month or
-	// day of the year. Monthly windows from the 31st start on the last day of a shorter month.
+	// "2026-01-31" or "2026-01-31T17:30". Every window starts at the anchor's time of day, and on its weekday, day of
+	// the month or day of the year. Monthly windows from the 31st start on the last day of a shorter month.
 	Anchor string
 	// CountDenied also counts denied requests, so a caller that keeps calling stays denied.
 	CountDenied bool
@@ -36,8 +36,8 @@ func (w FixedWindow) rule() engine.Limit {
 type SlidingWindow struct {
 	// Rate is the count in the window.
 	Rate Rate
-	// And has more windows over the same segments: five a second and fifty a minute, all or nothing. A limit has at
-	// most 8 windows, and each shorter window has a smaller count.
+	// And has further windows over the same segments, for limits such as five a second and fifty a minute. A request
+	// passes in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller count.
 	And []Rate
 	// Variant determines how the oldest, partly expired segment counts. "weighted", the default, counts the part that
 	// the window still covers: a span of one period admits less than 2·count. "strict" counts it in full: a span admits
@@ -66,8 +66,8 @@ func (w SlidingWindow) rule() engine.Limit {
 type SlidingLog struct {
 	// Rate is the count in the window.
 	Rate Rate
-	// And has more windows over the same log: five a second and fifty a minute, all or nothing. A limit has at most 8
-	// windows, and each shorter window has a smaller count.
+	// And has further windows over the same log, for limits such as five a second and fifty a minute. A request passes
+	// in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller count.
 	And []Rate
 	// CountDenied also counts denied requests, so a caller that keeps calling stays denied.
 	CountDenied bool

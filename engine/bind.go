@@ -2,18 +2,18 @@ package engine
 
 import "context"
 
-// Binder is a [Store] that can look up a limit in a name space in advance of the requests on it. It is for stores in
-// memory, where the lookups for a request take as long as its decision.
+// Binder is a [Store] that can look up a limit in a name space before any request. It is for stores in memory, where
+// the lookups for a request take as long as its decision.
 type Binder interface {
 	Store
 	// Bind returns nil for a limit that only Do can decide.
 	Bind(space string, limit Limit) Bound
 }
 
-// Bound is a limit in a name space of a store, with its lookups done.
+// Bound is a limit in a name space of a store whose lookups are done.
 type Bound interface {
-	// Allow charges the key the cost, like an [OpAllow]. If it cannot decide, Decided is false and nothing has
-	// changed; [Store].Do then has the answer or the error. Allow does not retain the key.
+	// Allow charges the key the cost, like an [OpAllow]. If it cannot decide, Decided is false and nothing has changed;
+	// the caller then uses [Store].Do, which returns the answer or the error. Allow does not retain the key.
 	Allow(ctx context.Context, key string, cost int64) Simple
 }
 
@@ -24,6 +24,6 @@ type Simple struct {
 	AtMicros int64
 	// Remaining is the number of units left, rounded down.
 	Remaining int64
-	// RetryAfter and ResetAfter are as in [Standing], in µs.
+	// RetryAfter and ResetAfter have the meaning of those in [Standing], in µs.
 	RetryAfter, ResetAfter int64
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The largest numbers of an adaptive rate. The scripts of the Redis store compute exactly within them.
+// Bounds of an adaptive rate. Within them the scripts of the Redis store are exact.
 const (
 	fastestAdaptive = 100_000_000 // units per window
 	longestAdaptive = time.Hour   // the window
@@ -31,7 +31,7 @@ func (d *draft) adaptiveRate(l *spec) error {
 	if err := d.numbers(l); err != nil {
 		return err
 	}
-	// Another version of the limit may have any rate, down to this one.
+	// Another version of the limit may have any rate, as slow as this one.
 	if most := longest.Microseconds() / n.Period; n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d on adaptive-rate, which refill within 36525d at 1 unit per window", most))
 	}

@@ -45,8 +45,8 @@ func (l Leave) String() string {
 	return strconv.FormatInt(l.Units, 10)
 }
 
-// Of returns the number of units of a capacity that are left: a percentage is rounded up, and the quarters of the
-// rest down. Of 200 units with 10 % and two quarters it is 20 + ⌊179·2/4⌋ = 109.
+// Of returns the number of units of a capacity that the class must leave. A percentage is rounded up, and the quarters
+// of the rest down. With a capacity of 200, 10 % and two quarters, it is 20 + ⌊179·2/4⌋ = 109.
 func (l Leave) Of(capacity int64) int64 { return l.keeping(1, capacity) }
 
 // keeping is like Of, but pressure leaves the class at least the given number of units.
@@ -55,8 +55,8 @@ func (l Leave) keeping(least, capacity int64) int64 {
 	return left + max(0, capacity-least-left)*l.Pressure/FullPressure
 }
 
-// LeftBy returns how many units of the limit a class leaves, computed from the burst or from the first window's
-// count.
+// LeftBy returns the number of units of the limit that a class leaves, computed from the burst or from the first
+// window's count.
 func (l Limit) LeftBy(leave Leave) int64 {
 	n := l.Numbers()
 	if n.Algorithm.Divides() { // its capacity is the most that one key can have

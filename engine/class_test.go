@@ -61,8 +61,8 @@ func TestLoweredTextIsALimit(t *testing.T) {
 	}
 }
 
-// FuzzParseLeave checks that accepted text is parsed back from its formatted form, and that a Leave takes no more
-// units than it states.
+// FuzzParseLeave checks that accepted text survives formatting and parsing, and that a Leave takes no more units than
+// it states.
 func FuzzParseLeave(f *testing.F) {
 	for _, text := range []string{"10%", "0", "99%", "100%", "-1", "+5", "281474976710655", "281474976710656", "1.5%", "%"} {
 		f.Add(text, int64(200))
@@ -79,8 +79,8 @@ func FuzzParseLeave(f *testing.F) {
 	})
 }
 
-// TestLeaveUnderPressure checks that the quarters are fractions of the remaining units, and that one unit is left for
-// the class with the highest priority.
+// TestLeaveUnderPressure checks that the quarters are fractions of the remaining units, and that the class keeps one
+// unit at full pressure.
 func TestLeaveUnderPressure(t *testing.T) {
 	for level, want := range [engine.FullPressure + 1]int64{20, 64, 109, 154, 199} {
 		if got := (engine.Leave{Percent: 10, Pressure: int64(level)}).Of(200); got != want {

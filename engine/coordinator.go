@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Coordinator lets the processes that share a store discover each other and exchange changes. A store may implement
-// it; memstore and redisstore do.
+// Coordinator lets the processes that share a store discover each other and exchange messages and values. A store may
+// implement it; memstore and redisstore do.
 //
 // Times are the store's. Names are any bytes, 1 to [MaxNameBytes]. An argument out of its bounds is an [InputError],
 // and nothing changes. Members, topics and values are named separately: a topic and a value with the same name are
@@ -21,12 +21,12 @@ type Coordinator interface {
 	// Leave ends a member's life. It does nothing if the member is not alive.
 	Leave(ctx context.Context, group, member string) error
 
-	// Publish sends a message, up to [MaxMessageBytes], to the current subscribers of the topic. It is only a hint,
-	// because messages can be lost. Guarantees must rest on a version read with Get.
+	// Publish sends a message, up to [MaxMessageBytes], to the current subscribers of the topic. A message is only a
+	// hint, because it can be lost. Guarantees must rely on a version read with Get.
 	Publish(ctx context.Context, topic, message string) error
-	// Subscribe calls heard with each message of a topic, one after another, in the order of each publisher. It calls
-	// ready once it receives messages. It returns ctx's error when ctx ends, [ErrClosed] when the store is closed,
-	// and [ErrStoreUnavailable] when the connection is lost.
+	// Subscribe calls heard for each message of a topic, one call at a time, in each publisher's order. It calls ready
+	// once it receives messages. It returns ctx's error when ctx ends, [ErrClosed] when the store is closed, and
+	// [ErrStoreUnavailable] when the connection is lost.
 	Subscribe(ctx context.Context, topic string, ready func(), heard func(message string)) error
 
 	// Get returns a value and its version. The version is 0 if there is no value.

@@ -11,8 +11,8 @@ import (
 // The errors of stores, which callers match with [errors.Is]. A denial is not among them:
 // it is an [Outcome].
 var (
-	// ErrInvalid is matched by every [InputError]: a limit that cannot be built, or a
-	// key, a cost or an operation that no store can decide.
+	// ErrInvalid matches every [InputError]: for a limit that cannot be built, or a key, a cost or an operation that no
+	// store can decide.
 	ErrInvalid = errors.New("headgate: invalid input")
 	// ErrStoreUnavailable means that the decision is not known: the store did not answer,
 	// or could not take the key.
@@ -48,7 +48,7 @@ func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
 // ItemError is the error of one item of a list of charges.
 type ItemError struct {
-	// Item is its index, from 0.
+	// Item is the item's index, from 0.
 	Item int
 	// Err is the error, such as an [*InputError].
 	Err error
@@ -62,7 +62,7 @@ func (e *ItemError) Error() string {
 // Unwrap returns the error of the item.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// remark is a value that the error shows unquoted. Text from outside is quoted.
+// remark is a value that errors show unquoted. Text from outside is quoted.
 type remark string
 
 func invalid(field string, value any, accepted string) error {

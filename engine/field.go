@@ -17,12 +17,13 @@ type Field struct {
 	Name string
 	// Kind is the type of the value.
 	Kind FieldKind
-	// Accepted describes the accepted values. The table leaves it out if it is a number's range.
+	// Accepted describes the accepted values. The table omits it if it is a number's range.
 	Accepted string
 	// About describes the purpose of the field.
 	About string
 
-	// implies is true if the field implies the only algorithm that has it, in a text without an algorithm.
+	// implies reports whether the field selects its algorithm in a text that names none. Only one algorithm has such a
+	// field.
 	implies bool
 	// number is set if the field is one of the limit's numbers, and flag if the field is one of the limit's flags. The
 	// algorithm's builder reads all other fields.
@@ -50,7 +51,7 @@ const (
 	FieldRates
 )
 
-// A new number of an algorithm is an entry here and a member of [algo.Limit]: [draft.numbers] checks and sets it.
+// To add a number to an algorithm, add an entry here and a member of [algo.Limit]. [draft.numbers] checks and sets it.
 var fields = withRanges([]Field{
 	{
 		Name: "burst", Kind: FieldUnits,

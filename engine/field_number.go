@@ -13,7 +13,7 @@ type number struct {
 	of func(n *algo.Limit) *int64
 	// within returns the range of accepted values. It can depend on the rate and on earlier fields of the algorithm.
 	within func(n *algo.Limit) (least, most int64)
-	// note follows the range in errors.
+	// note is a remark that follows the range in errors.
 	note string
 	// byDefault returns the value of a field that is not set. If it is nil, the field is required.
 	byDefault func(l *spec) int64
@@ -29,7 +29,7 @@ func betweenSpans(least, most time.Duration) func(*algo.Limit) (int64, int64) {
 
 func always(value int64) func(*spec) int64 { return func(*spec) int64 { return value } }
 
-// defaultBurst is the rate's count, or 1.
+// defaultBurst returns the rate's count, or 1.
 func defaultBurst(l *spec) int64 {
 	if n := &l.numbers; n.Algorithm.BurstIsCount() {
 		return n.Count * l.scale

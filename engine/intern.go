@@ -6,14 +6,14 @@ import (
 	"weak"
 )
 
-// limits contains one spec for each limit in use, so that a limit can be passed, compared and looked up as a single
-// word. The garbage collector removes a spec without references.
+// limits contains one spec for each limit in use, so that a limit is a single word that is cheap to pass, compare and
+// look up. A spec without references is garbage collected.
 var limits = struct {
 	sync.RWMutex
 	specs map[spec]weak.Pointer[spec]
 }{specs: map[spec]weak.Pointer[spec]{}}
 
-// limit returns the limit with this spec.
+// limit returns the limit for the spec.
 func (l spec) limit() Limit {
 	limits.RLock()
 	known := limits.specs[l].Value()

@@ -39,7 +39,7 @@ func TestEqualLimitsShareOneCollectableSpec(t *testing.T) {
 		if known() <= before+1 {
 			break
 		}
-		time.Sleep(time.Millisecond) // cleanups run in a goroutine of the runtime
+		time.Sleep(time.Millisecond) // the runtime runs cleanups in a goroutine
 	}
 	if n := known(); n > before+1 {
 		t.Errorf("%d limits are known, want %d", n, before+1)

@@ -13,11 +13,11 @@ import (
 // operation on it returns that error. An operation on the zero Limit returns an error too. Neither an invalid nor the
 // zero Limit ever allows a request.
 //
-// A counter is named by the limit's algorithm, name and grid. The grid is the numbers that units are counted on: the
-// length and alignment of a fixed window, the length of a sliding window's segments, a pacer's rate. So unnamed
-// limits of one algorithm and grid share a counter on a key, and their other numbers may change: see
-// docs/reference/changing-limits.md. Besides the counts, a state has only what is needed to carry over spent units
-// when the numbers change. Give different names (field name) to limits that must count separately.
+// A limit's counter is identified by its algorithm, name and grid. The grid is the numbers that determine how units are
+// counted: the length and alignment of a fixed window, the length of a sliding window's segments, a pacer's rate.
+// Unnamed limits with the same algorithm and grid therefore share a counter on a key, even if their other numbers
+// differ: see docs/reference/changing-limits.md. Apart from the counts, a state contains only the data needed to carry
+// spent units over when the numbers change. Give different names (field name) to limits that must count separately.
 //
 // A Limit is one word. Equal limits are interned: they share one pointer.
 type Limit struct{ spec *spec }
@@ -26,8 +26,8 @@ type Limit struct{ spec *spec }
 type spec struct {
 	numbers algo.Limit
 	name    string
-	// scale is the divisor taken out of Count and Period. It is 60 for 60/1m, which the arithmetic treats as 1/1s and
-	// String still writes as 60/1m.
+	// scale is the divisor removed from Count and Period. It is 60 for 60/1m: the arithmetic uses 1/1s, but String
+	// writes 60/1m.
 	scale int64
 	// err is the reason why the limit is invalid, or nil.
 	err error
@@ -152,9 +152,9 @@ func (l Limit) Counter() Counter {
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
 }
 
-// Counts returns the counter's key for the requests of a key. That is the key itself, unless the limit divides its
-// units among keys: then all keys of the name space have the same counter key, so that no text in a key can open
-// another counter.
+// Counts returns the key of the counter for requests with a key. It is the key itself, unless the limit divides its
+// units among keys. Then all keys of the name space have the same counter key, and no text in a key can select another
+// counter.
 func (l Limit) Counts(space, key string) string {
 	if l.Algorithm().Divides() {
 		return "*" + space

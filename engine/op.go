@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Kind is the kind of an Op. Scripts in stores get these numbers, so new ones are added at the end.
+// Kind is the kind of an Op. Scripts in stores receive these numbers, so new kinds must be added at the end.
 type Kind uint8
 
 // The kinds of operation.
@@ -25,25 +25,25 @@ const (
 	OpGive
 	// OpReset deletes the state; Result.Found reports whether there was any.
 	OpReset
-	// OpExpiry sets Result.Found if there is a state, and Result.TTL to how long it lasts, regardless of the limit's
-	// numbers.
+	// OpExpiry sets Result.Found if there is a state, and Result.TTL to its remaining lifetime, regardless of the
+	// limit's numbers.
 	OpExpiry
 	// OpAcquire takes a permit of a concurrency limit for the holder Op.ID.
 	OpAcquire
-	// OpRenew extends the permit of Op.ID; denied means that the permit is lost.
+	// OpRenew extends the permit of Op.ID. A denial means that the permit is lost.
 	OpRenew
 	// OpRelease gives the permit of Op.ID back; Result.Found reports whether there was one.
 	OpRelease
-	// OpCount charges a fixed window the whole cost, even beyond the limit, and is denied if the window then has more
-	// units than the limit: a counter compared with a limit, as in Envoy's rate limit service. A window counts up to
-	// 2^48−1 units. Outcome.Granted is the number of units that the limit had room for.
+	// OpCount charges the whole cost to a fixed window, even beyond the limit, and is denied if the window then exceeds
+	// the limit, like the counters of Envoy's rate limit service. A window counts up to 2^48−1 units. Outcome.Granted
+	// is the number of units that were within the limit.
 	OpCount
 	// OpReserve charges like OpAllow, but a token bucket or pacer also grants units that refill later: see
-	// [algo.Reserve]. From a concurrency limit it takes a permit. [Outcome.Reservation] returns the reservation.
+	// [algo.Reserve]. For a concurrency limit it acquires a permit. [Outcome.Reservation] returns the reservation.
 	OpReserve
-	// OpSettle ends Op.Reservation: the charges have its limits, with the used units as costs, 0 for a permit
-	// ([algo.Settle]). Result.Found reports whether this operation settled it. It is false, and nothing changes, if
-	// the reservation has ended or was settled before.
+	// OpSettle ends Op.Reservation ([algo.Settle]). The charges have the reservation's limits, with the used units as
+	// costs (0 for a permit). Result.Found reports whether this operation settled the reservation. If the reservation
+	// has ended or was settled before, Found is false and nothing changes.
 	OpSettle
 
 	// Kinds is the number of kinds.
@@ -86,15 +86,14 @@ const (
 	maxID    = 64 // bytes
 )
 
-// Op is one operation on one or several limits, decided as a whole in one atomic step. A
-// slice of operations is not atomic.
+// Op is one operation on one or several limits. The store decides each Op in one atomic step. A slice of operations is
+// not atomic.
 type Op struct {
 	// Kind is the kind of operation.
 	Kind Kind
 	// Space is the name space of the key's state. A headgate.Limiter fills in its own if Space is empty.
 	Space string
-	// Key is the key that the request is counted under: any bytes, 1 to [MaxKeyBytes]. headgate.Key joins several
-	// parts.
+	// Key is the key of the request: any bytes, 1 to [MaxKeyBytes]. headgate.Key joins several parts.
 	Key string
 	// Charges are the limits and their costs, 1 to [MaxCharges].
 	Charges []Charge
@@ -106,22 +105,21 @@ type Op struct {
 	// Units that have since left with their window or segment are not given back again.
 	// Zero gives back the oldest units that still count.
 	Taken time.Time
-	// Share is for OpAtMost on one limit: it charges at most ⌊units/Share⌋ of the units
-	// that would pass, but at least one if one passes. 0 to 65535; 0 and 1 charge all.
+	// Share is for OpAtMost on one limit: it charges at most ⌊units/Share⌋ of the units that would pass, but at least
+	// one if one passes. It is 0 to 65535; 0 and 1 charge all.
 	Share int64
-	// Ahead is for OpAtMost on one sliding log: the caller can spend the units until
-	// Ahead after now, and they count from that instant. Whole milliseconds, 0 to 10 s.
+	// Ahead, for OpAtMost on one sliding log, is how long from now the caller can spend the units. They count from its
+	// end. It is 0 to 10 s, in whole milliseconds.
 	//
-	// For OpReserve it is the longest delay that the caller accepts, in whole
-	// microseconds, 0 to 36525 days.
+	// For OpReserve, Ahead is the longest delay that the caller accepts: 0 to 36525 days, in whole microseconds.
 	Ahead time.Duration
-	// Reservation is for OpSettle.
+	// Reservation is for OpSettle: the reservation to settle.
 	Reservation *Reservation
 	// Term is for OpReserve: how long the reservation is open, and what happens to it afterwards. If Term is nil, the
 	// store does not keep the reservation: it can be settled until Reservation.Ends, and stays charged if it is not
 	// settled.
 	Term *Term
-	// Stage is for OpSettle of a reservation with a term.
+	// Stage is for OpSettle of a reservation with a term: the kind of settlement.
 	Stage Stage
 	// Listed is for OpReserve: the number of items in the caller's list, if it differs from the number of Charges.
 	Listed int
@@ -171,15 +169,15 @@ type Charge struct {
 	// ([Outcome.Choice]). Allow, peek, reserve, reset and expiry can have choices, in one step of one store. Permits
 	// and limits that count denials cannot.
 	Choice uint8
-	// Space and Key, if set, replace the operation's: one request can count against its user and against the whole
-	// service.
+	// Space and Key, if set, replace the operation's. For example, one request can count against its user and against
+	// the whole service.
 	Space, Key string
 	// Items is a bit set of the items of the caller's list that the charge covers: several items of one counter are
 	// one charge. 0 means the charge's own index.
 	Items uint32
 }
 
-// Subject returns the name space and key of the charge at index i.
+// Subject returns the name space and the key of charge i.
 func (o *Op) Subject(i int) (space, key string) {
 	space, key = o.Space, o.Key
 	if c := &o.Charges[i]; c.Space != "" {
@@ -191,8 +189,8 @@ func (o *Op) Subject(i int) (space, key string) {
 	return space, key
 }
 
-// Counted returns the name space and key that the charge at index i counts under: its subject or, if the limit divides
-// its units among keys, a subject that is common to all keys.
+// Counted returns the name space and the key of charge i's counter. If the limit divides its units among keys, all keys
+// share them. Otherwise they are the charge's subject.
 func (o *Op) Counted(i int) (space, key string) {
 	space, key = o.Subject(i)
 	return space, o.Charges[i].Limit.Counts(space, key)
@@ -273,7 +271,7 @@ func (o *Op) checkCharges(lease bool) error {
 	return nil
 }
 
-// ofItem adds the item of the caller's list to the error about its charge.
+// ofItem wraps an error about a charge with the item of the caller's list.
 func (o *Op) ofItem(i int, err error) error {
 	if items := o.Charges[i].Items; items != 0 {
 		return &ItemError{Item: bits.TrailingZeros32(items), Err: err}
@@ -281,7 +279,7 @@ func (o *Op) ofItem(i int, err error) error {
 	return err
 }
 
-// Apart returns the error for an [Op].Atomic whose charge at index i is not on the first charge's slot.
+// Apart returns the error for an Atomic operation whose charge i is in another slot than the first charge.
 func (o *Op) Apart(i int) error {
 	_, key := o.Subject(i)
 	return o.ofItem(i, invalid("key", key, "with atomic, keys on one slot of the Cluster: the same text in braces, as in {acme}:ann and {acme}:bob"))
@@ -352,8 +350,8 @@ func (o *Op) Chosen() bool {
 	return false
 }
 
-// checkTwice checks that no two charges have the same counter. Among charges without their own keys a name may be
-// used only once, even if different windows would make different counters.
+// checkTwice returns an error if an earlier charge has the same counter. Charges without their own keys cannot share a
+// name either, even if different windows would make different counters.
 func (o *Op) checkTwice(i int) error {
 	c := &o.Charges[i]
 	space, key := o.Counted(i)
@@ -391,7 +389,7 @@ func (o *Op) most() int64 {
 	return 0
 }
 
-// Every store handles an operation in the same way: it makes the steps, fills in the states, decides, and reads the
+// Every store handles an operation the same way: it makes the steps, fills in the states, decides, and reads the
 // outcome from the steps ([Outcome.Fill]).
 
 // Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].Whose.
@@ -423,9 +421,9 @@ func (o *Op) Units() (units int64) {
 	return units
 }
 
-// Decide runs the operation on its steps, which hold the states. It reports whether the operation passes and how many
-// units it charges. It is for allow, at most, peek, give, count, reserve, acquire and renew; the other kinds need no
-// decision.
+// Decide runs the operation on its steps, which contain the states. It reports whether the operation passes, and the
+// number of charged units. It is for allow, at most, peek, give, count, reserve, acquire and renew. The other kinds
+// need no decision.
 func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted int64) {
 	allowed = true
 	switch o.Kind {

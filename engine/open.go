@@ -14,7 +14,7 @@ import (
 // time.
 type Term struct {
 	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1 ms to
-	// [MaxWithin], in whole milliseconds. A delay is included.
+	// [MaxWithin], in whole milliseconds. It includes the delay.
 	Within time.Duration
 	// Then determines what happens to the reservation afterwards.
 	Then Unsettled
@@ -32,17 +32,17 @@ const MaxWithin = 7 * 24 * time.Hour
 // charged in any case, and permits are released.
 type Unsettled uint8
 
-// The alternatives.
+// The values of Unsettled.
 const (
 	// KeepCharge keeps the reserved units charged.
 	KeepCharge Unsettled = iota
 	// ReleaseCharge gives the reserved units back.
 	ReleaseCharge
-	// ChargeEstimate charges the estimate, which can be more than a limit has room for.
+	// ChargeEstimate charges the estimate, even if it exceeds a limit's room.
 	ChargeEstimate
 )
 
-// Stage is the kind of settlement of an OpSettle. It is Final for a reservation without a term.
+// Stage is the kind of settlement of an OpSettle. Without a term, it is Final.
 type Stage uint8
 
 // The stages of a settlement.

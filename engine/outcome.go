@@ -66,8 +66,8 @@ type Standing struct {
 	ResetAfter time.Duration
 	// Delay is how long an admitted caller of a pacer must wait.
 	Delay time.Duration
-	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state,
-	// or if a log's newest entry is in the future. See [Op].Taken.
+	// After is the time from the decision until the charged units count. It is above 0 if the clock is behind the
+	// state, or if a log's newest entry is in the future. See [Op].Taken.
 	After time.Duration
 	// Window is the index of the binding window, from 0.
 	Window int
@@ -94,9 +94,9 @@ type LimitOutcome struct {
 // At returns the store's time of the decision.
 func (o *Outcome) At() time.Time { return time.UnixMicro(o.AtMicros) }
 
-// Taken returns the handle for giving back the units of the limit at index i ([Op].Taken): the store's time at which
-// they count. It equals At, except for a limit whose state is ahead of a clock that was set back, and for a log whose
-// units were prefetched.
+// Taken returns the handle for giving back the units of the limit at index i ([Op].Taken): the store's time when they
+// count. It equals At, except for a limit whose state is ahead of a clock that was set back, and for a log whose units
+// were prefetched.
 func (o *Outcome) Taken(i int) time.Time {
 	at := time.UnixMicro(o.at(i))
 	if i < len(o.Limits) {
@@ -110,7 +110,7 @@ func (o *Outcome) Paid(op *Op) int {
 	return slices.IndexFunc(op.Charges, func(c Charge) bool { return c.Choice == o.Choice })
 }
 
-// at returns when the limit at index i was decided.
+// at returns the time when the limit at index i was decided, in µs since 1970.
 func (o *Outcome) at(i int) int64 {
 	if i < len(o.Limits) && o.Limits[i].AtMicros != 0 {
 		return o.Limits[i].AtMicros

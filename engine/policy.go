@@ -14,8 +14,8 @@ func PolicySpace(policy string) string { return policyPrefix + policy }
 // names have no colon.
 func CandidateSpace(policy string) string { return PolicySpace(policy) + candidateSuffix }
 
-// PolicyOf returns the policy whose counters, or whose candidate's counters, are in a name space, which may be
-// prefixed by a limiter's own. ok is false if there is none.
+// PolicyOf returns the policy whose counters, or whose candidate's counters, are in a name space. A limiter's own name
+// space may precede it. ok is false if there is no such policy.
 func PolicyOf(space string) (policy string, ok bool) {
 	_, policy, ok = strings.Cut(space, policyPrefix)
 	return strings.TrimSuffix(policy, candidateSuffix), ok

@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// Pool is the state of all keys together under a limit that divides its units among them. It is derived from answers to
+// Pool is the state of a limit that divides its units among keys, for all keys together. It is derived from answers to
 // peeks. For permits only Burst and Outstanding are known.
 type Pool struct {
 	// Burst is the number of units: the size of the bucket, or of permits. Outstanding is the number of units that have
@@ -27,7 +27,7 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 		return p, false
 	case n.Algorithm.Holds():
 		if free > 1 {
-			free += l.Weighing(MaxWeight).kept() // which no key gets
+			free += l.Weighing(MaxWeight).kept() // no key can get these
 		}
 		return Pool{Burst: n.Count, Outstanding: max(0, n.Count-free)}, true
 	}
@@ -51,5 +51,5 @@ func (l Limit) Newcomer() (limit Limit, ok bool) {
 	return l.Weighing(MaxWeight), true
 }
 
-// kept returns how many permits a lone key cannot get.
+// kept returns the number of permits that a lone key cannot get.
 func (l Limit) kept() int64 { return l.Numbers().Count - l.Capacity() }

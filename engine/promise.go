@@ -52,8 +52,8 @@ type Mode uint8
 // Cached: this process repeats an earlier denial until its retry-after. No limit is exceeded, but units given back by
 // other processes are not seen for up to [Promise].Stale.
 //
-// Leased: the request spent units that this process had prefetched. [Promise].OvershootMax is by how much any span
-// can exceed the limit.
+// Leased: the request spent units that this process had prefetched. Any span can exceed the limit by at most
+// [Promise].OvershootMax.
 const (
 	Exact Mode = iota
 	Fallback

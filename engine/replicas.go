@@ -14,7 +14,7 @@ const (
 )
 
 // Replicas is the number of the store's replicas that must have a charge before the operation is answered as allowed,
-// and how long to wait for them. If fewer replicas have the charge by then, the operation's error is
+// and the longest wait for them. If fewer replicas have the charge by then, the operation's error is
 // [ErrNotReplicated]. The zero Replicas does not wait.
 type Replicas struct {
 	// Count is the number of replicas: 0 to [MaxReplicas].

@@ -14,18 +14,18 @@ import (
 // units count for longer can be settled as long as they count.
 const SettleWithin = 5 * time.Minute
 
-// Reservation is the charge of a reserve, with everything that a settlement needs, in any process with the same
-// store. The store keeps only the charge and, until the reservation ends, whether it was settled.
+// Reservation is the charge of a reserve, with everything that any process on the same store needs to settle it. The
+// store keeps only the charge and, until the reservation ends, whether it was settled.
 type Reservation struct {
 	// ID identifies the reservation within its name space and key: 1 to 64 bytes. It is also the holder of the
 	// permits.
 	ID string
-	// Space and Key are the reserve's, which are its first charge's.
+	// Space and Key are those in the reserve operation, and belong to its first charge.
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64
-	// Term is the term of the reserve, or nil, and Due the instant, in µs since 1970, until which the reservation can
-	// be settled or reported on. The store keeps the reservation until then, and a report moves Due.
+	// Term is the term of the reserve, or nil. Due is the instant, in µs since 1970, until which the reservation can be
+	// settled or reported on. The store keeps the reservation until Due, and a report postpones Due.
 	Term *Term
 	Due  int64
 	// Limits are the charges, one for each limit.
@@ -85,8 +85,8 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	return r
 }
 
-// Reserving returns the reservation of a reserve, with an id, as it is known before the decision: without instants.
-// It shares no memory with the operation except the term.
+// Reserving returns the reservation of a reserve before its decision, without instants. It shares no memory with the
+// operation except the term.
 func (o *Op) Reserving(id string) *Reservation {
 	r := &Reservation{
 		ID: strings.Clone(id), Listed: o.Listed, Space: strings.Clone(o.Space), Key: strings.Clone(o.Key),
@@ -179,7 +179,7 @@ func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, 
 	}
 }
 
-// undo returns a reservation of one charge.
+// undo returns a reservation with a single charge.
 func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Reservation {
 	one := Op{Charges: []Charge{{Limit: charge.Limit, Cost: charge.Cost}}}
 	one.Space, one.Key = op.Subject(i)
@@ -261,7 +261,7 @@ const (
 	maxShares  = MaxCharges * algo.MaxWindows
 )
 
-// possible reports whether a reserve can have returned this charge: stores count exactly up to 2^53 µs from 1970.
+// possible reports whether a reserve can have returned this charge. Stores count exactly up to 2^53 µs from 1970.
 func (r *Reserved) possible() bool {
 	const last = 1 << 53
 	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last

@@ -23,7 +23,7 @@ func reservation() *engine.Reservation {
 	}
 }
 
-// byShares returns a reservation that was charged to shares, with or without a charge at the store.
+// byShares returns a reservation with charges of shares, with or without a charge at the store.
 func byShares(shares []engine.Reserved) *engine.Reservation {
 	r := reservation()
 	r.Process, r.Shares = "web-1/ABC", shares
@@ -102,7 +102,7 @@ func FuzzParseReservation(f *testing.F) {
 	})
 }
 
-// A settle without its reservation, or with other limits, is an error.
+// A settle without its reservation, or with limits other than the reservation's, is an error.
 func TestCheckSettle(t *testing.T) {
 	for name, change := range map[string]func(*engine.Op){
 		"none":   func(op *engine.Op) { op.Reservation = nil },
@@ -128,7 +128,7 @@ func TestCheckSettle(t *testing.T) {
 	}
 }
 
-// Undo of a denied list returns each charge by a separate settlement, and releases the permit.
+// Undo of a denied list returns each charge with a separate settlement, and releases the permit.
 func TestUndoOfAList(t *testing.T) {
 	permit := engine.Build(algo.Concurrency, []engine.Rate{engine.Per(5, time.Second)})
 	op := engine.Op{Kind: engine.OpReserve, Key: "k", ID: "id", Charges: []engine.Charge{

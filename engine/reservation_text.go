@@ -12,7 +12,7 @@ import (
 // MaxReservationText is the length in bytes of the longest text of a reservation.
 const MaxReservationText = 1 << 16
 
-// The first byte of an encoded reservation tells what it contains: only charges of the store (other versions of this
+// The first byte of an encoded reservation indicates its contents: only charges of the store (other versions of this
 // package can read this form too), charges of shares, a list with several keys or shares, or a term.
 const (
 	reservationFormat = 1

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The shares of n processes never add up to more than the limit.
+// The shares of n processes together never exceed the limit.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		limit string
@@ -78,7 +78,7 @@ func TestSharesHaveTheirOwnCounters(t *testing.T) {
 	}
 }
 
-// The depth is the time in which the maximum charge drains.
+// The depth is the time until the maximum charge has drained.
 func TestDepth(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"100/s burst 500": 5 * time.Second, "100/1m burst 1": time.Minute, "pacer 10/s max_wait 1h": time.Hour + 100*time.Millisecond,
@@ -115,7 +115,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// The bound of shares is as stated in rules.md, section 9.
+// SharesBound follows rules.md, section 9.
 func TestSharesBound(t *testing.T) {
 	for text, want := range map[string]int64{
 		"100/s burst 200": 400, "60/1m burst 10 debt 5": 30, "10/s burst 4 next_pays": 8, "pacer 10/s max_queue 10": 2*(1+10) + 3,

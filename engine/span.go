@@ -9,8 +9,8 @@ import (
 
 var errSpan = errors.New(`a whole duration with its unit, such as 100ms, 1m30s, 1d or 2w`)
 
-// ParseSpan parses a duration in the form used by limits: Go's units, plus d (24 h) and w (7 d), alone or combined,
-// as in "1d12h". A number without a unit is an error, and so is a negative number.
+// ParseSpan parses a duration in the form used by limits: Go's units, plus d (24 h) and w (7 d), alone or combined, as
+// in "1d12h". Numbers without a unit and negative numbers are errors.
 func ParseSpan(text string) (time.Duration, error) {
 	total := time.Duration(0)
 	for rest := text; ; {
@@ -29,8 +29,8 @@ func ParseSpan(text string) (time.Duration, error) {
 	}
 }
 
-// readable is the longest duration that ParseSpan accepts. It is more than any limit accepts, so that a duration too
-// long for a limit gets the limit's own error with the longest accepted one.
+// readable is the longest duration that ParseSpan accepts. It exceeds the longest duration of any limit, so that a
+// longer one causes the limit's own error, which states the maximum.
 const readable = 2 * longest
 
 func oneSpan(number, unit string) (time.Duration, error) {
@@ -69,7 +69,7 @@ func FormatSpan(span time.Duration) string {
 	return text
 }
 
-// rateUnits are the units of a rate's period.
+// rateUnits lists the units of a rate's period, for errors.
 const rateUnits = "us, ms, s, m (minutes), h, d, w, mo (months), y"
 
 // ParseRate parses a count and a period: "100/s", "5/1m", "30/60s", "1000/1d", "1/1mo", "1/1y". The number before the

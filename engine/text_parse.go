@@ -45,7 +45,7 @@ func (p *parser) next() string {
 	return word
 }
 
-// isWord reports whether a text instead of a rate looks like the name of an algorithm.
+// isWord reports whether a text in the place of a rate looks like an algorithm's name.
 func isWord(text string) bool {
 	return !strings.ContainsAny(text, "0123456789/")
 }

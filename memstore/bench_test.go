@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// touched keeps the compiler from removing the reads of keys.
+// touched prevents the compiler from removing the reads of keys.
 var touched atomic.Int64
 
 // BenchmarkAllow decides with Words.Allow on keys that have a state.
@@ -25,7 +25,7 @@ func BenchmarkSteps(b *testing.B) {
 	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
 }
 
-// BenchmarkNewKeys decides on keys that have no state, as a flood of made-up keys does.
+// BenchmarkNewKeys decides on keys without a state, as in a flood of made-up keys.
 func BenchmarkNewKeys(b *testing.B) {
 	const n = 1 << 20
 	limit, keys := rule.TokenBucket(rule.PerHour(1000)), make([]string, n)
@@ -76,7 +76,7 @@ func decideAll(b *testing.B, limit engine.Limit) {
 				bytes := 0
 				defer func() { touched.Add(int64(bytes)) }()
 				for i := 0; pb.Next(); i++ {
-					// A real caller has just read its key.
+					// Touch the next keys first, because a real caller has just read its key.
 					if i%len(next) == 0 {
 						for j := range next {
 							next[j] = keys[r.IntN(n)]

@@ -28,7 +28,7 @@ func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
 	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers()}
 }
 
-// Allow decides a request on a key with a state. See [engine.Bound].
+// Allow decides a request on a key with a state of two words. See [engine.Bound].
 func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Simple) {
 	s := b.store
 	if s.closed.Load() || uint(len(key)-1) >= engine.MaxKeyBytes || ctx.Err() != nil {
@@ -42,7 +42,7 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 	var o algo.Outcome
 	hash := s.secret.hash(key)
 	h := &s.shards[s.shard(hash)]
-	s.prefetch(h, hash) // while the clock is read
+	s.prefetch(h, hash) // the lines arrive while the clock is read
 	a.AtMicros = s.clock.micros()
 	switch s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros) {
 	case verdictDenied:

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// open returns a store with the defaults.
+// open returns a store with the default configuration.
 func open(t *testing.T) *Store {
 	t.Helper()
 	s, err := New(Config{})
@@ -29,8 +29,8 @@ func ask(s *Store, op engine.Op) engine.Result {
 	return results[0]
 }
 
-// A bound limit gives the same answers as the steps, or none, with any numbers and whatever else happens to the keys. Do
-// gives the same answers too. With a clock of its own a store decides by the steps alone.
+// A bound limit gives the same answers as the steps, or no answer, for any numbers and any changes of the keys. Do
+// gives the same answers too. A store with a custom clock decides by the steps alone.
 func TestBoundDecidesAsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -83,8 +83,8 @@ func TestBoundDecidesAsDo(t *testing.T) {
 	})
 }
 
-// A state is read with the rate and burst that it was written under. A bucket emptied at 10 a minute is still ten
-// units short when it is read at 10 a day, and not just short of what a minute refills at that rate.
+// A state is read with the rate and burst in force when it was written. A bucket emptied at 10 a minute still lacks ten
+// units when it is read at 10 a day, and not only the units that a minute refills at that rate.
 func TestBoundReadsOtherNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
@@ -99,7 +99,7 @@ func TestBoundReadsOtherNumbers(t *testing.T) {
 	})
 }
 
-// Requests that a bound limit cannot decide fall back to Do, which has the error or the answer.
+// Requests that a bound limit cannot decide fall back to Do, which returns the error or the answer.
 func TestBoundLeavesTheRest(t *testing.T) {
 	s := open(t)
 	limit := parse(t, "10/1s")
@@ -146,13 +146,13 @@ func TestBoundOutlivesItsScope(t *testing.T) {
 		s.scopes.of(fmt.Sprint(i), limit)
 	}
 	allow(t, s, limit, 1)
-	b.Allow(t.Context(), "k", 1) // finds its scope gone
+	b.Allow(t.Context(), "k", 1) // its scope was dropped
 	if a := b.Allow(t.Context(), "k", 1); !a.Decided || !a.Allowed {
 		t.Errorf("%+v, want a decision", a)
 	}
 }
 
-// In a call with many operations, each operation gets the answer that it would get alone.
+// In a call with many operations, each operation gets the same answer as alone.
 func TestManyOperationsAreDecidedAsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 4))

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// The total memory per key is as documented.
+// The total memory per key is as stated in the docs.
 func TestBytes(t *testing.T) {
 	if raced.On {
 		t.Skip("slow with the race detector; make test runs this without it too")
@@ -84,7 +84,7 @@ func TestBytesOfOpenReservations(t *testing.T) {
 		store, _ := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
 		results, before := make([]engine.Result, 1), int64(0)
 		for i := range count + 10 {
-			if i == 10 { // the states exist by now
+			if i == 10 { // all states exist by now
 				before = heap()
 			}
 			op := engine.Op{Kind: engine.OpReserve, Space: "policy:tokens", Key: "user", ID: fmt.Sprintf("%026d", i), Term: &engine.Term{Within: time.Hour}}
@@ -102,7 +102,7 @@ func TestBytesOfOpenReservations(t *testing.T) {
 	}
 }
 
-// Each key in the list of a fair-share limit takes 16 bytes, and the counter that all keys share takes the rest.
+// Each key in a fair-share limit's list takes 16 bytes. The rest belongs to the counter that all keys share.
 func TestBytesOfShares(t *testing.T) {
 	const pools, keys = 40, 250
 	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})

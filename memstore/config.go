@@ -19,14 +19,13 @@ var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 // errShareFull is the error for a new key in a name space that has reached its own bound.
 var errShareFull = fmt.Errorf("%w: its name space has all keys that it may have", ErrFull)
 
-// WhenFull sets what happens to a new key if all keys in a full store still count.
+// WhenFull determines what happens to a new key if the store is full and all of its keys still count.
 type WhenFull uint8
 
 const (
 	// Refuse returns ErrFull. No key loses its spent units.
 	Refuse WhenFull = iota
-	// Evict drops the key that is nearest to full capacity: the one whose limit would reset first. That key gets its
-	// spent units back.
+	// Evict drops the key nearest to full capacity, whose limit would reset first. That key gets its spent units back.
 	Evict
 )
 
@@ -35,9 +34,9 @@ type Config struct {
 	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one. 0 means DefaultMaxKeys.
 	MaxKeys int
 	// MaxKeysOf bounds the number of keys in some name spaces, each 1 to 2^31, so that these name spaces cannot fill
-	// the store. For a new key beyond a bound the error is ErrFull, even if the store evicts.
+	// the store. A new key beyond such a bound gets ErrFull, even if the store evicts.
 	MaxKeysOf map[string]int
-	// WhenFull sets what happens to new keys beyond MaxKeys. The default is Refuse.
+	// WhenFull determines what happens to new keys beyond MaxKeys. The default is Refuse.
 	WhenFull WhenFull
 	// Clock replaces the system clock in tests: see package headgatetest.
 	Clock func() time.Time
@@ -45,7 +44,7 @@ type Config struct {
 
 // Stats are the counts of a store.
 type Stats struct {
-	// Keys is the number of stored keys, including those that are at full capacity again and have not been dropped
+	// Keys is the number of stored keys. It includes keys that are at full capacity again but have not been dropped
 	// yet.
 	Keys int64
 	// Expired is the number of keys dropped because they were at full capacity again.

@@ -11,17 +11,17 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// maxNames bounds the number of groups, of topics and of values, each separately. Beyond the bound the error is
+// maxNames bounds the number of groups, the number of topics, and the number of values. Beyond a bound the error is
 // ErrFull.
 const maxNames = 10_000
 
 // backlog is the largest number of messages queued for a slow subscriber. The subscriber misses further messages.
 const backlog = 1024
 
-// coordinator is the state shared by the members in this process.
+// coordinator is the state of the Coordinator's methods, shared by the members in this process.
 type coordinator struct {
 	mu     sync.Mutex
-	groups map[string]map[string]int64 // member → when it expires
+	groups map[string]map[string]int64 // member → when its membership expires
 	values map[string]value
 	topics map[string]map[*subscription]struct{}
 	closed chan struct{}
@@ -189,7 +189,7 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, t
 	return v.version, true, nil
 }
 
-// coordinates returns the first failed check, or the reason why the store cannot be used now.
+// coordinates returns the first of the given errors, or the reason why the store cannot be used now.
 func (s *Store) coordinates(ctx context.Context, checks ...error) error {
 	for _, err := range checks {
 		if err != nil {

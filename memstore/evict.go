@@ -11,8 +11,8 @@ func (s *Store) reserve(n int64) bool {
 	return false
 }
 
-// makeRoom drops at least one key, anywhere in the store: an expired one or, if the store evicts and expiredOnly is
-// false, the one nearest to full capacity. It reports false if no key may be dropped. The caller holds no lock.
+// makeRoom drops at least one key from any shard: an expired key or, if the store evicts and expiredOnly is false, the
+// key nearest to full capacity. It returns false if no key may be dropped. The caller holds no lock.
 func (s *Store) makeRoom(t algo.Instant, expiredOnly bool) bool {
 	for {
 		i, others := s.soonestShard()
@@ -30,8 +30,8 @@ func (s *Store) makeRoom(t algo.Instant, expiredOnly bool) bool {
 }
 
 // freeFirst drops the expired keys of a shard. If there are none and expiredOnly is false, it evicts the state that
-// expires first, if no other shard can have an earlier one. It reports false if it dropped nothing and only corrected
-// the shard's order.
+// expires first, provided that no other shard can have an earlier one. It returns false if it dropped nothing and only
+// corrected the shard's order.
 func (s *Store) freeFirst(h *shard, t algo.Instant, others int64, expiredOnly bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

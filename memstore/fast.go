@@ -8,15 +8,14 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// located is the location of the state of an operation that take can decide. Its scope is nil for any other
-// operation.
+// located is the location of the state for an operation that take can decide. For any other operation, scope is nil.
 type located struct {
 	hash  hash
 	scope *scope
 	shard int
 }
 
-// locate finds the state of an allow that take can decide.
+// locate finds the state for an operation that take can decide.
 func (s *Store) locate(op *engine.Op, f *located) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || s.clock.custom != nil {
 		return false
@@ -32,8 +31,8 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 	return true
 }
 
-// simple decides an operation found by locate; now is the clock reading. If only package algo can decide it, simple
-// changes nothing and returns false.
+// simple decides an operation found by locate. now is a clock reading. If only package algo can decide the operation,
+// simple changes nothing and returns false.
 func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
 	if f.scope == nil {
 		return false
@@ -51,8 +50,8 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 	return true
 }
 
-// fast decides an operation on one limit of a key with a state of two words. It reports false, and has changed no
-// state, for any other operation. A transaction takes 1.4 times as long (BenchmarkSteps).
+// fast decides an operation on one limit of a key with a state of two words. For any other operation it returns false,
+// and changes no state. A transaction takes 1.4 times as long (BenchmarkSteps).
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
@@ -89,11 +88,12 @@ type verdict uint8
 const (
 	verdictAllowed verdict = iota
 	verdictDenied
-	verdictUndecided // the steps of package algo have to decide
+	verdictUndecided // only the steps of package algo can decide
 )
 
 // take decides an allow by the system clock, if [algo.Words.Allow] can decide on the key's state, or on a full limit if
-// it has none. Otherwise it changes nothing. at is a clock reading, and is set to the instant of the decision.
+// the key has no state. Otherwise it changes nothing. at points to a clock reading, and is set to the instant of the
+// decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
 	if h.hot.deny(key, c, limit, now, cost, o) {
@@ -117,14 +117,14 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 		return v
 	}
 	slot := &h.table.slots[place]
-	if slot.scope != c.id { // of other numbers, or in a box
+	if slot.scope != c.id { // the state has other numbers, or is in a box
 		h.mu.Unlock()
 		return verdictUndecided
 	}
 	passes, ok := slot.state.Allow(limit, now, cost, o)
 	if ok && !passes && now%hotEvery == 0 {
 		h.hot.set(key, c, slot.state, now)
-		// Callers that were denied from this copy were denied before now.
+		// Read the clock again: denials from the copy that this one replaces were before this instant.
 		h.last = max(h.last, s.clock.micros())
 	}
 	h.mu.Unlock()
@@ -138,8 +138,8 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	}
 }
 
-// takeNew decides an allow on a key without a state, and stores its first state. It leaves the key to the steps if the
-// request does not pass, or if keys have to be dropped or moved first.
+// takeNew decides an allow on a key without a state, and stores its first state. The steps must decide if the request
+// does not pass, or if keys must be dropped or moved first.
 func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, cost int64, o *algo.Outcome) verdict {
 	if c.share != nil || h.soonest.Load() <= now || h.table.crowded() {
 		return verdictUndecided
@@ -190,26 +190,25 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 	oneStep.Put(steps)
 }
 
-// hot is a copy of the state of one denied key of a shard, which callers read without the shard's lock. A denial
-// changes nothing, so callers of a busy key are denied in parallel. The copy is written under the lock. A caller that
-// takes the lock for this key removes the copy, and a caller that copies another key replaces it. Both read the clock
-// after that, so that here, too, decisions on a key are in the order of their instants.
+// hot is a copy of the state of one denied key of a shard. Callers read it without the shard's lock: a denial changes
+// nothing, so callers of a busy key are denied in parallel. The copy is written under the lock. A caller that takes the
+// lock for this key removes the copy, and a caller that copies another key replaces it. Both read the clock afterwards,
+// so that decisions on a key stay in the order of their instants.
 //
-// It is a sequence lock: a reader that finds another version at the end than at the
-// beginning may have read halves of two states.
+// It is a sequence lock: if the version has changed during a read, the reader may have read halves of two states.
 type hot struct {
 	version atomic.Uint64
 	scope   atomic.Pointer[scope] // nil while there is no copy
 	hi, lo  atomic.Uint64
 	state   [2]atomic.Uint64
-	at      atomic.Int64 // when the copy was made
+	at      atomic.Int64 // instant when the copy was made
 }
 
-// hotEvery is the interval in µs between the instants at which a denied caller copies its key's state here. A busy
-// key soon hits such an instant; other keys cost nothing.
+// hotEvery is the interval, in µs, between the instants when a denied caller copies its key's state here. A busy key is
+// soon denied at such an instant. Other keys cost nothing.
 const hotEvery = 64
 
-// deny decides like Words.Allow if that denies; otherwise ok is false.
+// deny decides like Words.Allow if the answer is a denial. Otherwise ok is false.
 func (t *hot) deny(key hash, c *scope, limit *algo.Limit, now, cost int64, o *algo.Outcome) (ok bool) {
 	version := t.version.Load()
 	if t.scope.Load() != c || !t.of(key) {

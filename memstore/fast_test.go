@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A key that is denied repeatedly is read without the lock, and only for its own limit. Every change of its state
+// A key that is denied repeatedly is decided without the lock, but only under its own limit. Every change of its state
 // takes effect at once.
 func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 	limit := parse(t, "1/1h burst 10")
@@ -55,7 +55,7 @@ func parse(t *testing.T, text string) engine.Limit {
 	return limit
 }
 
-// decide runs an operation that must not fail.
+// decide runs an operation that must succeed.
 func decide(t *testing.T, s *Store, op engine.Op) engine.Outcome {
 	t.Helper()
 	var results [1]engine.Result
@@ -103,7 +103,7 @@ func TestHotStateIsNeverTorn(t *testing.T) {
 				return
 			default:
 			}
-			// The state's end shows to which key and count it belongs.
+			// The end of the state identifies its key and its count.
 			shared.set(hash{n % 2, n % 2}, scopes[n%2], algo.Words{1 + n%1000, 1_000_000 + n%2000}, 0)
 		}
 	})
@@ -124,7 +124,7 @@ func TestHotStateIsNeverTorn(t *testing.T) {
 	wg.Wait()
 }
 
-// No caller is denied by a state later than its clock, or by another key's or another limit's state.
+// No caller is denied by a state that is later than its clock, or that belongs to another key or limit.
 func TestHotStateDeniesOnlyItsKeyLimitAndTime(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1/1h")

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limits without a state need no room, so a full store decides them.
+// Limits without a state need no room, so a full store can decide them.
 func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: clock.Now})
@@ -50,7 +50,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	}
 }
 
-// The expiry of several limits is the latest of their expiries, in any position.
+// The expiry of several limits is the latest of their expiries, whatever their order.
 func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	short := rule.FixedWindow(rule.Per(10, time.Second), rule.Named("short"))

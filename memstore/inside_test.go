@@ -23,8 +23,8 @@ func TestWallNeverGoesBack(t *testing.T) {
 	}
 }
 
-// After any stores, changes and drops, each state is found under its key, and dropped states are not. Expired states
-// are dropped, and the next expiry is known.
+// After any sequence of stores, changes and drops, each stored state is found under its key, and dropped states are not
+// found. Expired states are dropped, and the next expiry is known.
 func TestTableFindsEveryState(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s, err := New(Config{MaxKeys: 1000})
@@ -58,7 +58,7 @@ func TestTableFindsEveryState(t *testing.T) {
 			maps.DeleteFunc(lasts, gone) // dropped to make room
 			lasts[key] = ends
 		case random.IntN(3) == 0:
-			// The state lasts longer, without the list of expiries being updated.
+			// The state now lasts longer, but its entry in the list of expiries is not updated.
 			ends = lasts[key] + random.Int64N(100)
 			h.write(&h.table.slots[place], window(ends), ends)
 			lasts[key] = ends
@@ -86,7 +86,7 @@ func TestTableFindsEveryState(t *testing.T) {
 	}
 }
 
-// isNext checks which state expires next, and that no expired state is left.
+// isNext checks which state expires next, and that no expired state remains.
 func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	t.Helper()
 	h := &s.shards[0]
@@ -121,7 +121,7 @@ func TestTableSizeIsBounded(t *testing.T) {
 	}
 }
 
-// A scope is dropped when no state refers to it, and not before. An operation with a dropped scope gets a new one.
+// A scope is dropped when no state refers to it, and not before. An operation on a dropped scope gets a new scope.
 func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
 	cs.start(nil)
@@ -157,7 +157,7 @@ func TestUnusedScopesAreDropped(t *testing.T) {
 	}
 }
 
-// soonestShard returns the lowest bound, and the lowest of all others.
+// soonestShard returns the shard with the lowest bound, and the lowest bound of the others.
 func TestSoonestShard(t *testing.T) {
 	for _, c := range []struct {
 		bounds []int64

@@ -30,7 +30,7 @@ func index(space string, l *algo.Limit) uint64 {
 	return (h ^ h>>29) * 0x9e3779b97f4a7c15 >> 54
 }
 
-// get returns the scope with a number.
+// get returns the scope with the given number.
 func (cs *scopes) get(id uint32) *scope {
 	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
 }
@@ -67,8 +67,8 @@ func (s *slot) number() uint32 { return s.scope &^ boxed }
 // of reports whether the slot belongs to the hash.
 func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
 
-// mark returns the byte for the hash's slot. The mark's bits of the hash are neither stored in the slot nor used to
-// choose the shard.
+// mark returns the byte for the hash's slot. Its bits of the hash are not stored in the slot, and do not choose the
+// shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
 // home returns where the search for a hash begins, from its high half.
@@ -76,7 +76,7 @@ func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }
 
-// hash represents a key. It is the key as a polynomial, evaluated at two points.
+// hash represents a key: the values of the key's polynomial at two points.
 type hash struct{ lo, hi uint64 }
 
 // secret contains two points, of 60 random bits each, at which keys are evaluated as polynomials modulo 2⁶¹−1. The
@@ -135,7 +135,7 @@ func four(key string) uint64 {
 	return uint64(key[0]) | uint64(key[1])<<8 | uint64(key[2])<<16 | uint64(key[3])<<24
 }
 
-// spread is a bijection that mixes a value's bits, because some of them choose the place.
+// spread is a bijection that mixes a value's bits, because some of them choose the slot.
 func spread(x uint64) uint64 {
 	x = (x ^ x>>32) * 0x9e3779b97f4a7c15
 	return x ^ x>>32

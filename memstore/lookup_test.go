@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A hash is the key's polynomial at both points, with the length as the first coefficient and then seven bytes each,
-// as computed with unbounded integers.
+// A hash equals the key's polynomial at both points, computed with unbounded integers. The first coefficient is the
+// key's length, and the others are seven bytes each.
 func FuzzHash(f *testing.F) {
 	for n := range 24 {
 		f.Add("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"[:n], uint64(1<<60-1), uint64(3))
@@ -62,7 +62,7 @@ func TestHashDependsOnSecretAndKey(t *testing.T) {
 	}
 }
 
-// A slot compares every bit of the hash that it stores, and its mark has other bits.
+// A slot compares every stored bit of the hash. Its mark has other bits.
 func TestSlotComparesEveryBit(t *testing.T) {
 	h := newSecret().hash("k")
 	for bit := range 128 {

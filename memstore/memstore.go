@@ -1,9 +1,9 @@
 // Package memstore keeps limits in the memory of one process.
 //
-// The store is sharded by key, bounded in keys and exact: it decides every operation at one reading of the clock,
-// under the locks of its shards (repeated denials of a busy key need none), and is linearizable. Use it in tests, and
-// where a single process makes all decisions. Several processes need a shared store, because each one with its own
-// memory store would admit the whole limit.
+// The store is sharded by key, bounded in keys and exact: it decides every operation at one reading of the clock, under
+// the locks of its shards (repeated denials of a busy key need none), and is linearizable. Use it in tests, and if a
+// single process makes all decisions. Several processes need a shared store, because each process with its own memory
+// store would admit the whole limit.
 //
 // The store keeps a 128-bit hash of each key, computed with the store's own secret. Two keys of 20 bytes collide with
 // probability below 2^-95, however a caller chooses them.
@@ -12,7 +12,7 @@
 // store that is full of keys that still count either refuses new keys or evicts, depending on [Config.WhenFull].
 // There is no goroutine: an idle store does nothing.
 //
-// The files, in the order in which an operation passes through them:
+// The files, in the order in a request's path:
 //
 //	memstore.go  operations → results; the clock
 //	bound.go     a limit that was looked up: key and cost → answer
@@ -26,7 +26,7 @@
 //	expiry.go    the next state to expire; evict.go the next to drop when the store is full
 //	save.go      all states → a snapshot; restore.go, back
 //
-// Lock order: shards by index, then the scopes. No shard's lock is held while the whole store is searched for room.
+// Lock order: shards by index, then the scopes. makeRoom searches the whole store without holding a shard's lock.
 package memstore
 
 import (
@@ -60,8 +60,8 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// keysPerShard bounds the time of operations on a whole shard under its lock. maxShards bounds the size of an empty
-// store to 1 MiB.
+// keysPerShard bounds the time of operations that lock a whole shard. maxShards bounds the size of an empty store to 1
+// MiB.
 const (
 	keysPerShard = 1024
 	maxShards    = 4096
@@ -157,8 +157,8 @@ func (s *Store) Close() error {
 }
 
 // clock reads the store's time. With the system clock, Now is the wall clock at start plus monotonic elapsed time, so
-// that setting the clock gives no caller more or fewer units. Wall is the wall clock, kept from going back, for
-// windows that begin on the hour. With a custom clock, both are that clock's reading, even if it goes back.
+// that setting the clock gives no caller more or fewer units. Wall is the wall clock, kept from going back, for windows
+// that begin on the hour. With a custom clock, both are the custom clock's reading, even if it goes back.
 type clock struct {
 	custom  func() time.Time
 	started time.Time
@@ -172,8 +172,8 @@ func (c *clock) start(custom func() time.Time) {
 	c.origin = c.started.UnixMicro()
 }
 
-// read returns the instant. It sets Wall only on request, because keeping it from going back takes memory shared by
-// all shards.
+// read returns the current instant. It sets Wall only on request, because keeping Wall from going back takes memory
+// shared by all shards.
 func (c *clock) read(wall bool) algo.Instant {
 	if c.custom != nil {
 		now := c.custom().UnixMicro()
@@ -186,7 +186,7 @@ func (c *clock) read(wall bool) algo.Instant {
 	return algo.Instant{Now: c.origin + t.Sub(c.started).Microseconds(), Wall: c.forward(t.UnixMicro())}
 }
 
-// micros returns Now by the system's clock.
+// micros returns Now on the system clock.
 func (c *clock) micros() int64 { return c.origin + time.Since(c.started).Microseconds() }
 
 // forward returns the latest wall time read so far.

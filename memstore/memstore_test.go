@@ -42,7 +42,7 @@ func seconds(n int64) engine.Limit {
 	return rule.FixedWindow(rule.Per(10, time.Duration(n)*time.Second))
 }
 
-// A full store keeps its keys, returns ErrFull for new ones, and first drops expired keys.
+// A full store keeps its keys and returns ErrFull for new keys, but first drops expired keys.
 func TestFullStoreRefusesNewKeys(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 3, Clock: clock.Now})
@@ -76,12 +76,12 @@ func refills(n int64) engine.Limit {
 	return rule.TokenBucket(rule.Per(1, time.Duration(n)*time.Second), rule.Burst(10))
 }
 
-// The key nearest to full capacity is evicted, in whichever shard it is and however it got there.
+// The key nearest to full capacity is evicted, regardless of its shard and its history.
 func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
 	const keys = 4096 // several shards
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
-	// A key that would have been evicted first, until its expiry moves far away.
+	// This key would have been evicted first, but its expiry moves far away.
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100_000))
 	for _, n := range []int64{1, 90_000} {
 		if _, err := operate.Policy(l, "", bucket).AllowN(context.Background(), "moved", n); err != nil {
@@ -93,7 +93,7 @@ func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A faster refill brings key 7's expiry nearer.
+	// A faster refill brings the expiry of key 7 forward.
 	if err := take(t, l, "7", refills(100)); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestNewKeysDropExpiredOnes(t *testing.T) {
 	}
 }
 
-// A key in use moves its expiry, keeps its place in the shard's order, and is not mistaken for expired.
+// A key in use moves its expiry, but keeps its place in the shard's order. It must not be mistaken for expired.
 func TestKeyInUseDoesNotExpire(t *testing.T) {
 	clock := headgatetest.NewClock()
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
@@ -170,7 +170,7 @@ func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 				if err := take(t, l, strconv.Itoa(g)+"-"+strconv.Itoa(i), seconds(60)); err != nil && !errors.Is(err, memstore.ErrFull) {
 					t.Error(err)
 				}
-				if s := store.Stats(); s.Keys > 2000+16 { // each caller may have reserved one
+				if s := store.Stats(); s.Keys > 2000+16 { // each caller may have reserved room for one key
 					t.Errorf("%d keys, bound 2000", s.Keys)
 				}
 			}

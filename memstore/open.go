@@ -30,8 +30,8 @@ type counterName struct {
 	of         engine.Counter
 }
 
-// kept is one open reservation, encoded in a string to keep a million of them small: the end of its term (8 bytes), a
-// byte that is 1 if it has ceilings, the reservation, and the reported units of each of its limits.
+// kept is one open reservation. It is encoded in a string, so that a million of them stay small: the end of its term (8
+// bytes), a byte that is 1 if it has ceilings, the reservation, and the reported units of each of its limits.
 type kept string
 
 const keptHead = 9
@@ -54,8 +54,8 @@ func (t *transaction) keep(r *engine.Result) {
 	}
 }
 
-// findOpen gives the steps of a settlement the open reservation's content. It reports false if there is none, or if
-// the settlement's stage does not match.
+// findOpen fills the steps of a settlement from the open reservation. It returns false if there is none, or if the
+// settlement's stage does not match.
 func (t *transaction) findOpen() bool {
 	t.open = t.store.openName(t.op)
 	o, ok := t.store.opens.get(t.open)
@@ -74,7 +74,7 @@ func (t *transaction) findOpen() bool {
 	return true
 }
 
-// settledOpen ends an open reservation or, for a report, stores it for another term.
+// settledOpen ends an open reservation. For a report, it stores the reservation for another term.
 func (t *transaction) settledOpen() {
 	if t.op.Stage != engine.Report {
 		t.store.opens.remove(t.open)
@@ -163,8 +163,8 @@ func (o *opens) count(k kept, sign int64) {
 	}
 }
 
-// fits reports whether one more reservation can be open, and whether all ceilings together stay below 2^53 units of
-// each counter.
+// fits reports whether there is room for one more open reservation, and whether all ceilings together stay below 2^53
+// units of each counter.
 func (o *opens) fits(op *engine.Op) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -217,7 +217,7 @@ func (o *opens) len() int {
 	return len(o.of)
 }
 
-// until returns the open reservations whose terms end by an instant, earliest first.
+// until returns the open reservations whose terms end by the given instant, earliest first.
 func (o *opens) until(instant int64) (some []kept) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

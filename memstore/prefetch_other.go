@@ -4,7 +4,7 @@ package memstore
 
 import "unsafe"
 
-// Other architectures do not prefetch: the decisions are the same, a little later.
+// Other architectures do not prefetch. Their decisions are the same, but slightly slower.
 
 func prefetchWrite(unsafe.Pointer)     {}
 func prefetchSlot(_, _ unsafe.Pointer) {}

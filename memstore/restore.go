@@ -30,8 +30,8 @@ const (
 // count. Charges after the snapshot are lost.
 //
 // The error matches [ErrSnapshot] if the snapshot is from another program or a later format, truncated or corrupt. It
-// is an [*engine.InputError] for a Config out of range, or if MaxKeys is less than the number of keys in the
-// snapshot. The store is then nil.
+// is an [*engine.InputError] for a Config out of range, or if MaxKeys is less than the number of keys in the snapshot.
+// On an error, the store is nil.
 func Restore(c Config, from io.Reader) (*Store, error) {
 	s, err := New(c)
 	if err != nil {
@@ -200,8 +200,8 @@ func (r *snapshotReader) key(h *shard) {
 	}
 }
 
-// put stores a key and its state in the shard if there is room. A boxed state is boxed again, because its rate can
-// differ from the scope's.
+// put stores a key and its state in the shard if there is room. A boxed state stays boxed, because its rate can differ
+// from the scope's.
 func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	s := r.store
 	if !c.share.reserve() {
@@ -225,7 +225,7 @@ func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	h.note(i, b.expires)
 }
 
-// bytes reads n bytes, which are valid until the next call. After an error they are 0.
+// bytes reads n bytes, which are valid until the next call. After an error it returns zero bytes.
 func (r *snapshotReader) bytes(n int) []byte {
 	if cap(r.scratch) < n {
 		r.scratch = make([]byte, n)
@@ -248,7 +248,7 @@ func (r *snapshotReader) byte() byte { return r.bytes(1)[0] }
 
 func (r *snapshotReader) word() uint64 { return binary.LittleEndian.Uint64(r.bytes(8)) }
 
-// number reads a number of 0 to most.
+// number reads a number from 0 to most.
 func (r *snapshotReader) number(most uint64) uint64 {
 	n, err := binary.ReadUvarint(r)
 	if r.check(err); n > most {

@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The record of the returns to a bucket is stored like a state, under its own key, until it has no effect. So the
-// record counts as a key, and expires and can be evicted like one.
+// The record of a bucket's returns is stored like a state, under its own key, until it has no effect. The record
+// therefore counts as a key, and expires and can be evicted like any other key.
 
-// returnedLimit is the limit of such a state. Only its algorithm and its name matter.
+// returnedLimit is the limit of these records. Only its algorithm and its name matter.
 var returnedLimit = engine.Build(algo.Concurrency, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "returned"})
 
 // returnedSpace separates these keys from the keys of callers. No other name space has this suffix.
@@ -67,8 +67,8 @@ func (t *transaction) find(p *place) {
 	}
 }
 
-// storeReturned stores either the records that already exist or, if added is set, the new ones. It returns how many
-// it added.
+// storeReturned stores the records that already exist or, if added is set, the new records. It returns how many it
+// added.
 func (t *transaction) storeReturned(added bool) (count int64) {
 	for i := range t.returned {
 		p, r := &t.returned[i], t.steps[i].Returns

@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// A snapshot starts with a line that names the format, followed by the hash's secret, the number of shards, and blocks. A block starts with
-// its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the end, which contains
-// the number of keys. Then follows the SHA-256 of everything before it. Scopes are numbered in order of appearance.
-// Integers are encoded as in encoding/binary: varint, or little endian if the size is fixed.
+// A snapshot starts with a line that names the format, the hash's secret, and the number of shards. Blocks follow. A
+// block starts with its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the
+// end, which contains the number of keys. The last part is the SHA-256 of everything before it. Scopes are numbered in
+// order of appearance. Integers are encoded as in encoding/binary: as varints, or little-endian if the size is fixed.
 const (
 	snapshotTitle  = "headgate snapshot "
 	snapshotFormat = "1\n"
@@ -24,11 +24,10 @@ const (
 	blockEnd   = 'E'
 )
 
-// Save writes a snapshot of the keys that count, for [Restore], and returns their number. The store keeps deciding
-// meanwhile: each shard is locked only while it is copied, about 20 µs for 1000 keys. So each key's state is
+// Save writes a snapshot of the keys that count, for [Restore], and returns their number. The store keeps deciding in
+// the meantime: each shard is locked only while it is copied, about 20 µs for 1000 keys. Each key's state is therefore
 // consistent, but different keys are copied at different instants. The snapshot contains the secret for hashing keys:
-// make it readable only by its owner. The snapshot contains the values of the [engine.Coordinator], but not its
-// groups.
+// make it readable only by its owner. The snapshot contains the values of the [engine.Coordinator], but not its groups.
 //
 // Save returns the writer's or the context's error, or [engine.ErrClosed].
 func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) {
@@ -38,7 +37,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[1])
 	w.bytes = binary.AppendUvarint(w.bytes, uint64(len(s.shards)))
 	w.values(&s.coordinator)
-	open := s.opens.names() // before the keys, which may lack the charge of a later reservation
+	open := s.opens.names() // names are read before the keys, which may lack the charge of a later reservation
 	for i := range s.shards {
 		if err := s.ready(ctx); err != nil {
 			return 0, err
@@ -48,7 +47,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 			return 0, err
 		}
 	}
-	w.opens(&s.opens, open) // after the keys, so that a reservation settled meanwhile is not released again
+	w.opens(&s.opens, open) // written after the keys, so that a reservation settled in the meantime is not released again
 	w.bytes = binary.AppendUvarint(append(w.bytes, blockEnd), uint64(keys))
 	return keys, w.end()
 }

@@ -16,12 +16,12 @@ type scope struct {
 	space string
 	limit engine.Limit
 	id    uint32
-	// name is a number for the name of the states' counters: the space, and the limit's algorithm, name and grid.
-	// Scopes with the same name differ in the limit's other numbers.
+	// name is a number for the name of the states' counters, which consists of the space and of the limit's algorithm,
+	// name and grid. Scopes with the same name differ in the limit's other numbers.
 	name uint32
 	// share counts the keys of the name space if it is bounded, or is nil.
 	share *share
-	// pool is the key that all keys count under, if the limit divides its units among them.
+	// pool is the key of the common counter, if the limit divides its units among keys.
 	pool string
 	// stale is set when the scope is dropped.
 	stale atomic.Bool
@@ -31,7 +31,7 @@ type scope struct {
 	states atomic.Int64
 }
 
-// gone is the count of a dropped scope, which no state may refer to any more.
+// gone is the count of a dropped scope, so that no state can refer to it any more.
 const gone = math.MinInt64 / 2
 
 // enter counts one more state of a scope and returns the scope, or a new one if it was dropped in the meantime.
@@ -168,7 +168,7 @@ func (cs *scopes) naming(r scopeKey) *naming {
 	return n
 }
 
-// collect drops the scopes that no state refers to.
+// collect drops the scopes without states.
 func (cs *scopes) collect() {
 	for r, c := range cs.known {
 		if !c.states.CompareAndSwap(0, gone) {

@@ -9,13 +9,13 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A settlement is recorded like a state, under its own key, until the reservation ends. So the record counts as a
-// key, and expires and can be evicted like one.
+// A settlement is recorded like a state, under its own key, until the reservation ends. The record therefore counts as
+// a key, and expires and can be evicted like any other key.
 
-// settledLimit is the limit of such a state. Only its name matters.
+// settledLimit is the limit of these records. Only its name matters.
 var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "settled"})
 
-// settledSpace separates these keys from those of callers. No other name space has this suffix.
+// settledSpace separates these keys from the keys of callers. No other name space has this suffix.
 const settledSpace = "\x00settled"
 
 // reservationName names the reservation of an operation in its name space. The length prefix keeps different pairs of

@@ -13,7 +13,7 @@ type shard struct {
 	// The fields that most decisions need are in the first 64 bytes.
 	mu sync.Mutex
 	// last is the latest instant of a decision in this shard. The fast path reads the clock before it takes the lock,
-	// and time must not appear to go back.
+	// so last keeps time from going back.
 	last  int64
 	table table
 
@@ -23,7 +23,7 @@ type shard struct {
 	// soonest is at or before the first expiry in the shard. It is read without the lock.
 	soonest atomic.Int64
 	index   int      // in the store
-	_       [16]byte // whole cache lines, because different cores use different shards
+	_       [16]byte // padding to whole cache lines, because different cores use different shards
 
 	hot hot // one more cache line, which is rarely written
 	_   [8]byte
@@ -64,7 +64,7 @@ func (h *shard) load(cs *scopes, i int) algo.State {
 	return s.state.State(cs.get(s.number()).limit.Numbers())
 }
 
-// expires returns the time from which the state at an index no longer counts.
+// expires returns the instant from which the state at an index no longer counts.
 func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -73,8 +73,8 @@ func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
-// put replaces the state at a place. A state of two words takes its rate from its scope. If the state's rate differs
-// from the given scope's, as after a give, the state stays in its old scope.
+// put replaces the state at an index. A state of two words has the rate of its scope. If the state's rate differs from
+// the given scope's, as after a give, the state stays in its old scope.
 func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
 	if s.number() != c.id && state.Under(c.limit.Numbers()) {
@@ -110,7 +110,7 @@ func (h *shard) box(b box) (index uint64) {
 	return uint64(len(h.boxes) - 1)
 }
 
-// insert stores the state of a key that had none. The caller has reserved room in its scope's share.
+// insert stores the first state of a key. The caller has reserved room in its scope's share.
 func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.Instant, expires int64) {
 	if h.table.crowded() {
 		h.renew(s, t)
@@ -142,8 +142,8 @@ func (h *shard) remove(cs *scopes, i int) {
 	h.table.drop(i)
 }
 
-// renew drops expired states and, if that makes no room, builds a larger table. The time that it takes grows with the
-// shard: about 20 µs for 1000 keys.
+// renew drops expired states. If that makes no room, it builds a larger table. Its time grows with the shard: about 20
+// µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
 	s.dropped(h.scan(&s.scopes, t))
 	old := h.table

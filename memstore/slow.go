@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// transaction is one operation while it is decided, with its shards locked and its states in steps. It is reused, so
-// that a decision allocates nothing.
+// transaction is one operation while it is decided, with its shards locked and its states in steps. Transactions are
+// pooled, so that a decision does not allocate.
 type transaction struct {
 	store    *Store
 	op       *engine.Op
@@ -39,7 +39,7 @@ type place struct {
 
 var transactions = sync.Pool{New: func() any { return new(transaction) }}
 
-// free clears the caller's data and the states, and returns the memory to the pool.
+// free clears the caller's data and the states, and returns the transaction to the pool.
 func (t *transaction) free() {
 	clear(t.steps)
 	clear(t.places)
@@ -48,8 +48,8 @@ func (t *transaction) free() {
 	transactions.Put(t)
 }
 
-// expireBatch is the number of expired keys that an operation on a new key drops: more than it adds, so that a store
-// in use shrinks to the keys that count.
+// expireBatch is the number of expired keys that an operation on a new key drops. It is more than the operation adds,
+// so that a store in use shrinks to the keys that count.
 const expireBatch = 4
 
 // begin locks the operation's shards, reads the clock and loads its states. It first reserves room for all states
@@ -102,7 +102,7 @@ func (t *transaction) reserve(absent int64) error {
 	return nil
 }
 
-// release gives unused reservations back to the shares.
+// release returns unused room to the shares.
 func (t *transaction) release() {
 	for i := range t.places {
 		if p := &t.places[i]; p.reserved {
@@ -221,8 +221,8 @@ func (t *transaction) run(r *engine.Result) {
 	r.Outcome.Fill(t.op, t.steps, allowed, granted, t.now.Now)
 }
 
-// lookUp handles operations without an algorithm: it finds whether there is a state and how long it lasts, and marks
-// it for deletion on a reset.
+// lookUp handles operations without an algorithm, expiry and reset. It finds whether there is a state and how long it
+// lasts. For a reset, it marks the state for deletion.
 func (t *transaction) lookUp(r *engine.Result) {
 	for i := range t.places {
 		p := &t.places[i]
@@ -242,7 +242,8 @@ func (t *transaction) lookUp(r *engine.Result) {
 	}
 }
 
-// end stores the written states and unlocks. Existing states come first, because storing a new one can move others.
+// end stores the written states and unlocks the shards. Existing states come first, because storing a new state can
+// move others.
 func (t *transaction) end(r *engine.Result) {
 	added := int64(0)
 	for i := range t.steps {

@@ -63,8 +63,8 @@ func save(t *testing.T, s *memstore.Store) []byte {
 	return b.Bytes()
 }
 
-// TestRestoreWithOtherBounds restores into a larger store, a smaller one, and one with a single shard. Spent units
-// stay spent.
+// TestRestoreWithOtherBounds restores into a larger store, a smaller store, and a store with a single shard. Spent
+// units stay spent.
 func TestRestoreWithOtherBounds(t *testing.T) {
 	const keys = 300
 	clock := headgatetest.NewClock()
@@ -147,7 +147,7 @@ func TestRestoreIntoTooFewKeys(t *testing.T) {
 	}
 }
 
-// TestValuesAreRestored: values keep their versions, so that an older one never replaces a newer one.
+// Restored values keep their versions, so that an older value never replaces a newer one.
 func TestValuesAreRestored(t *testing.T) {
 	s, _ := filled(t, small, 1)
 	version, _, err := s.CompareAndSet(t.Context(), "secret", 0, "text")
@@ -180,8 +180,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSaveFails: Save returns the writer's error wherever the disk is full, the context's error, and ErrClosed once
-// the store is closed. The store keeps deciding.
+// Save returns the writer's error wherever the disk becomes full, the context's error, and ErrClosed once the store is
+// closed. The store keeps deciding.
 func TestSaveFails(t *testing.T) {
 	s, snapshot := filled(t, small, 2)
 	for room := range len(snapshot) {
@@ -203,8 +203,8 @@ func TestSaveFails(t *testing.T) {
 	}
 }
 
-// TestSaveUnderLoad: callers spend while snapshots are written. A restored store admits at most what the limit has
-// left after the charges before the snapshot.
+// Callers spend while snapshots are written. A restored store admits at most the units left after the charges before
+// the snapshot.
 func TestSaveUnderLoad(t *testing.T) {
 	const keys, capacity = 20, 200
 	clock := headgatetest.NewClock()
@@ -245,8 +245,8 @@ func TestSaveUnderLoad(t *testing.T) {
 	}
 }
 
-// FuzzRestore: restored bytes can be saved and restored again with the same number of keys. Other bytes are rejected
-// without a panic.
+// Restored bytes can be saved and restored again with the same number of keys. Other bytes are rejected without a
+// panic.
 func FuzzRestore(f *testing.F) {
 	clock := headgatetest.NewClock()
 	c := memstore.Config{MaxKeys: 100, Clock: clock.Now}
@@ -275,7 +275,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// An open reservation is in the snapshot, and ends in the restored store as it would have ended in the first.
+// An open reservation is in the snapshot, and ends in the restored store as it would have in the original store.
 func TestRestoreOpenReservation(t *testing.T) {
 	clock := headgatetest.NewClock()
 	s, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: clock.Now})
@@ -319,8 +319,9 @@ func (d *during) Write(p []byte) (int, error) {
 	return d.Buffer.Write(p)
 }
 
-// A reservation that is made while a snapshot is written, after its key was copied, is not restored: its end would
-// give back other callers' units. A reservation that is settled while the snapshot is written is not restored either.
+// A reservation that is made while a snapshot is written, after its key was copied, is not restored, because its end
+// would give back other callers' units. A reservation that is settled while the snapshot is written is not restored
+// either.
 func TestReserveDuringSave(t *testing.T) {
 	clock := headgatetest.NewClock()
 	config := memstore.Config{MaxKeys: 1000, Clock: clock.Now}

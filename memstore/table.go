@@ -2,8 +2,8 @@ package memstore
 
 import "github.com/headgate/headgate/engine/algo"
 
-// slot is a state's place in a table; two slots fit into a cache line. It has no pointer, so the garbage collector
-// skips it.
+// slot is the place of a state in a table. Two slots fit into a cache line. A slot has no pointer, so the garbage
+// collector skips it.
 type slot struct {
 	// Most of the key's hash. The shard's index and the mark contain the rest.
 	hi uint64
@@ -17,9 +17,9 @@ type slot struct {
 // number needs this bit.
 const boxed = 1 << 31
 
-// table uses open addressing with linear probing. For each slot, one byte tells whether the slot is empty, was
-// dropped or has a key, and contains seven bits of the key's hash. A search reads these bytes first, so a decision on
-// a known key touches one slot.
+// table uses open addressing with linear probing. For each slot, one byte, the mark, says whether the slot is empty,
+// was dropped or has a key, and contains seven bits of the key's hash. A search reads these bytes first, so a decision
+// on a known key touches one slot.
 type table struct {
 	marks []uint8
 	slots []slot
@@ -33,9 +33,9 @@ const (
 	full    = 0x80 // plus seven bits of the hash
 )
 
-// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more. At 33 bytes a slot, this makes
-// 37 to 43 bytes a key. A table of fewer than smallKeys doubles, because a new key would otherwise cost several rebuilds
-// (BenchmarkNewKeys: 1110 ns without it, 920 with it).
+// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more keys. With 33 bytes per slot and
+// mark, this makes 37 to 43 bytes per key. A table with fewer than smallKeys doubles instead, because a new key would
+// otherwise cost several rebuilds (BenchmarkNewKeys: 1110 ns without doubling, 920 ns with it).
 const (
 	fullTenths  = 9
 	freshTenths = 7.8

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Scripts are assembled from a template, the fragments of the algorithms that they need, and common.lua. The
-// template's line "--@name" is replaced by the algorithm's part of that name or, in a script for several algorithms,
-// by an if that chooses among their parts. So a script defines no function that it does not need. That halves its
-// time, because Redis creates a script's functions anew at each call.
+// A script is assembled from a template, the fragments of the algorithms that it needs, and common.lua. Each line
+// "--@name" of the template is replaced by the part of that name from the algorithm's fragment. In a script for several
+// algorithms it is replaced by an if that selects the algorithm's part. Therefore a script defines only functions that
+// it needs. That halves its time, because Redis creates a script's functions anew at each call.
 //
 // lua/README.md describes the conventions shared by fragments. [Scripts] returns the assembled scripts.
 //
@@ -23,7 +23,7 @@ var embedded embed.FS
 func fragment(files fs.FS, name string) string {
 	data, err := fs.ReadFile(files, "lua/"+name+".lua")
 	if err != nil {
-		return "" // all names are constants, and TestScripts assembles all scripts
+		return "" // unreachable: all names are constants, and TestScripts assembles all scripts
 	}
 	return string(data)
 }
@@ -42,7 +42,7 @@ func splitParts(fragment string) map[string]string {
 	return parts
 }
 
-// familiesIn returns the families whose operations a script decides.
+// familiesIn returns the families of limits that a script can decide.
 func familiesIn(t template, f family) (used []family) {
 	if f != familyMixed {
 		return []family{f}
@@ -62,11 +62,12 @@ type layout uint8
 
 const (
 	ownKeys  layout = iota // each state has a key of its own
-	manyKeys               // the same; a merged script writes many keys by one command
-	inHashes               // states are fields of hashes
+	manyKeys               // the same, but a merged script writes many keys with one command
+	inHashes               // states are stored as fields of hashes
 )
 
-// layoutFiles returns the files with the parts that read and write the states: for all templates, and for merge.lua and alone.lua.
+// layoutFiles returns the names of the files with the parts that read and write states: one for all templates, and one
+// for merge.lua and alone.lua.
 func layoutFiles(t template, of layout) []string {
 	name := "keys"
 	if of == inHashes {
@@ -82,7 +83,7 @@ func layoutFiles(t template, of layout) []string {
 	return files
 }
 
-// assemble returns a script without its prelude, with comments and indentation.
+// assemble returns a script with comments and indentation, without its prelude.
 func assemble(files fs.FS, t template, f family, of layout) string {
 	common := splitParts(fragment(files, "common"))
 	layout := map[string]string{}
@@ -117,15 +118,15 @@ func assemble(files fs.FS, t template, f family, of layout) string {
 		locals, functions = locals+undeclared(parts["locals"], locals), functions+parts["functions"]
 	}
 	body := common["functions"] + locals + functions
-	if t == alone { // it ends before functions are made, or continues as merge.lua
+	if t == alone { // alone.lua returns before merge.lua's functions are made, or continues as merge.lua
 		return common["constants"] + a.expand(fragment(files, templateFiles[alone]), 0) + body + a.expand(fragment(files, templateFiles[merged]), 0)
 	}
 	return common["constants"] + body + a.expand(fragment(files, templateFiles[t]), 0)
 }
 
-// undeclared returns the declarations of a fragment without the names that an earlier fragment of the script has
-// declared, because Lua allows at most 200 locals. A limit's locals are set anew for each limit, so fragments can
-// share them. Declarations with a value are kept.
+// undeclared removes from a fragment's declarations the names that an earlier fragment of the script has declared,
+// because Lua allows at most 200 locals. Locals are set anew for each limit, so fragments can share them. Declarations
+// with a value stay.
 func undeclared(locals, earlier string) string {
 	declared := map[string]bool{}
 	for _, name := range declaredNames(earlier) {
@@ -175,8 +176,8 @@ type assembler struct {
 	used   []family
 }
 
-// expand replaces the "--@name" lines in the source, which is a family's part or the template. For the template,
-// owner is 0.
+// expand replaces the "--@name" lines in the source, which is a family's part or the template. For the template, owner
+// is 0.
 func (a *assembler) expand(source string, owner family) string {
 	var out strings.Builder
 	for line := range strings.Lines(source) {

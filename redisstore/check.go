@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// scriptCommands are the commands of the scripts, which the user's ACL must allow.
+// scriptCommands lists the commands that scripts call. The user's ACL must allow them.
 var scriptCommands = []string{
 	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "hget", "hset", "hmget", "hdel",
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
 }
 
-// If states are fields of hashes, hashCommands are the additional commands of the scripts, and hashClientCommands the
-// additional commands of the store itself.
+// If states are fields of hashes, scripts also call hashCommands, and the store itself also sends hashClientCommands.
 var (
 	hashCommands       = []string{"hscan", "pttl"}
 	hashClientCommands = []string{"hlen"}
 )
 
-// writeMany is a command that merged scripts use if the server has it and the user may send it. Otherwise they write key by key.
+// writeMany is a command that merged scripts use if the server has it and the user may call it. Otherwise they write
+// key by key.
 const writeMany = "msetex"
 
 // canWriteMany reads the reply of probe.lua.
@@ -32,11 +32,11 @@ func canWriteMany(reply *Reply) bool {
 }
 
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
-// states that still count, a version that is not known to decide correctly, and missing permissions, with the ACL
-// rules that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states
-// are fields of hashes, a server that evicts them is an error too, because it would lose thousands of states at once,
-// unless [Config.AllowEviction] is set. Check also finds out whether the server can write many keys by one command, which merged
-// calls then use.
+// states that still count, a version that is not known to decide correctly, and missing permissions, with the ACL rules
+// that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are fields
+// of hashes, a server that evicts them is an error too, unless [Config.AllowEviction] is set, because it would lose
+// thousands of states at once. Check also finds out whether the server can write many keys with one command, which
+// merged calls then use.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -74,9 +74,9 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// clientCommands are the other commands sent by a store and the clients of both adapters. rueidis calls ROLE on the
-// server named by Sentinels. It ends a connection with subscriptions by sending DISCARD and one command of @pubsub
-// for each kind of subscription; not all versions have all kinds. go-redis queries a Cluster for its COMMANDs. WAIT
+// clientCommands lists the other commands that a store and the clients of both adapters send. rueidis sends ROLE to the
+// server that Sentinel names. It ends a connection with subscriptions by sending DISCARD and one @pubsub command for
+// each kind of subscription; not all versions have all kinds. go-redis asks a Cluster for its commands (COMMAND). WAIT
 // is for operations that wait for replicas.
 var clientCommands = []string{
 	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
@@ -119,14 +119,14 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 			warnings = append(warnings, "no permission for "+name+advice)
 		case Other:
 			warnings = append(warnings, "the command "+name+" does not work: "+answer)
-		default: // READONLY, OOM and the like are temporary, and fail only the affected calls
+		default: // errors such as READONLY and OOM are temporary, and fail only the affected calls
 			return append(warnings, "the server answers: "+answer), nil
 		}
 	}
 	return warnings, nil
 }
 
-// versionWarning warns about servers that the conformance tests do not run on.
+// versionWarning returns a warning for a server version without conformance tests.
 func versionWarning(info *Reply) string {
 	if info.Err != nil {
 		return "the server does not tell its version: " + info.Err.Error()

@@ -17,18 +17,18 @@ type Config struct {
 	// until one has ended or their context ends. The default is 1024.
 	MaxInFlight int
 	// Shards is the number of hash tags shared by all subjects, 1 to 1024. With 0, each subject has its own hash tag.
-	// On a Cluster, operations on subjects with the same tag share one script call, so a small number is faster; use
-	// at least the number of nodes. All processes that share the data need the same value: see [Store.EnsureFormat].
+	// On a Cluster, operations on subjects with the same tag share one script call, so a small number is faster. Use at
+	// least the number of nodes. All processes that share the data need the same value: see [Store.EnsureFormat].
 	Shards int
-	// Hashes is the number of hashes, 1 to 1024, that share the states of a limit, per shard if there are shards.
-	// With 0, each state has its own key. Hashes apply to token buckets, pacers and fixed windows. On a Cluster they
+	// Hashes is the number of hashes, 1 to 1024, that hold the states of a limit (in each shard, if there are shards).
+	// With 0, each state has its own key. They apply to token buckets, pacers and fixed windows. On a Cluster they
 	// require Shards. All processes that share the data need the same value.
 	Hashes int
 	// AllowEviction makes [Store.Check] accept a server that evicts hashes when its memory is full, each with
 	// thousands of states. Without AllowEviction, Check returns an error for such a server.
 	AllowEviction bool
 	// Clock replaces the server's time, and keeps every key an hour longer than it counts. It is for tests, and for
-	// replaying recorded answers. The scripts that decide real requests do not accept a time.
+	// replaying recorded answers. It uses other scripts: those for real requests do not accept a time.
 	Clock func() time.Time
 }
 

@@ -16,9 +16,8 @@ type Conn interface {
 	// one write, in order. Do returns by ctx's deadline even if the server hangs; commands without a reply by then
 	// get an error.
 	Do(ctx context.Context, commands []Command, replies []Reply)
-	// Subscribe calls received with each message of the channel, one after
-	// another, until ctx ends or the connection is lost, and returns that error.
-	// It calls ready when the server has confirmed the subscription.
+	// Subscribe calls received with each message of the channel, one after another. When ctx ends or the connection is
+	// lost, it returns that error. It calls ready when the server has confirmed the subscription.
 	Subscribe(ctx context.Context, channel string, ready func(), received func(message string)) error
 	// Cluster reports whether the server is a Cluster, on which all keys of a
 	// script must be in one slot.
@@ -29,8 +28,8 @@ type Conn interface {
 
 // Command is one Redis command.
 type Command struct {
-	// Key is one of the command's keys. On a Cluster the command goes to the node of its slot or, with an empty Key,
-	// to any node.
+	// Key is one of the command's keys. On a Cluster, the command goes to the node that serves the key's slot. With an
+	// empty Key, it goes to any node.
 	Key string
 	// Args are the command's name and arguments.
 	Args []string

@@ -56,7 +56,7 @@ func (s *Store) Publish(ctx context.Context, topic, message string) error {
 	if err := firstOf(engine.CheckName("topic", topic), engine.CheckBytes("message", len(message), engine.MaxMessageBytes)); err != nil {
 		return err
 	}
-	// Any node of a Cluster accepts a message. Messages of a topic stay in order if they always go to the same node.
+	// Any node of a Cluster accepts a message. The topic's messages must always go to the same node to stay in order.
 	channel := s.channel(topic)
 	_, err := s.call(ctx, channel, "PUBLISH", channel, message)
 	return err

@@ -10,18 +10,18 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// neverWait is a script's wait for a cost that can never pass.
+// neverWait is a script's wait for a cost that never passes.
 const neverWait = 1 << 53
 
-// errReply is the error for a reply that no script of this package sends.
+// errReply is the error for a malformed reply.
 var errReply = errors.New("redisstore: a reply that cannot be read")
 
-// recompute is the error of a script that was sent a calendar window that does not contain the server's time. Nothing
-// was decided.
+// recompute is the error of a script whose arguments have a calendar window that does not contain the server's time.
+// Nothing was decided.
 const recompute = "RECOMPUTE"
 
-// decodeReply decodes the reply to a call into the results of its operations. It reports whether the call must be
-// sent again, and leaves the undecided operations in the call. After the last try these get an error.
+// decodeReply decodes the reply to a call into the results of its operations. It leaves undecided operations in the
+// call, and reports whether the call must be sent again. After the last try, these operations get an error.
 func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply, last bool) (again bool) {
 	if reply.Err != nil {
 		if !last && ctx.Err() == nil && p.store.canResend(c, reply.Err) {
@@ -34,7 +34,7 @@ func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply,
 		return false
 	}
 	r := reader{text: reply.Text}
-	at := r.integer(8) // the server's time, at which all operations were decided
+	at := r.integer(8) // the server's time, when all operations were decided
 	if c.template == merged {
 		c.ops, c.stale = p.decideMerged(c.merger, &r, at, last, c.ops[:0]), true
 	} else {
@@ -107,8 +107,8 @@ func (p *pipeline) decodeEach(ops []int, r *reader, at int64, last bool) []int {
 	return again
 }
 
-// reader reads a reply: the server's time, and then one answer for each operation or each merged key. A reply that
-// ends too early sets bad.
+// reader reads a reply: the server's time, and then one answer for each operation or each merged key. If the reply ends
+// too early, reader sets bad.
 type reader struct {
 	text string
 	bad  bool
@@ -133,8 +133,8 @@ func (r *reader) integer(size int) int64 {
 	return int64(binary.BigEndian.Uint64(word[:]))
 }
 
-// The first byte of merge.lua's answer for a key: one of these, or the format byte of a state. After markWriteError
-// and its text comes the key's unchanged content.
+// The first byte of merge.lua's answer for a key is one of these, or the format byte of a state. markWriteError is
+// followed by the error's text and the key's unchanged content.
 const (
 	markAbsent     = 0
 	markReadError  = 254
@@ -144,8 +144,8 @@ const (
 // found is the state that merge.lua found at a key.
 type found struct {
 	state      algo.State
-	readError  string // nothing was decided
-	writeError string // nothing could be written
+	readError  string // set if nothing was decided
+	writeError string // set if nothing could be written
 }
 
 func (r *reader) found(l *algo.Limit) (f found) {

@@ -1,8 +1,8 @@
 // Package redisstore keeps limits in Redis, Valkey, or a server with the same commands and scripts: standalone, with
 // Sentinel, or a Cluster.
 //
-// One Lua script decides each operation inside the server, at the server's time. The script's arithmetic gives
-// exactly the same results as package algo. So any number of processes share a limit exactly, regardless of their own
+// One Lua script decides each operation inside the server, at the server's time. The script's arithmetic gives exactly
+// the same results as package algo. Therefore any number of processes share a limit exactly, regardless of their own
 // clocks.
 //
 // The operations of one call to [Store.Do] are sent together. Without a Cluster, one script call contains as many

@@ -12,8 +12,8 @@ import (
 // larger cost never passes.
 const maxUnits = 1 << 52
 
-// encodeCall makes the command for a call: EVALSHA, or EVAL with the script's text, the keys and the arguments. now
-// is the estimate of the server's time.
+// encodeCall makes the command for a call: EVALSHA with the script's hash, or EVAL with its text, followed by the keys
+// and the arguments. now is an estimate of the server's time.
 func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	c.merge(p.ops)
 	t, f := c.script()
@@ -31,7 +31,7 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 		p.encodeEach(c, now)
 	}
 	p.appendArgs()
-	if p.store.clock != nil { // prelude_replay.lua reads its time from here
+	if p.store.clock != nil { // prelude_replay.lua reads the time from this argument
 		p.args = append(p.args, strconv.FormatInt(now, 10))
 	}
 	args := p.args[from:len(p.args):len(p.args)]
@@ -58,9 +58,8 @@ func (p *pipeline) appendArgs() {
 	}
 }
 
-// encodeMerged encodes a call of merge.lua: all keys, limit by limit, and then for
-// each limit its numbers, followed by the entries of each key if not all keys have
-// one allow of the same cost.
+// encodeMerged encodes a call of merge.lua: first all keys, limit by limit, and then the numbers of each limit. The
+// entries of each key follow, unless all keys have one allow of the same cost.
 func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	m := c.merger
 	if p.store.hashes > 0 {
@@ -89,7 +88,7 @@ func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	}
 }
 
-// encodeMergedLimit appends the family, the number of groups and the numbers of a limit.
+// encodeMergedLimit appends a limit's family, the number of its groups, and its numbers.
 func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
 	numbers := l.limit.Numbers()
 	b = append(b, byte(families[numbers.Algorithm]))
@@ -97,8 +96,7 @@ func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
 	return encodeCharge(b, numbers, l.cost, now)
 }
 
-// appendEntries appends an argument for each key that has entries, starting with the key from and stopping before the
-// key to.
+// appendEntries appends an argument for each key with entries, from the key from up to, but excluding, the key to.
 func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
 	for k := from; k != to && cost == 0; k = m.keys[k].next {
 		p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
@@ -152,8 +150,8 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 	}
 }
 
-// encodeOp appends an operation in the form that its script reads: the kind; the number of limits, unless the
-// template's operations have one limit each; and each limit, preceded by its family. All numbers are big-endian.
+// encodeOp appends an operation in the form that its script reads: its kind, the number of limits (unless the
+// template's operations have one limit each), and each limit, preceded by its family. All numbers are big-endian.
 func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 	b = append(b, byte(op.Kind))
 	switch t {
@@ -209,9 +207,9 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 	return b
 }
 
-// leadingStrings returns how many of the first keys of a reserve or settle its script reads with one MGET: all up to
-// the last one that is a string, a state or the mark of a settled reservation. Histories are read in part, so the
-// keys from the first one on are excluded. It returns 0 if MGET would find at most one string.
+// leadingStrings returns the number of first keys of a reserve or settle that its script reads with one MGET: the keys
+// up to the last string, which is a state or the mark of a settled reservation. Histories are read in part, so the
+// first history and all keys after it are excluded. It returns 0 if MGET would find at most one string.
 func (s *Store) leadingStrings(op *engine.Op) byte {
 	keys, last, found := 0, 0, 0
 	if op.Kind == engine.OpSettle && op.Reservation.Term == nil {
@@ -226,7 +224,7 @@ func (s *Store) leadingStrings(op *engine.Op) byte {
 		keys++
 		switch {
 		case f == familyConcurrency:
-			keys++ // for the concurrency limit's holders
+			keys++ // for the key with the holders' units
 		case f != familyStateless && !s.hashed(a):
 			last, found = keys, found+1
 		}
@@ -241,8 +239,8 @@ func (s *Store) leadingStrings(op *engine.Op) byte {
 	return byte(last)
 }
 
-// encodeLimits appends the number of limits of the operation. If it has choices, 128 is added, and the choice of each
-// limit follows.
+// encodeLimits appends the operation's number of limits. If the operation has choices, it adds 128 to the number, and
+// appends the choice of each limit.
 func encodeLimits(b []byte, op *engine.Op) []byte {
 	if !op.Chosen() {
 		return append(b, byte(len(op.Charges)))
@@ -254,14 +252,14 @@ func encodeLimits(b []byte, op *engine.Op) []byte {
 	return b
 }
 
-// encodeTerm appends the term of a reserve in µs, or 0, and then the id and the encoded reservation that the store
-// keeps for clients.
+// encodeTerm appends the term of a reserve in µs, or 0. After a term it appends the id and the encoded reservation,
+// which the store keeps for clients.
 func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	if op.Term == nil {
 		return appendInt(b, 7, 0)
 	}
 	b = append(append(appendInt(b, 7, op.Term.Within.Microseconds()), byte(len(op.ID))), op.ID...)
-	p.body = op.Reserving("").AppendTo(p.body[:0]) // it is stored under its id
+	p.body = op.Reserving("").AppendTo(p.body[:0]) // without its id, because it is stored under the id
 	b = append(append(appendInt(b, 2, int64(len(p.body))), p.body...), byte(len(op.Term.Ceilings)))
 	for _, most := range op.Term.Ceilings {
 		b = appendInt(b, 7, most)
@@ -269,8 +267,8 @@ func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	return b
 }
 
-// encodeStage appends the kind of settlement: 0 and the end of the reservation, or the stage (from 1) of a settlement
-// with a term, and the reservation's id.
+// encodeStage appends the kind of settlement. Without a term, it is 0 and the end of the reservation. With a term, it
+// is the stage (from 1) and the reservation's id.
 func encodeStage(b []byte, op *engine.Op) []byte {
 	if op.Reservation.Term == nil {
 		return appendInt(append(b, 0), 8, op.Reservation.Ends)
@@ -284,8 +282,7 @@ func encodeHeld(b []byte, h *algo.Held) []byte {
 	return appendInt(appendInt(appendInt(b, 8, h.Taken), 8, h.Slot), 8, h.Ends)
 }
 
-// encodeCharge appends a limit's numbers and a cost, in the form that the part "args" of the algorithm's fragment
-// reads.
+// encodeCharge appends a limit's numbers and a cost in the form that the part "args" of the algorithm's fragment reads.
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 	return fragments[families[l.Algorithm]].encode(b, l, cost, now)
 }
@@ -302,7 +299,7 @@ func encodeLog(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return encodeWindows(appendInt(b, 7, l.Longest()), l)
 }
 
-// encodePermits appends everything except the request's key, which follows if there is a weight.
+// encodePermits appends the arguments except the request's key, which follows if there is a weight.
 func encodePermits(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period), byte(l.Weight))
 }
@@ -321,8 +318,8 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends everything except the request's key, which follows. 128 is added to the weight of a nested
-// limit.
+// encodeFair appends the arguments except the request's key, which follows. For a nested limit, 128 is added to the
+// weight.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
 	return append(appendUnits(appendInt(b, 7, l.Period), l.Burst), byte(l.Weight)|bit(l.Nested)<<7)
@@ -334,7 +331,7 @@ func encodePenalty(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(b, byte(l.MostStrikes()))
 }
 
-// encodeAdaptive appends everything except the report, which follows.
+// encodeAdaptive appends the arguments except the report, which follows.
 func encodeAdaptive(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
 	b = appendUnits(appendInt(appendInt(b, 4, l.Min), 4, l.Max), l.Burst)
@@ -352,7 +349,7 @@ func encodeGuaranteed(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return b
 }
 
-// encodeReport appends whether there is a report and, if so, its numbers.
+// encodeReport appends 1 and a report's numbers, or 0 if there is no report.
 func encodeReport(b []byte, r *algo.Report) []byte {
 	if r == nil {
 		return append(b, 0)
@@ -379,7 +376,7 @@ func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return b
 }
 
-// nextPays marks a bucket with next_pays, in the place of the debt flag.
+// nextPays is the value of the debt flag for a bucket with next_pays.
 const nextPays = 2
 
 // encodeFixed appends the limit and, for a window that follows the calendar, the current window and the end of the

@@ -17,10 +17,10 @@ type Class uint8
 const (
 	// Other is any other error of the server.
 	Other Class = iota
-	// ReadOnly: the server is a replica, and the client looks for the new primary; or it is
-	// a primary that waits for its replicas (min-replicas-to-write).
+	// ReadOnly: the server is a replica, and the client looks for the new primary, or the server is a primary without
+	// enough replicas (min-replicas-to-write).
 	ReadOnly
-	// Loading: the server is reading its data.
+	// Loading: the server is loading its data.
 	Loading
 	// Busy: a script is running for too long.
 	Busy
@@ -30,13 +30,13 @@ const (
 	ClusterDown
 	// MasterDown: a replica has lost its primary.
 	MasterDown
-	// Moved: the slot moved to another node, more often than the client follows.
+	// Moved: the slot moved to another node, more often than the client follows redirections.
 	Moved
 	// Ask: the slot is moving to another node.
 	Ask
-	// TryAgain: the slot is moving, and the keys of one call are on both nodes.
+	// TryAgain: the slot is moving, and the keys of the call are on different nodes.
 	TryAgain
-	// NoScript: the server did not know a script by its hash. The text is sent to it.
+	// NoScript: the server did not know a script's hash, so the store sends the script's text.
 	NoScript
 	// NoAuth: the password is missing or wrong.
 	NoAuth
@@ -48,18 +48,17 @@ const (
 	WrongType
 	// Garbage: the key holds a value that no version of Headgate writes.
 	Garbage
-	// Newer: the key holds a value of a newer version of Headgate, or a newer version
-	// writes states here that this one cannot read.
+	// Newer: the key holds a value of a newer version of Headgate, or the data has states of a newer version that this
+	// version cannot read.
 	Newer
 	// Older: the server holds states of an older version of Headgate that this one
 	// cannot read.
 	Older
-	// Unsent: the call was not sent: no connection, or a full queue.
+	// Unsent: the call was not sent, because there was no connection or the queue was full.
 	Unsent
-	// OutcomeUnknown: the call was sent and its reply was lost. It may have charged.
+	// OutcomeUnknown: the call was sent, but its reply was lost. It may have charged.
 	OutcomeUnknown
-	// NotReplicated: the operation was charged, and too few replicas had the charge in
-	// time ([engine.Op].Replicas).
+	// NotReplicated: the operation was charged, but too few replicas had the charge in time ([engine.Op].Replicas).
 	NotReplicated
 	classCount
 )
@@ -70,8 +69,7 @@ var classNames = [classCount]string{
 	"not_replicated",
 }
 
-// String returns the name of the class in [Stats] and in error texts:
-// "out_of_memory".
+// String returns the class's name in [Stats] and in error texts: "out_of_memory".
 func (c Class) String() string {
 	if c < classCount {
 		return classNames[c]
@@ -103,8 +101,8 @@ func (e *Error) Public() string {
 // Unwrap returns the context's error, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Away reports whether the server did not answer, or cannot be used for the time being. A wrong password, a missing
-// permission, a full server or an unreadable state lasts until an operator acts.
+// Away reports whether the server did not answer, or cannot be used for now. A wrong password, a missing permission, a
+// full server or an unreadable state is not away: it lasts until an operator acts.
 func (e *Error) Away() bool {
 	switch e.Class {
 	case ReadOnly, Loading, Busy, ClusterDown, MasterDown, Moved, Ask, TryAgain, Unsent, OutcomeUnknown:
@@ -114,7 +112,7 @@ func (e *Error) Away() bool {
 	}
 }
 
-// Away reports whether the error will go away without an operator: see [Error.Away].
+// Away reports whether the error is temporary: see [Error.Away].
 func (e *ServerError) Away() bool { return (&Error{Class: classOf(e.Text)}).Away() }
 
 // Is reports whether the error matches [engine.ErrStoreUnavailable],
@@ -132,7 +130,7 @@ func (e *Error) Is(target error) bool {
 	}
 }
 
-// prefixes maps the prefixes of a server's errors to classes.
+// prefixes maps the first words of a server's error texts to classes.
 var prefixes = []struct {
 	begins string
 	class  Class
@@ -155,12 +153,12 @@ var prefixes = []struct {
 	{"NOREPLICAS", ReadOnly},
 	{"WRONGTYPE", WrongType},
 	{"GARBAGE", Garbage},
-	{"FULL", OutOfMemory}, // the open reservations are full
+	{"FULL", OutOfMemory}, // too many open reservations
 	{"NEWER", Newer},
 }
 
-// classOf returns the class for an error of a server or a script. Depending on their version, servers put "ERR Error
-// running script" or "-" before the text of an error within a script.
+// classOf returns the class for an error text of a server or a script. Depending on their version, servers put "ERR
+// Error running script" or "-" before an error within a script.
 func classOf(text string) Class {
 	text = strings.TrimPrefix(text, "-")
 	for _, p := range prefixes {
@@ -173,7 +171,7 @@ func classOf(text string) Class {
 			return p.class
 		}
 	}
-	// Redis 7, if a script runs a command or uses a key that its user may not.
+	// Redis 7 returns these if a script runs a command or uses a key that its user may not use.
 	if strings.Contains(text, "can't run this command") || strings.Contains(text, "can't access at least one of the keys") {
 		return NoPermission
 	}
@@ -186,8 +184,8 @@ func (s *Store) fail(class Class, text string, cause error) error {
 	return &Error{Class: class, Text: text, cause: cause}
 }
 
-// scriptError returns the error for one operation that its script answered. partly means that the script had written
-// something before.
+// scriptError returns the error for one operation from a script's answer. partly means that the script had written
+// something before the error.
 func (s *Store) scriptError(text string, partly bool) error {
 	class := classOf(text)
 	if partly {
@@ -196,7 +194,7 @@ func (s *Store) scriptError(text string, partly bool) error {
 	return s.fail(class, text, nil)
 }
 
-// wrap makes an Error from the error of a whole call.
+// wrap returns an Error for the error of a whole call.
 func (s *Store) wrap(ctx context.Context, err error) error {
 	var server *ServerError
 	switch {

@@ -39,8 +39,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// If a server does not know the script and the caller's deadline has passed, nothing has run and the server was
-// merely slow, so failure mode local answers with a share.
+// If a server does not know the script and the caller's deadline has passed, nothing has run. The server was merely
+// slow, so failure mode local answers with a share.
 func TestScriptThatNoTimeIsLeftFor(t *testing.T) {
 	over, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
 	defer cancel()
@@ -54,7 +54,7 @@ func TestScriptThatNoTimeIsLeftFor(t *testing.T) {
 }
 
 // A dial shared by several callers ends with a network timeout at the earliest of their deadlines. For the other
-// callers that counts as a deadline exceeded too, and nothing was sent.
+// callers it counts as a deadline exceeded too, and nothing was sent.
 func TestSharedDialTimesOut(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	err := new(Store).wrap(context.Background(), fmt.Errorf("%w: %w", ErrNotSent, dial))

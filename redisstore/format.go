@@ -12,16 +12,16 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// The format marker is a key in the data, "headgate/shards". It holds everything that all processes sharing the data
-// must agree on: the format of the states, the number of shards and the layout. The first store that is opened writes
-// it. The previous build keeps its number of shards in the same key, and refuses to start when it finds this text.
+// The format marker is a key in the data, "headgate/shards". It holds the settings on which all processes sharing the
+// data must agree: the format of the states, the number of shards and the layout. The first store that is opened writes
+// it. The previous build keeps its number of shards in the same key, and refuses to start when it finds this marker.
 //
-// Every store in use reads the marker again each markerInterval. A store that finds another marker refuses to decide,
-// because it would count separately from the other processes.
+// Every store in use reads the marker again at intervals of markerInterval. A store that finds another marker refuses
+// to decide, because it would count separately from the other processes.
 
 // format is the first byte of every state; lua/common.lua has the same number. States of the previous format are
-// readable. A state of a newer format is an error. wide is the first byte of a state with a number above 2^32−1,
-// which then has 6 bytes instead of 4: a build that does not know wide treats it as a newer format.
+// readable. A state of a newer format is an error. wide is the first byte of a state with a number above 2^32−1, which
+// then takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
 const (
 	format = 2
 	wide   = 3
@@ -30,8 +30,8 @@ const (
 const (
 	markerInterval = time.Second
 	markerText     = "format=%d shards=%d"
-	// layoutText precedes the layout if states are fields of hashes, and movingText while [Store.Relayout] moves them
-	// to another layout.
+	// layoutText precedes the layout in the marker if states are fields of hashes. movingText precedes the target
+	// layout while [Store.Relayout] moves states.
 	layoutText = " layout="
 	movingText = " moving="
 )
@@ -46,12 +46,13 @@ func (s *Store) ownMarker() string {
 	return marker
 }
 
-// EnsureFormat checks that this store can share the data on the server: that the format marker has this build's
-// format, and this store's shards and layout. It writes the marker if there is none. [Store.Check] and stores opened
-// by URL call it.
+// EnsureFormat checks that this store can share the data on the server: the format marker must have this build's
+// format, and this store's shards and layout. If there is no marker, EnsureFormat writes it. [Store.Check] and stores
+// opened by URL call EnsureFormat.
 //
-// An error means that this store would not find other processes' states, and explains how to fix that. A server that
-// does not answer is not an error, except with shards or hashes: the marker is read again while the store is in use.
+// An error means that this store would not find other processes' states. It explains how to fix that. A server that
+// does not answer is not an error, except with shards or hashes, because the store reads the marker again while it is
+// in use.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
 		return nil // tests: no other process uses the data
@@ -101,7 +102,7 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 	}
 	if err != nil {
 		if s.plain() {
-			return nil // the server accepts no writes now; the next reading will find the marker missing
+			return nil // the server accepts no writes now; the next read will find the marker missing
 		}
 		return err
 	}

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// olderKeys matches the keys of fixed windows, sliding windows and pacers of the previous build. They have no grid,
-// so this build does not read them: it would start these limits from zero while that build keeps counting.
+// olderKeys matches the keys of fixed windows, sliding windows and pacers of the previous build. They have no grid, so
+// this build does not find them. It would start these limits from zero while the previous build keeps counting.
 const olderKeys = "/*/[fps]*[rw]/*"
 
 // maxScanned bounds the keys scanned on one node.
 const maxScanned = 10_000_000
 
-// findOlderStates returns an error of class Older if the server holds such states. A store searches before it writes
-// the format marker. On a server without such states that takes some 0.5 s for a million keys.
+// findOlderStates returns an error of class Older if the server holds such states. A store calls it before it writes
+// the format marker. On a server without such states it takes about 0.5 s for a million keys.
 func (s *Store) findOlderStates(ctx context.Context) error {
 	nodes, err := s.nodeKeys(ctx)
 	if err != nil {
@@ -38,8 +38,7 @@ func (s *Store) findOlderStates(ctx context.Context) error {
 	return nil
 }
 
-// scan searches all keys of the node that serves a key, and returns the first key
-// of the older build.
+// scan searches all keys of the node that serves the given key, and returns the first key of the older build.
 func (s *Store) scan(ctx context.Context, key string) (found string, err error) {
 	err = s.scanKeys(ctx, key, olderKeys, scanPage, maxScanned/scanPage, func(keys []Reply) (more bool, err error) {
 		for _, k := range keys {

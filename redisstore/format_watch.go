@@ -10,9 +10,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker holds what a store knows about the format marker.
+// marker is the store's knowledge about the format marker.
 type marker struct {
-	// due is when a decision must check the fields below, in ns since 1970. Until then decisions take no lock.
+	// due is the instant from which a decision must check the fields below, in ns since 1970. Before it, decisions take
+	// no lock.
 	due atomic.Int64
 	// wrong is the error of the last reading, or nil if the marker was right.
 	wrong atomic.Pointer[error]
@@ -21,20 +22,20 @@ type marker struct {
 	known atomic.Bool
 
 	mu       sync.Mutex
-	answered time.Time     // when the last answered reading began
-	failed   bool          // a later reading was not answered
-	reading  chan struct{} // closed when the reading in progress ends, or nil
+	answered time.Time     // start of the last read that was answered
+	failed   bool          // a later read was not answered
+	reading  chan struct{} // closed when the read in progress ends, or nil
 
-	// The fields below matter in the store that wrote the marker. A process of the older build may have been running
-	// at that time without having written a state yet, so the store searches for older states again. Only the reading
-	// in progress uses them.
+	// The fields below matter only in the store that wrote the marker. A process of the older build may have been
+	// running at that time without having written a state, so the store searches for older states again. Only the read
+	// in progress uses these fields.
 	written    atomic.Int64 // when, in µs since 1970; 0 if another store wrote it
 	searches   int
 	lastSearch time.Time
 	older      error // of the last search
 }
 
-// searchTimes are the times after writing the marker at which states of the older build are searched for again. While
+// searchTimes are the times, after the marker was written, of the further searches for states of the older build. While
 // such states exist, the search is repeated each minute.
 var searchTimes = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
 
@@ -53,24 +54,24 @@ func (s *Store) searchAgain(ctx context.Context) error {
 	}
 	err := s.findOlderStates(ctx)
 	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Class != Older) {
-		return m.older // the search failed; the next reading repeats it
+		return m.older // the search failed; the next read repeats it
 	}
 	m.older, m.lastSearch = err, now
 	m.searches = min(m.searches+1, len(searchTimes))
 	return err
 }
 
-// markerWait is the longest time that a decision waits for a reading of the marker; it also waits at most a third of
-// the time to its deadline. The first decisions with shards or hashes wait until the reading ends. markerTimeout ends
-// a reading, including the search for older states.
+// markerWait is the longest time that a decision waits for a read of the marker; it also waits at most a third of the
+// time to its deadline. The first decisions with shards or hashes wait until the read ends. markerTimeout bounds a
+// read, including the search for older states.
 const (
 	markerWait    = 100 * time.Millisecond
 	markerTimeout = 30 * time.Second
 )
 
-// readMarkerAgain reads the marker again if the last reading is too old. While a store is in use, the reading runs in
-// the background. Before the first decision, and after two intervals without one, all decisions wait for the reading.
-// They do not wait if the last reading failed, because the node of the marker may be down: they use the last result.
+// readMarkerAgain reads the marker again if the last read is too old. While a store is in use, the read runs in the
+// background. Before the first decision, and after two intervals without a decision, all decisions wait for the read.
+// If the last read failed, they do not wait and use the previous result, because the marker's node may be down.
 func (s *Store) readMarkerAgain(ctx context.Context) {
 	m := &s.marker
 	now := time.Now()
@@ -104,7 +105,7 @@ func (s *Store) readMarkerAgain(ctx context.Context) {
 	}
 }
 
-// startReading starts a reading of the marker. The caller holds marker.mu.
+// startReading starts a read of the marker. The caller holds marker.mu.
 func (s *Store) startReading(now time.Time) {
 	m := &s.marker
 	reading := make(chan struct{})
@@ -132,8 +133,8 @@ func (s *Store) startReading(now time.Time) {
 	}
 }
 
-// checkMarker reads the marker and returns its error. answered is false if the server did not answer. A missing
-// marker, as after a loss of the server's data, is written again.
+// checkMarker reads the marker and returns the error that follows. answered is false if the server did not answer. If
+// the marker is missing, as after a loss of the server's data, checkMarker writes it again.
 func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
 	short, cancel := context.WithTimeout(ctx, markerInterval)
 	defer cancel()
@@ -155,7 +156,7 @@ func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
 	return err == nil, nil
 }
 
-// permanent reports whether an error of the marker lasts until an operator acts.
+// permanent reports whether the error lasts until an operator acts.
 func (e *Error) permanent() bool {
 	switch e.Class {
 	case Newer, Older, Garbage, Misconfigured, WrongType, NoPermission:

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// slowMarker is a server that answers the marker's read after a while, and no other command.
+// slowMarker is a server that answers the read of the marker after a delay, and no other command.
 type slowMarker struct {
 	Conn
 
@@ -39,8 +39,8 @@ func (c *slowMarker) Do(ctx context.Context, commands []Command, replies []Reply
 func (*slowMarker) Cluster() bool { return false }
 func (*slowMarker) Close() error  { return nil }
 
-// The first decision with hashes waits for the marker until its deadline: without it there is no decision, because
-// the states may be in another layout. With separate keys the decision does not need the marker.
+// With hashes, the first decision waits for the marker until its deadline. Without the marker there is no decision,
+// because the states may be in another layout. With separate keys the decision does not need the marker.
 func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
 	for _, c := range []struct {
 		hashes   int

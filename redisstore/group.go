@@ -9,18 +9,18 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A script call blocks the server for all its clients, by a few µs for each limit that it reads and writes. So the
-// work of one call is bounded. Another operation on a limit that the call has already read costs much less, and
-// almost nothing if operations are merged.
+// A script call blocks the server for all its clients, by a few µs for each limit that it reads and writes, so the work
+// of one call is bounded. A further operation on a limit that the call has already read costs much less, and almost
+// nothing if operations are merged.
 const (
 	maxCallWork  = 128 * limitWork
-	limitWork    = 4 // for a limit that is read and written
+	limitWork    = 4 // for a limit that the call reads and writes
 	fieldWork    = 2 // for a limit whose state is a field of a hash: merge.lua takes half the time
-	repeatedWork = 1 // for another operation on the same limit
+	repeatedWork = 1 // for a further operation on the same limit
 	maxCallOps   = 1024
 )
 
-// pipeline is the memory for one Do: its operations, grouped into script calls. It is reused.
+// pipeline holds the operations of one Do, grouped into script calls, and the buffers for them. It is reused.
 type pipeline struct {
 	store   *Store
 	ops     []engine.Op
@@ -29,24 +29,24 @@ type pipeline struct {
 	steps   []algo.Step  // of the operation whose answer is being decoded
 	// replicas is the strictest requirement of the operations.
 	replicas engine.Replicas
-	body     []byte // of a reservation being encoded
-	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay.
+	body     []byte // buffer for the reservation being encoded
+	// undelayed is set for a part of a reserve if the limits on other slots cannot delay it.
 	undelayed bool
 
-	// For one round trip:
+	// The fields for one round trip:
 	commands []Command
 	replies  []Reply
 	sent     []int                 // commands[i] belongs to calls[sent[i]]
 	unacked  map[location]struct{} // keys written by unanswered calls
 	touched  []location            // keys written by one call
 	args     []string              // of all commands
-	acks     []Reply               // from the replicas, for each command; nil if there is no wait
+	acks     []Reply               // the replies to WAIT, for each command; nil if there is no wait
 	decided  []int                 // operations of the command whose reply is being decoded
 
-	// For the command being encoded: all its arguments in one text, so that they take one allocation.
+	// The fields for the command being encoded: all its arguments in one text, so that they need only one allocation.
 	text     []byte
 	argEnds  []int     // where each argument ends in text
-	keyCount int       // the first arguments are keys
+	keyCount int       // number of first arguments that are keys
 	fields   []fieldAt // the command's fields, if states are fields
 }
 
@@ -60,8 +60,8 @@ type scriptCall struct {
 	merger   *merger // the operations of a call of merge.lua
 	// stale is true if ops has changed since they were merged, because some were answered.
 	stale    bool
-	sendText bool // the server does not know the script's hash: send its text
-	moving   bool // the slot is moving to another node: pause before the next try
+	sendText bool // send the script's text, because the server does not know its hash
+	moving   bool // the slot is moving to another node, so pause before the next try
 	tries    int
 }
 
@@ -75,14 +75,14 @@ func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Result) {
 	}
 }
 
-// free returns the memory to the pool, without references to the caller's.
+// free drops references to the caller's data and returns the pipeline to the pool.
 func (p *pipeline) free() {
 	p.clear()
 	used := 1
 	for i := range p.ops {
 		used = max(used, len(p.ops[i].Charges))
 	}
-	clear(p.steps[:min(used, engine.MaxCharges)]) // clearing all takes a tenth of a call's time
+	clear(p.steps[:min(used, engine.MaxCharges)]) // clearing all steps would take a tenth of a call's time
 	p.store, p.ops, p.results = nil, nil, nil
 	pipelines.Put(p)
 }
@@ -115,8 +115,8 @@ func (c *scriptCall) clear() {
 	}
 }
 
-// add adds an operation to a script call of its slot: to one that runs the same template, or to a new one. Calls of
-// one slot run in the order in which they are sent, so the operations on a key stay in order.
+// add adds an operation to a script call of its slot: to a call with the same template, or to a new call. Calls of one
+// slot run in the order in which they are sent, so the operations on a key stay in order.
 func (p *pipeline) add(i int) {
 	op := &p.ops[i]
 	t, f := scriptFor(op)
@@ -165,9 +165,9 @@ func scriptFor(op *engine.Op) (template, family) {
 	}
 }
 
-// callFor returns the call that an operation joins, or nil if it needs a new one, and the work that it adds to the
-// call. If a call already has the operation's key, callFor returns that call, so that no key is in two calls.
-// Otherwise it returns the last call of the operation's slot.
+// callFor returns the call that an operation joins, or nil if it needs a new call, and the work that it adds to that
+// call. If a call already has the operation's key, callFor returns it, so that no key is in two calls. Otherwise, it
+// returns the last call of the operation's slot.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
 	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {
@@ -194,7 +194,7 @@ func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *script
 	return last, work
 }
 
-// workOf returns the work of an operation on limits that its call has not read.
+// workOf returns the work of an operation whose limits the call has not read yet.
 func (p *pipeline) workOf(op *engine.Op, t template) int {
 	if t == merged && p.store.hashes > 0 {
 		return fieldWork
@@ -220,9 +220,8 @@ func (p *pipeline) newCall() *scriptCall {
 	return c
 }
 
-// sortByKey puts operations on one key next to each other and keeps their order,
-// so that single.lua reads and writes each key once. All operations of a call are
-// decided at one instant, so the order of the keys does not matter.
+// sortByKey groups the operations by key, in their order, so that single.lua reads and writes each key once. All
+// operations of a call are decided at one instant, so the order of the keys does not matter.
 func (p *pipeline) sortByKey(ops []int) {
 	slices.SortStableFunc(ops, func(a, b int) int {
 		_, first := p.ops[a].Counted(0)

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// MaxFields is the number of fields above which [Store.Check] warns about a hash. The server is blocked while such a
-// hash expires: some 15 ms for this many fields.
+// MaxFields is the number of fields above which [Store.Check] warns about a hash. When such a hash expires, the server
+// is blocked: for about 15 ms with this many fields.
 const MaxFields = 50_000
 
-// sizeWarning warns about the largest hash with more than MaxFields fields. It scans at most as many keys of a node
-// as findOlderStates. Errors give no warning, because decisions will report them.
+// sizeWarning returns a warning about the largest hash with more than MaxFields fields. It scans at most as many keys
+// of a node as findOlderStates. It ignores errors, because decisions will report them.
 func (s *Store) sizeWarning(ctx context.Context) string {
 	if s.hashes == 0 || s.clock != nil {
 		return ""
@@ -36,7 +36,7 @@ func (s *Store) sizeWarning(ctx context.Context) string {
 			return ""
 		}
 	}
-	size-- // the cursor of the sweep is not a state
+	size-- // the sweep's cursor is not a state
 	if size <= MaxFields {
 		return ""
 	}

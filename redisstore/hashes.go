@@ -8,13 +8,13 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hashes is the number of hashes that share the states of a limit, in each shard. With 0 each state has its own key.
+// hashes is the number of hashes that hold the states of a limit, in each shard. With 0, each state has its own key.
 //
 //	headgate/policy:api/token-bucket/default/#7      the eighth hash of the limit
 //	headgate/policy:api/token-bucket/default/#7{3}   the same, with shards
 //
-// A subject is a field, and the subject's state is the field's value. The field with the empty name is the cursor of
-// the sweep: lua/hash.lua.
+// Each subject has a field, whose value is the subject's state. The field with the empty name is the cursor of the
+// sweep: lua/hash.lua.
 type hashes int
 
 // MaxHashes is the largest number of hashes of a limit.
@@ -42,8 +42,8 @@ func (n hashes) String() string {
 	return "hash:" + strconv.Itoa(int(n))
 }
 
-// of returns the hash for a subject. It depends only on the subject: FNV-1a, with the bits mixed by the first steps
-// of MurmurHash3's fmix64. The upper bits choose.
+// of returns the hash for a subject. The hash depends only on the subject: FNV-1a, with its bits mixed by the first
+// steps of MurmurHash3's fmix64. The upper bits choose the hash.
 func (n hashes) of(subject string) int32 {
 	h := uint64(14695981039346656037)
 	for i := range len(subject) {
@@ -58,7 +58,7 @@ func (s *Store) hashed(a algo.Algorithm) bool {
 	return s.hashes > 0 && families[a] <= familyFixed
 }
 
-// appendHash appends the name of the hash for a subject after the head.
+// appendHash appends, after a key's head, the rest of the name of the hash for a subject.
 func (s *Store) appendHash(b []byte, hash int32, subject string) []byte {
 	b = strconv.AppendInt(append(b, '#'), int64(hash), 10)
 	if len(s.shards) > 0 {
@@ -67,8 +67,7 @@ func (s *Store) appendHash(b []byte, hash int32, subject string) []byte {
 	return b
 }
 
-// groupByHash puts the keys of a limit that share a hash next to each other, in order of arrival, and returns the
-// number of hashes.
+// groupByHash groups the keys of a limit by hash, in order of arrival, and returns the number of hashes.
 func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
 	if len(m.lastOf) < int(n) {
 		m.lastOf = make([]int32, n)
@@ -76,7 +75,7 @@ func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
 			m.lastOf[i] = none
 		}
 	}
-	first, last := m.order[:0], m.lastOf // the first key of each hash, in order of the hashes' appearance
+	first, last := m.order[:0], m.lastOf // first has the first key of each hash, in order of the hashes' appearance
 	for k := l.first; k != none; {
 		next := m.keys[k].next
 		hash := n.of(m.keys[k].subject)
@@ -103,8 +102,8 @@ func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
 	return len(first)
 }
 
-// encodeHashed encodes a call of merge.lua like encodeMerged, with the keys of a hash as a group: first the hashes,
-// then for each limit its numbers and the sizes of its groups, followed by the fields and the entries of each group.
+// encodeHashed encodes a call of merge.lua like encodeMerged, but groups the keys by hash. It appends the hashes, and
+// then, for each limit, its numbers and the sizes of its groups. The fields and the entries of each group follow.
 func (p *pipeline) encodeHashed(m *merger, now int64) {
 	for i := range m.limits {
 		l := &m.limits[i]
@@ -141,7 +140,7 @@ func (p *pipeline) encodeHashed(m *merger, now int64) {
 	}
 }
 
-// groupEnd returns the key after the group that begins with k, and the group's size.
+// groupEnd returns the key after the group that begins with k, and the size of the group.
 func (m *merger) groupEnd(k int32) (next int32, size int) {
 	hash := m.keys[k].hash
 	for next = k; next != none && m.keys[next].hash == hash; next = m.keys[next].next {
@@ -150,16 +149,16 @@ func (m *merger) groupEnd(k int32) (next int32, size int) {
 	return next, size
 }
 
-// location is a place that a call writes to: a key and, if that is a hash of states, a field of it.
+// location is a place that a call writes: a key or, if the key is a hash of states, a field of it.
 type location struct{ key, field string }
 
-// fieldAt is a field of the hash at the index key of a command's keys.
+// fieldAt is a field of a hash. key is the hash's index among a command's keys.
 type fieldAt struct {
 	key   int
 	field string
 }
 
-// noteFields records the fields of an operation, whose keys start at first.
+// noteFields records the fields of an operation. first is the index of the operation's first key.
 func (p *pipeline) noteFields(op *engine.Op, first int) {
 	if p.store.hashes == 0 {
 		return

@@ -9,25 +9,25 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A limit's state has a key of these parts:
+// The key of a limit's state has these parts:
 //
 //	headgate/policy:api/token-bucket/default/{alice}
 //	prefix  /space     /algorithm   /name   /{subject}
 //
-// Numbers that distinguish counters follow the algorithm: see appendGrid.
+// Numbers that distinguish counters are part of the algorithm's name: see appendGrid.
 //
-// The braces are the hash tag of a Cluster: all state of a subject is in one slot.
-// A subject that has a hash tag of its own keeps it, after an empty field:
+// The braces are the hash tag on a Cluster: all state of a subject is in one slot. A subject with its own hash tag
+// keeps it, after an empty field:
 //
 //	headgate/inline/fixed-window/default//cart:{42}
 //
-// A subject with a closing brace that does not end a hash tag is escaped after "%", because a Cluster would take that
-// brace for the end of our hash tag:
+// A subject with a closing brace that does not end a hash tag is escaped after "%". Otherwise a Cluster would take that
+// brace for the end of the key's hash tag:
 //
 //	headgate/inline/fixed-window/default/%{a%7Db}
 //
-// In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D. So
-// no two subjects, spaces or names share a key.
+// In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so different subjects, spaces or names
+// never share a key.
 
 const (
 	fieldEscapes = "%/{}"
@@ -41,12 +41,12 @@ const permitUnits = "-units"
 // limit's name.
 const settled = "settled"
 
-// returnsKey follows the algorithm in the key of the record of the returns to a bucket.
+// returnsKey follows the algorithm in the key of the record of a bucket's returns.
 const returnsKey = "-returns"
 
-// appendKeys appends the keys of an operation, limit by limit, and calls end after each of them with all text so far.
-// For a settle, the reservation's key comes first. If a reservation has a term, the keys of the open reservations
-// come first.
+// appendKeys appends the keys of an operation, limit by limit. After each key it calls end with the whole text so far.
+// For a settle, the reservation's key comes first. If a reservation has a term, the keys of the open reservations come
+// first.
 func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
 	if op.Kind == engine.OpReserve && op.Term != nil || op.Kind == engine.OpSettle && op.Reservation.Term != nil {
 		for _, kind := range openKinds {
@@ -80,14 +80,14 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 	}
 }
 
-// keepsReturns reports whether the operation reads the record of the returns to a limit.
+// keepsReturns reports whether the operation reads the record of a limit's returns.
 func keepsReturns(op *engine.Op, i int) bool {
 	return op.Kind == engine.OpSettle && op.Charges[i].Limit.Algorithm().KeepsReturns()
 }
 
-// Keys returns the keys of an operation, in order: for a settle, the reservation's key; then the keys of the limits'
-// states: two for a concurrency limit and one for any other limit, each followed in a settle by the key of the record
-// of its returns. See docs/design/keys.md.
+// Keys returns the keys of an operation, in order: for a settle, the reservation's key, and then the keys of the
+// limits' states. A concurrency limit has two keys, and any other limit has one. In a settle, the key of the record of
+// its returns follows each of them. See docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {
@@ -139,8 +139,8 @@ func appendEscaped(b []byte, s, special string) []byte {
 	return b
 }
 
-// appendGrid appends the numbers of a limit that are part of its key, because units counted on one grid cannot be
-// moved to another.
+// appendGrid appends the numbers of a limit that are part of its key, because counted units cannot be moved to another
+// grid.
 //
 //	fixed-window:60s                     from the first request
 //	fixed-window:60s:clock
@@ -177,7 +177,8 @@ func appendGrid(b []byte, g *algo.Grid) []byte {
 	return b
 }
 
-// appendGuarantees appends the parts of the classes as rate-burst, or rate-burst-ceiling-most, then the shared burst.
+// appendGuarantees appends the parts of the classes, each as rate-burst or rate-burst-ceiling-most, and then the shared
+// burst.
 func appendGuarantees(b []byte, all algo.Guarantees) []byte {
 	for i, c := range all.Of[:all.N] {
 		b = append(b, ":,"[min(i, 1)])
@@ -197,7 +198,7 @@ var unitNames = [...]string{
 	algo.Minute: "minute", algo.Hour: "hour", algo.Day: "day", algo.Week: "week", algo.Month: "month", algo.Year: "year",
 }
 
-// appendSpan appends a span in the largest of s, ms and us in which it is a whole number.
+// appendSpan appends a span as a whole number of the largest possible unit: s, ms or us.
 func appendSpan(b []byte, us int64) []byte {
 	switch {
 	case us%1_000_000 == 0:

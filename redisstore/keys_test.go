@@ -18,7 +18,7 @@ func keyOf(space string, limit engine.Limit, subject string) string {
 	return s.Keys(&op)[0]
 }
 
-// The examples of docs/design/keys.md.
+// Examples from docs/design/keys.md.
 func TestKeys(t *testing.T) {
 	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
 	minute := rule.FixedWindow(rule.PerMinute(5))
@@ -49,7 +49,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The examples of docs/design/keys.md with hashes. A log has a separate key.
+// Examples with hashes from docs/design/keys.md. A log has a separate key.
 func TestKeysOfHashes(t *testing.T) {
 	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// The slots given by the Cluster specification and by CLUSTER KEYSLOT.
+// Slots as in the Cluster specification and in the replies to CLUSTER KEYSLOT.
 func TestSlot(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"123456789": 12739, "foo": 12182, "{user1000}.following": 3443, "{user1000}.followers": 3443, "foo{}{bar}": 8363, "foo{bar}{zap}": 5061,

@@ -7,10 +7,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The script merge.lua decides allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
-// fixed windows. All operations on one key in a call are merged: the script reads and writes the key once, and
-// replies with the state that it found. The steps of package algo then decide each operation on that state, in order
-// (decode.go), with the answer that it would get alone.
+// The script merge.lua decides allows, peeks and gives of token buckets, pacers and fixed windows, and counts of fixed
+// windows. All operations on one key in a call are merged: the script reads and writes the key once, and replies with
+// the state that it found. The client then decides each operation on that state with the steps of package algo, in
+// order (decode.go). Each operation gets the same answer as alone.
 
 // merger merges the operations of one script call by key. Its memory is reused.
 type merger struct {
@@ -21,7 +21,7 @@ type merger struct {
 	index    map[subject]int32
 	deferred []int   // operations for the next call
 	lastOf   []int32 // for each hash, the last key added to it; none between calls
-	order    []int32 // the first key of each hash
+	order    []int32 // first key of each hash
 }
 
 // mergedLimit is one limit in one name space, with its keys.
@@ -29,10 +29,9 @@ type mergedLimit struct {
 	limit       engine.Limit
 	head        int32 // in merger.heads
 	first, last int32 // its keys, linked by mergedKey.next
-	count       int   // of its keys
-	groups      int   // of its keys, if states are fields of hashes
-	// cost is set if the operations of every key are one allow of that cost. It is 0 if each key has a list of
-	// entries.
+	count       int   // number of its keys
+	groups      int   // number of groups of its keys, if states are fields of hashes
+	// cost is the cost of the one allow that every key has. It is 0 if the keys have lists of entries instead.
 	cost int64
 }
 
@@ -44,11 +43,11 @@ type mergedKey struct {
 	hash        int32 // if states are fields of hashes
 	first, last int32 // its operations, linked by merger.next
 	charges     bool  // one of them may charge units
-	// closed is true if an operation on this key was deferred, so that all later ones are deferred too.
+	// closed is set once an operation on this key was deferred. All later operations on the key are deferred too.
 	closed bool
 }
 
-// keyHead is the unformatted beginning of the names of a limit's keys.
+// keyHead identifies the beginning of the names of a limit's keys.
 type keyHead struct {
 	space   string
 	counter engine.Counter
@@ -58,7 +57,7 @@ func headOf(space string, limit engine.Limit) keyHead {
 	return keyHead{space: space, counter: limit.Counter()}
 }
 
-// subject names one key, as head and subject.
+// subject identifies one key: by the index of its head, and the subject.
 type subject struct {
 	head int32
 	key  string
@@ -128,7 +127,7 @@ func (c *scriptCall) script() (template, family) {
 	case l.CountDenied || l.Align == algo.AlignCalendar:
 	case l.HasDebt():
 	default:
-		return alone, families[l.Algorithm] // the call may once have had other families too
+		return alone, families[l.Algorithm] // operations of other families may already have left the call
 	}
 	return merged, c.family
 }
@@ -144,8 +143,8 @@ func (m *merger) has(op *engine.Op) bool {
 	return found
 }
 
-// add merges an operation with the others on its key. An operation is deferred if its limit differs from the limit of
-// the first operation on its key.
+// add merges an operation with the others on its key. If another limit was the first on that key, add defers the
+// operation.
 func (m *merger) add(ops []engine.Op, i int) {
 	if len(m.next) < len(ops) {
 		m.next = append(m.next, make([]int32, len(ops)-len(m.next))...)
@@ -165,7 +164,7 @@ func (m *merger) add(ops []engine.Op, i int) {
 		m.keys[at].closed = true
 		m.deferred = append(m.deferred, i)
 		if m.limits[limit].count == 0 {
-			m.limits = m.limits[:limit] // it was added for this operation
+			m.limits = m.limits[:limit] // the limit was added for this operation
 		}
 		return
 	default:

@@ -13,11 +13,11 @@ import (
 
 var _ engine.Keeper = (*Store)(nil)
 
-// Open reservations are in two keys for each hash tag: a hash of the reservations by id, and a sorted set of the ids
-// by the end of their terms. lua/reserve.lua writes them, in the same slot as the limits' states. There is one tag on
-// a single server, one for each shard with shards, and one for each slot on a Cluster without shards.
+// Open reservations are in two keys for each hash tag: a hash of the reservations by id, and a sorted set of the ids by
+// the end of their terms. lua/reserve.lua writes them, in the same slot as the limits' states. A single server has one
+// tag. With shards there is one tag per shard, and on a Cluster without shards one per slot.
 
-// openKinds distinguish the two keys, in order.
+// openKinds are the words that distinguish the two keys, in order.
 var openKinds = [2]string{"open", "due"}
 
 // slotTags are the tags of all slots.
@@ -48,8 +48,8 @@ func (s *Store) openKeys(tag string) []string {
 	return []string{s.coordinatorKey(openKinds[0], tag), s.coordinatorKey(openKinds[1], tag)}
 }
 
-// sweep is the number of calls that Due needs to cover all slots of a Cluster without shards: each call covers one
-// part.
+// sweep is the number of calls that Due needs to cover all slots of a Cluster without shards. Each call covers one part
+// of them.
 const sweep = 30
 
 // dueAgain is the time in µs after which Due again returns a reservation that was not ended.

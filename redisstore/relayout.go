@@ -13,8 +13,8 @@ import (
 type MovedStates struct {
 	// States is the number of states moved.
 	States int64
-	// Unreadable is the number of values that stay where they are, because they are not states of this build. The
-	// other layout does not find them.
+	// Unreadable is the number of values that were not moved, because they are not states of this build. The other
+	// layout does not find them.
 	Unreadable int64
 }
 
@@ -22,19 +22,19 @@ const (
 	// movePage is the number of keys, or fields of a hash, handled in one step: a script that moves that many blocks
 	// the server for about a millisecond.
 	movePage = 500
-	// quietTime is how long a store in use may decide before it reads the marker again.
+	// quietTime is how long a store in use may keep deciding before it reads the marker again.
 	quietTime = 2 * markerInterval
 	// maxPasses bounds the number of passes over all keys.
 	maxPasses = 10
 )
 
-// Relayout moves all states to this store's layout: [Config.Hashes]. It may run while no other process uses the data.
-// It marks the data first, and stores of this build refuse to decide until it has ended. A call that was interrupted
-// at any point can be repeated, for the same layout or another one. At any time each state is in exactly one place.
-// progress, if not nil, is called after each page.
+// Relayout moves all states to this store's layout: [Config.Hashes]. No other process may use the data while it runs.
+// It marks the data first, and stores of this build refuse to decide until it has ended. A call that was interrupted at
+// any point can be repeated, for the same layout or another one. Each state is in exactly one place at any time.
+// Relayout calls progress, if it is not nil, after each page.
 //
-// Only the states of token buckets, pacers and fixed windows are moved. An error is an [*engine.InputError] if the
-// data has other shards, or if another call of Relayout moves it elsewhere.
+// Relayout moves only the states of token buckets, pacers and fixed windows. The error is an [*engine.InputError] if
+// the data has another number of shards, or if another call of Relayout is moving it to a different layout.
 func (s *Store) Relayout(ctx context.Context, progress func(MovedStates)) (moved MovedStates, err error) {
 	marker, err := s.readMarker(ctx)
 	if err != nil || marker == s.ownMarker() {
@@ -88,7 +88,7 @@ func (s *Store) replaceMarker(ctx context.Context, old, text string) error {
 // mover moves states, page by page.
 type mover struct {
 	store    *Store
-	marker   string // while states are moved
+	marker   string // the marker's text while states are moved
 	progress func(MovedStates)
 	moved    MovedStates
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A WaitConn is a [Conn] that can wait for replicas, which operations with [engine.Op].Replicas need. The adapter
-// modules implement it.
+// WaitConn is a [Conn] that can wait for replicas, as operations with [engine.Op].Replicas require. The adapter modules
+// implement it.
 //
-// WAIT counts the replicas that have the writes of its own connection, and blocks that connection meanwhile. So the
-// scripts and the WAIT after them share a connection, and nothing else uses it until both are answered, so that other
-// calls do not wait for the WAIT.
+// WAIT counts the replicas that have the writes of its own connection, and blocks that connection in the meantime.
+// Therefore the scripts and their WAIT share a connection, which nothing else uses until both are answered. Other calls
+// then do not wait for the WAIT.
 type WaitConn interface {
 	Conn
 	// DoAndWait sends the commands like Do. The commands for one node use one connection and are followed by the
@@ -48,8 +48,8 @@ const (
 const wakePause = 2 * time.Millisecond
 
 // RunWait is for implementations of [WaitConn]. It runs a call that ends with a WAIT. An otherwise idle server checks
-// for ended waits only ten times a second, and after each command. So from the end of the wait on, RunWait calls
-// wake, which sends the same server any command, until the call has returned.
+// for ended waits only ten times a second, and after each command. Therefore, once the wait should have ended, RunWait
+// calls wake repeatedly until the call has returned. wake sends the server any command.
 func RunWait(ctx context.Context, within time.Duration, call func(), wake func(ctx context.Context)) {
 	awake, stop := context.WithCancel(ctx)
 	var waking sync.WaitGroup
@@ -72,8 +72,8 @@ func RunWait(ctx context.Context, within time.Duration, call func(), wake func(c
 // errMoving is the reply to a WAIT that could not follow its command to another node.
 var errMoving = errors.New("the slot was moving to another node")
 
-// Redirect is for implementations of [WaitConn] on a Cluster. Commands that a node did not run because their slot is
-// elsewhere are sent once more by Do, and then nothing is known about their replicas.
+// Redirect is for implementations of [WaitConn] on a Cluster. It uses Do to send once more the commands that a node did
+// not run because their slot is on another node. Nothing is then known about their replicas.
 func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []Reply) {
 	for i := range commands {
 		server, ok := errors.AsType[*ServerError](replies[i].Err)

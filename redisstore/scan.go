@@ -9,19 +9,19 @@ import (
 const (
 	// scanPage is the number of keys in one step of a search, so that no call blocks the server for long.
 	scanPage = 1000
-	// allPages is used for a search to the last page.
+	// allPages means a search up to the last page.
 	allPages = math.MaxInt
 )
 
-// pages runs a script that returns a cursor and a page, such as scan.lua, and passes each page to the function each:
-// from the first page to the last, but never more than most pages. It stops early if each returns false or an error.
+// pages runs a script that returns a cursor and a page, such as scan.lua, for up to most pages, from the first page to
+// the last. It passes each page to each, and stops early if each returns false or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
 	return s.cursor(most, func(cursor string) (Reply, error) {
 		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)
 	}, each)
 }
 
-// cursor is like pages, for any call whose answer is a cursor and a page.
+// cursor is like pages, for any call whose reply is a cursor and a page.
 func (s *Store) cursor(most int, call func(cursor string) (Reply, error), each func(page []Reply) (more bool, err error)) error {
 	cursor := "0"
 	for range most {

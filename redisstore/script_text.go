@@ -19,8 +19,8 @@ func (id scriptID) String() string {
 	return name + [...]string{ownKeys: "", manyKeys: "_many", inHashes: "_hash"}[id.layout]
 }
 
-// Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. It
-// is for readers: a server gets them without comments and indentation, and also a few small scripts (lua/README.md).
+// Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. It is
+// for readers. Servers get the scripts without comments and indentation, and also a few small scripts (lua/README.md).
 // `go run ./redisstore/lua NAME` prints one.
 func Scripts() iter.Seq2[string, string] {
 	return func(yield func(name, text string) bool) {

@@ -1,14 +1,14 @@
 package redisstore
 
 import (
-	"crypto/sha1" //nolint:gosec // the name by which Redis knows a script
+	"crypto/sha1" //nolint:gosec // Redis identifies a script by its SHA-1
 	"encoding/hex"
 	"sync"
 
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// template is the kind of processing that a script does. Each has a file in lua/.
+// template is a kind of script. Each has a file in lua/.
 type template uint8
 
 const (
@@ -25,9 +25,9 @@ const (
 var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup", "reserve", "alone"}
 
 // family is a group of algorithms that share a fragment. Its number precedes each limit in a call's arguments, and a
-// script for several families compares in this order. The numbers may change, because a script and its arguments are
-// always of one build; lua/README.md lists them. merge.lua decides the families up to familyFixed, and familyMixed is
-// the last.
+// script for several families tests for them in this order. The numbers may change, because a script and its arguments
+// always come from one build. lua/README.md lists the families. merge.lua decides the families up to familyFixed, and
+// familyMixed is the last.
 type family uint8
 
 const (
@@ -48,7 +48,7 @@ const (
 
 // fragments lists the families. A new algorithm adds its own family here, or joins an existing one.
 var fragments = [familyCount]struct {
-	// file is the fragment in lua/, and shared a file with the common code of several families.
+	// file is the fragment in lua/. shared is a file with the common code of several families.
 	file, shared string
 	algorithms   []algo.Algorithm
 	// encode appends the arguments of the fragment. now is the time of the call by this
@@ -98,7 +98,7 @@ type lazyScript func() *script
 func newLazyScript(text func() string) lazyScript {
 	return sync.OnceValue(func() *script {
 		s := &script{text: text()}
-		sum := sha1.Sum([]byte(s.text)) //nolint:gosec // Redis names scripts so
+		sum := sha1.Sum([]byte(s.text)) //nolint:gosec // Redis identifies a script by its SHA-1
 		s.sha = hex.EncodeToString(sum[:])
 		return s
 	})
@@ -114,7 +114,7 @@ type scripts struct {
 	permitsGet, permitsRestore lazyScript
 	beat, compareAndSet, scan  lazyScript
 	due                        lazyScript
-	move, page, replace        lazyScript // of Relayout
+	move, page, replace        lazyScript // for Relayout
 }
 
 // script returns the script of a template for a family.

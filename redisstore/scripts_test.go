@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the checksums of the scripts, and the script in lua/README.md")
 
-// Each script is fully assembled and has no comments left, and the scripts of tests differ only in the prelude.
+// Each script is fully assembled and contains no comments. The scripts for tests differ only in the prelude.
 func TestScripts(t *testing.T) {
 	production := map[bool]*scripts{false: newScripts("prelude", false), true: newScripts("prelude", true)}
 	tests := map[bool]*scripts{false: newScripts("prelude_replay", false), true: newScripts("prelude_replay", true)}
@@ -64,10 +64,9 @@ func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	}
 }
 
-// TestScriptSums checks a checksum of each script, which shows the scripts that are affected by a change to a
-// fragment. With -update the test writes the checksums, and the table and the example in lua/README.md. It reads the
-// fragments from disk, because a mutation of the embedded ones must be detected by a test of decisions, not by this
-// one.
+// TestScriptSums checks a checksum of each script. The checksums show which scripts a change to a fragment affects.
+// With -update the test writes the checksums, and the table and the example in lua/README.md. It reads the fragments
+// from disk, because a test of decisions must detect a mutation of the embedded fragments, not this test.
 func TestScriptSums(t *testing.T) {
 	var sums strings.Builder
 	texts := map[string]string{}
@@ -105,7 +104,7 @@ func tableOfFragments() string {
 	return table.String()
 }
 
-// same compares a file with the expected text, or writes it with -update.
+// same compares a file with the expected text. With -update, it writes the file.
 func same(t *testing.T, path string, want func(is string) string) {
 	t.Helper()
 	is, err := os.ReadFile(path)

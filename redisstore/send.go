@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// maxTries is the largest number of times that a call is sent. A call is sent again if it did not run: the server did
-// not know the script, or a slot was moving to another node. Its operations are sent again if a calendar window was
-// computed for another time. In none of these cases has anything been charged.
+// maxTries is the maximum number of times that a call is sent. A call is sent again if it did not run, because the
+// server did not know the script or a slot was moving to another node. Its operations are sent again if a calendar
+// window was computed for another time. In none of these cases has anything been charged.
 const maxTries = 4
 
-// movePause is the pause after the first try that met a moving slot. It doubles
-// with each further try.
+// movePause is the pause after the first try that fails because of a moving slot. It doubles with each further try.
 const movePause = 5 * time.Millisecond
 
 // send sends the calls until each operation has its result.
@@ -29,7 +28,7 @@ func (p *pipeline) send(ctx context.Context) {
 	p.clear()
 }
 
-// encodeCommands makes the commands of the calls that can be sent now. A call that shares a key with an earlier call
+// encodeCommands makes the commands for the calls that can be sent now. A call that shares a key with an earlier call
 // waits for the earlier call's reply. Otherwise, if the earlier call had to be sent again, the operations on the key
 // would run in the wrong order.
 func (p *pipeline) encodeCommands() {
@@ -52,8 +51,8 @@ func (p *pipeline) exchange(ctx context.Context) {
 		p.store.conn.Do(ctx, p.commands, p.replies)
 		return
 	}
-	// One WAIT follows the scripts of a round trip, so an operation can be answered later than necessary if another
-	// operation in the call waits for more replicas.
+	// One WAIT follows the scripts of a round trip. An operation can therefore wait longer than necessary if another
+	// operation in the call needs more replicas.
 	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
 }
 
@@ -84,8 +83,8 @@ func (c *Command) keys() []string {
 	return c.Args[3 : 3+n]
 }
 
-// decodeReplies sets the results, and keeps the calls in p.calls, in order, that were not sent or must be sent again.
-// If one of these calls met a moving slot, decodeReplies returns how often that call has been tried.
+// decodeReplies sets the results. It keeps in p.calls, in order, the calls that were not sent or must be sent again. If
+// one of them met a moving slot, decodeReplies returns the number of its tries.
 func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 	kept, reply := 0, 0
 	for i := range p.calls {
@@ -112,15 +111,15 @@ func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 				moving = max(moving, c.tries)
 			}
 		}
-		p.calls[kept], p.calls[i] = p.calls[i], p.calls[kept] // both keep their memory
+		p.calls[kept], p.calls[i] = p.calls[i], p.calls[kept] // swap them, so that both keep their memory
 		kept++
 	}
 	p.calls = p.calls[:kept]
 	return moving
 }
 
-// canResend reports whether an error means that a call did not run and can be sent again, and records in the call
-// how.
+// canResend reports whether the error means that the call did not run and can be sent again. It records in the call how
+// to resend it.
 func (s *Store) canResend(c *scriptCall, err error) bool {
 	server, ok := errors.AsType[*ServerError](err)
 	if !ok {

@@ -52,7 +52,7 @@ func (s *Store) apart(op *engine.Op) error {
 }
 
 // hashTag returns the part of a key that determines its slot: the text between the first "{" and the next "}", if it is
-// not empty, or else the whole key (Redis Cluster specification, "Hash tags").
+// not empty, and otherwise the whole key (Redis Cluster specification, "Hash tags").
 func hashTag(key string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {

@@ -10,19 +10,19 @@ import (
 )
 
 // splitOp is an operation whose limits are on several slots of a Cluster. It is split into one operation per slot, run
-// one after another in the order in which the request lists its limits. If one denies, the units already charged on
-// earlier slots are returned by handle, so that no window gains units it was not charged. For an acquire, the permits
-// that the holder had before are restored: see split_concurrency.go.
+// one after another in the order in which the request lists its limits. If one of them denies, the units already
+// charged on earlier slots are returned by handle, so that no window gains units that it was not charged. For an
+// acquire, the permits that the holder had before are restored: see split_concurrency.go.
 //
-// This never exceeds a limit. But a denied request, or one whose process dies, can occupy its cost on earlier slots for
-// a while. Limits that count denied requests count such a request only on the slot that denies it. The mode of the
-// decision is "split".
+// This never exceeds a limit. But a denied request, or one whose process dies, can keep its cost charged on earlier
+// slots for a while. Limits that count denied requests count such a request only on the slot that denies it. The mode
+// of the decision is "split".
 type splitOp struct {
 	store    *Store
 	op       *engine.Op
 	slotOps  []slotOp
 	steps    []algo.Step // the outcome of each limit, in the request's order
-	atMicros int64       // when the last slot to answer decided
+	atMicros int64       // the time of the latest slot's decision
 	allowed  bool
 	atMost   int64 // units that OpAtMost took from each limit
 	// unconfirmed is the error of a charge that too few replicas have acknowledged. The remaining slots are still
@@ -34,7 +34,7 @@ type splitOp struct {
 type slotOp struct {
 	op      engine.Op
 	indices []int          // positions of its limits in the request
-	held    []storedPermit // of each limit, before an acquire
+	held    []storedPermit // the permit for each limit, before an acquire
 	result  engine.Result
 }
 
@@ -117,8 +117,8 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 }
 
 // newSlotOp returns the part of an operation that runs on the slot of one of its charges. Each slot records its own
-// settlement, so that a settlement that reached only some of the slots can be retried. The same applies to a
-// reservation that is still open on several slots.
+// settlement, so that a settlement that reached only some of the slots can be retried. A reservation that is still open
+// on several slots is recorded on each of them too.
 func newSlotOp(op *engine.Op, i int) slotOp {
 	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage, Replicas: op.Replicas}}
 	part.op.Space, part.op.Key = op.Counted(i)
@@ -137,7 +137,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	part.op.Kind, part.op.Taken = kind, taken
 	part.result = engine.Result{}
 	ops, results := []engine.Op{part.op}, []engine.Result{{}}
-	p := new(pipeline) // its steps are read below, so it is not returned to the pool
+	p := new(pipeline) // its steps are read below, so it does not return to the pool
 	p.start(x.store, ops, results)
 	p.undelayed = !x.op.Delaying()
 	p.add(0)
@@ -185,8 +185,8 @@ func (x *splitOp) chargeInOrder(ctx context.Context) error {
 	return nil
 }
 
-// deny returns the charges of the slots before n and peeks at the slots after it, so that the decision has an outcome
-// for each limit.
+// deny gives back the charges on the slots before n, and peeks at the slots after n, so that the decision has an
+// outcome for each limit.
 func (x *splitOp) deny(ctx context.Context, n int) error {
 	x.allowed = false
 	x.undo(ctx, n, nil)

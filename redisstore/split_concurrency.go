@@ -12,14 +12,14 @@ import (
 )
 
 // An acquire by a holder that already has permits renews them, or changes their number of units. If a later slot
-// denies, the holder keeps the permits that it had: all slots are queried for these permits before the acquire, and
-// units and expiry are restored afterwards.
+// denies, the holder must keep its earlier permits. Therefore the acquire first reads these permits on all slots, and
+// restores their units and expiry after a denial.
 //
-// Units freed on a slot can be taken by another holder before a later slot denies, and could then not be restored. So
-// slots that free units come last: a slot that only frees units never denies.
+// Units freed on a slot can be taken by another holder before a later slot denies, so that they cannot be restored.
+// Slots with units to free therefore come last: a slot that only frees units never denies.
 
-// storedPermit is a holder's permit under one limit, in the server's own text: when it expires, and its units with
-// its lease time. Both are empty if there is none.
+// storedPermit is a holder's permit under one limit, in the server's own text: its expiry, and its units with its lease
+// time. Both are empty if there is no permit.
 type storedPermit struct{ expires, units string }
 
 // count returns the units.
@@ -27,7 +27,7 @@ func (p storedPermit) count() int64 {
 	units, _, _ := strings.Cut(p.units, " ") // the lease time follows
 	n, err := strconv.ParseInt(units, 10, 64)
 	if err != nil {
-		return 0 // nothing, or garbage, which the acquire will report
+		return 0 // no permit, or garbage, which the acquire will report
 	}
 	return n
 }
@@ -46,8 +46,8 @@ func (part *slotOp) hasPermits() bool {
 	return slices.ContainsFunc(part.held, func(p storedPermit) bool { return p.units != "" })
 }
 
-// acquireOrder returns the rank for sorting the slots of an acquire: 0 if the acquire frees no units of the slot's
-// limits, 1 if it frees some and takes some, 2 if it only frees units.
+// acquireOrder returns a slot's rank in an acquire: 0 if the acquire frees no units of the slot's limits, 1 if it frees
+// and takes units, 2 if it only frees units.
 func (part *slotOp) acquireOrder() int {
 	frees, takes := false, false
 	for i, p := range part.held {
@@ -64,8 +64,8 @@ func (part *slotOp) acquireOrder() int {
 	}
 }
 
-// subtractHeld reduces the costs, for a peek, to the units that the holder would take in addition to the units that
-// it has. A cost above the limit is not reduced, because it never fits.
+// subtractHeld reduces the costs, for a peek, to the units that the holder would take in addition to its own. It does
+// not reduce a cost above the limit, because such a cost never fits.
 func (part *slotOp) subtractHeld() {
 	for i, p := range part.held {
 		if c := &part.op.Charges[i]; c.Cost <= c.Limit.Numbers().Count {
@@ -103,8 +103,8 @@ func (x *splitOp) readPermits(ctx context.Context) error {
 	return nil
 }
 
-// restorePermits restores the permits that the holder had on a slot whose acquire
-// passed, and reads the outcomes of the slot's limits after that.
+// restorePermits restores the holder's earlier permits on a slot whose acquire passed, and then reads the outcomes of
+// the slot's limits.
 func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	script := x.store.scripts.permitsRestore()
 	part := &x.slotOps[n]
@@ -124,8 +124,8 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	_ = x.runSlot(ctx, n, engine.OpPeek, time.Time{})
 }
 
-// holderOf returns the holder of the operation's permit of the limit at index i. If the limit divides its units among keys,
-// the holder begins with own, the key's number.
+// holderOf returns the holder of the operation's permit for the limit at index i. If the limit divides its units among
+// keys, the holder begins with own, the key's number.
 func holderOf(op *engine.Op, i int) (holder, own string) {
 	if op.Charges[i].Limit.Algorithm().Divides() {
 		own = string(binary.BigEndian.AppendUint64(nil, op.Whose(i)))
@@ -145,8 +145,8 @@ func (x *splitOp) permitCommand(n int, script *script, texts []string) Command {
 	return Command{Key: keys[0], Args: args}
 }
 
-// sendCommands sends commands of one script, and resends those that did not run. A server that does not know the
-// script gets its text.
+// sendCommands sends commands of one script, and resends those that did not run. If a server does not know the script,
+// sendCommands sends its text.
 func (x *splitOp) sendCommands(ctx context.Context, commands []Command, script *script) ([]Reply, error) {
 	replies := make([]Reply, len(commands))
 	x.store.roundTrips.Add(1)

@@ -21,7 +21,7 @@ type hangingSlot struct {
 	reused chan struct{} // closed when the caller has overwritten its keys
 
 	mu    sync.Mutex
-	calls []string // keys
+	calls []string // the key of each call
 }
 
 func (c *hangingSlot) Do(ctx context.Context, commands []Command, replies []Reply) {
@@ -44,8 +44,8 @@ func (c *hangingSlot) Do(ctx context.Context, commands []Command, replies []Repl
 func (*hangingSlot) Cluster() bool { return true }
 func (*hangingSlot) Close() error  { return nil }
 
-// Known bug 42. Units returned after the caller has left go to the keys of the caller's request, even if the caller
-// has reused the keys' memory.
+// Known bug 42: units that are returned after the caller has left go to the keys of the caller's request, even if the
+// caller has reused the keys' memory.
 func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &hangingSlot{cancel: cancel, reused: make(chan struct{})}
@@ -71,7 +71,7 @@ func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	const one, all = "headgate/s/token-bucket/default/{user-1}", "headgate/s/token-bucket/default/{everybody}"
-	// The units are returned by a settlement, whose first key marks it as made.
+	// A settlement returns the units. Its first key marks the reservation as settled.
 	settled := regexp.MustCompile(`^headgate/s/settled/undo-[A-Z0-9]+/\{user-1\}$`)
 	if len(c.calls) != 3 || c.calls[0] != one || c.calls[1] != all || !settled.MatchString(c.calls[2]) {
 		t.Errorf("calls on %q", c.calls)

@@ -37,8 +37,8 @@ func (x *splitOp) undo(ctx context.Context, n int, kept *int64) {
 	}
 }
 
-// clone returns a copy that shares no memory with the caller, because the caller may reuse its operations, and the
-// bytes of its keys, when Do has returned.
+// clone returns a copy that shares no memory with the caller. Once Do has returned, the caller may reuse its operations
+// and the bytes of its keys.
 func (x *splitOp) clone() *splitOp {
 	c := &splitOp{store: x.store, slotOps: slices.Clone(x.slotOps), steps: slices.Clone(x.steps)}
 	c.op = &engine.Op{Kind: x.op.Kind, Charges: slices.Clone(x.op.Charges)} // only the limits are read
@@ -53,8 +53,8 @@ func (x *splitOp) clone() *splitOp {
 	return c
 }
 
-// giveBack gives back the charges of the slots before n. If that fails, the units stay charged until their window
-// ends: the documented price of the mode "split".
+// giveBack gives back the charges of the slots before n. If it fails, the units stay charged until their window ends,
+// as documented for the mode "split".
 func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 	for before := range n {
 		part := &x.slotOps[before]

@@ -2,14 +2,14 @@ package redisstore
 
 import "sync/atomic"
 
-// Stats are counters of a store since it was created, and a gauge.
+// Stats are a store's counters since it was created, and one gauge, InFlight.
 type Stats struct {
 	// Errors counts errors by the name of their [Class].
 	Errors map[string]int64
 	// InFlight is the number of calls in flight now.
 	InFlight int
-	// RoundTrips counts the calls of [Conn.Do]. On a Cluster one round trip can be concurrent writes to several
-	// nodes.
+	// RoundTrips counts the calls of [Conn.Do]. On a Cluster, one round trip can consist of concurrent writes to
+	// several nodes.
 	RoundTrips int64
 }
 

@@ -19,7 +19,7 @@ type Store struct {
 	hashes  hashes
 	// allowEviction is Config.AllowEviction.
 	allowEviction bool
-	// writesMany is set if merged scripts can write by MSETEX: see [Store.Check].
+	// writesMany is set if merged scripts can write with MSETEX: see [Store.Check].
 	writesMany atomic.Bool
 	// inFlight has one element for each call in flight; its capacity is Config.MaxInFlight.
 	inFlight chan struct{}
@@ -27,16 +27,16 @@ type Store struct {
 	// lifetime ends when the store is closed, which also ends subscriptions.
 	lifetime    context.Context
 	endLifetime context.CancelFunc
-	// clockOffset is the server's time less this process's time, in µs, at the last reply. A calendar window computed
+	// clockOffset is the server's time minus this process's time, in µs, at the last reply. A calendar window computed
 	// with a wrong offset is computed again: see encodeFixed.
 	clockOffset atomic.Int64
 	errorCounts errorCounts
 	roundTrips  atomic.Int64
 	marker      marker
-	swept       atomic.Uint32 // calls of Due
+	swept       atomic.Uint32 // number of calls of Due
 
 	// background counts the goroutines that outlive a call: they give units back after a caller has left, or read the
-	// format marker. closing keeps new goroutines from starting while Close waits.
+	// format marker. closing prevents new goroutines while Close waits.
 	background sync.WaitGroup
 	closing    sync.Mutex
 }
@@ -78,7 +78,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 			continue
 		}
 		if (len(ops[i].Charges) > 1 || ops[i].Kind == engine.OpSettle) && s.spansSlots(&ops[i]) {
-			p.send(ctx) // earlier operations may be on the same keys
+			p.send(ctx) // earlier operations may use the same keys
 			if ops[i].Atomic || ops[i].Chosen() {
 				results[i].Err = s.apart(&ops[i])
 				continue
@@ -121,10 +121,11 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 }
 
-// end uncounts a call in flight.
+// end ends a call counted by begin.
 func (s *Store) end() { <-s.inFlight }
 
-// formatError returns the error of the format marker, from the marker's last reading unless that reading is too old.
+// formatError returns the error from the last read of the format marker. If that read is too old, it reads the marker
+// again.
 func (s *Store) formatError(ctx context.Context) error {
 	if s.clock == nil && time.Now().UnixNano() >= s.marker.due.Load() {
 		s.readMarkerAgain(ctx)

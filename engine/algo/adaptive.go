@@ -1,12 +1,12 @@
 package algo
 
-// adaptiveRate is a token bucket whose rate moves between a minimum and a maximum, by the outcomes that callers report.
+// adaptiveRate is a token bucket whose rate moves between a minimum and a maximum, according to reported outcomes.
 var adaptiveRate = algorithm{
 	name:   "adaptive-rate",
 	fields: []string{"min", "max", "burst", "interval", "failures", "max_pause", "name"},
 	properties: properties{
 		refills: true,
-		// The time between two units changes, so it is not oneByOne.
+		// It is not oneByOne, because the time between two units changes.
 		burstIsCount: true, // as for a token bucket
 		adapts:       true,
 		keepsReturns: true,
@@ -14,9 +14,9 @@ var adaptiveRate = algorithm{
 		// outlive a lowered rate.
 	},
 	on: func(s *State) arithmetic { return (*adaptive)(s) },
-	// A process does not know the rate in force, so a share has a part of the initial rate.
+	// A process does not know the rate in force, so its share is a part of the initial rate.
 	shares: bucketShares,
-	// With different periods the rates would not be in the same unit.
+	// Rates with different periods have different units, so the period is part of the counter's name.
 	grid:  func(l *Limit) Grid { return Grid{Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
 	cover: func(l *Limit) (Limit, bool) {
@@ -39,17 +39,18 @@ type adaptive State
 type Report struct {
 	// Good is the number of requests that succeeded, and Bad the number that failed: each 0 to [MaxReported].
 	Good, Bad int64
-	// Pause is how long nothing should pass, in µs, such as an upstream's Retry-After: 0 to [MaxReportedPause].
+	// Pause is the time in µs without any request, such as an upstream's Retry-After: 0 to
+	// [MaxReportedPause].
 	Pause int64
 }
 
-// The largest numbers in a report: the number of outcomes of one kind, and a pause of 366 days in µs.
+// Maximum values in a report: the number of outcomes of one kind, and a pause of 366 days in µs.
 const (
 	MaxReported      = 1 << 20
 	MaxReportedPause = 366 * 86_400_000_000
 )
 
-// ReportFields are the numbers of a report as front ends read them, each 0 to Most.
+// ReportFields are the numbers of a report as front ends read them, each from 0 to Most. The pause is in ms.
 var ReportFields = [3]struct {
 	Name string
 	Most int64
@@ -65,34 +66,34 @@ func ReportOf(numbers [3]int64) *Report {
 type adapted struct {
 	// Good, Bad and Used are the reported outcomes and the charged units since Opened.
 	Opened, Good, Bad, Used int64
-	// Version is how often the rate has changed, and Raised when it last became faster.
+	// Version is the number of changes of the rate, and Raised the instant of its last increase.
 	Version, Raised int64
-	// Paused is when units pass again.
+	// Paused is the instant from which units pass again.
 	Paused int64
-	// Over is when the state equals no state.
+	// Over is the instant from which the state equals no state.
 	Over int64
 
-	// stepped is set if the current decision has changed the rate.
+	// stepped reports whether the current decision has changed the rate.
 	stepped bool
 }
 
 const (
 	// RateScale is the value of [Outcome].Rate that means one unit per period.
 	RateScale = 1024
-	// A step needs leastReports reports.
+	// leastReports is the number of reports needed for a step.
 	leastReports = 10
 	// A raise is 1/64 of the rate, and happens only if three quarters of the capacity were used. A decrease is 1/8 of
 	// the rate.
 	raiseBy, lowerBy = 64, 8
-	// After keptSteps intervals without a charge or a report the state is dropped, if the bucket is full.
+	// If the bucket is full, the state is dropped after keptSteps intervals without a charge or a report.
 	keptSteps = 600
-	// Use is compared with the capacity of at most usedSteps intervals.
+	// The number of used units is compared with the capacity of at most usedSteps intervals.
 	usedSteps = 64
 	// mostReported bounds the sums of reports.
 	mostReported = 1 << 40
 )
 
-// copied replaces the adapted part with a copy, which can then be changed.
+// copied replaces the adapted part with a copy that can be changed.
 func (a *adaptive) copied() *adapted {
 	own := *a.extra
 	a.extra, own.adapted.stepped = &own, false
@@ -114,8 +115,8 @@ func (a *adaptive) rewind(l *Limit, t Instant) {
 	a.bucket.At = t.Now
 }
 
-// settle refills the bucket at the rate that was in force, brings the rate between the call's minimum and maximum, and
-// changes the rate by one step if an interval is over. There is only one step, even if several intervals are over.
+// settle refills the bucket at the rate that was in force, and moves the rate into the range of the call's minimum and
+// maximum. If at least one interval is over, it changes the rate by one step.
 func (a *adaptive) settle(l *Limit, t Instant) {
 	if a.extra == nil || t.Now >= a.adapted.Over {
 		a.bucket = Bucket{Count: l.Count * RateScale, Period: l.Period * RateScale, At: t.Now}
@@ -193,8 +194,8 @@ func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
 }
 
-// giveHeld gives nothing back if the rate was raised after the charge: more units may have refilled than follows from
-// the reservation's times.
+// giveHeld gives nothing back if the rate was raised after the charge: more units may have refilled than the
+// reservation's times imply.
 func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
 	if h.Taken < a.adapted.Raised {

@@ -1,74 +1,73 @@
 package algo
 
-// algorithm contains everything that differs between algorithms. Each algorithm's file defines one value, and the
-// table algorithms contains them all. An algorithm without a property or function leaves it false or nil.
+// algorithm contains everything that differs between algorithms. Each algorithm's file defines one value, and the table
+// algorithms lists them all. Properties and functions that do not apply are false or nil.
 type algorithm struct {
 	// name is the name in configuration files and in store keys; aliases are further names
 	// in configuration files.
 	name    string
 	aliases []string
-	// fields are the fields of a limit in addition to its rate, in the order of its text.
+	// fields are the names of a limit's fields apart from its rate, in the order of the limit's text.
 	fields []string
 	properties
-	// on returns the arithmetic for a state of the algorithm.
+	// on returns the arithmetic for a state.
 	on func(s *State) arithmetic
 	// shares returns the limit's share among n processes.
 	shares func(l *Limit, n int64) []Share
 
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
-	// penalize counts a denied cost, for the field count_denied. wait is the longest wait of the request. unshare gives the
-	// state its own lists, so that penalize can be tried on a copy.
+	// penalize counts a denied cost, for the field count_denied. wait is the longest wait of the request. unshare
+	// copies the state's lists, so that penalize can be tried on a copy of the state.
 	penalize func(s *State, l *Limit, t Instant, cost, wait int64)
 	unshare  func(s *State)
-	// observe counts outcomes of earlier requests, which a caller reports with a request.
+	// observe counts outcomes of earlier requests, which arrive with a later request.
 	observe func(s *State, l *Limit, t Instant, r *Report)
 	// delay returns how long an admitted caller must wait.
 	delay func(s *State, l *Limit, cost int64) int64
 	// lends reports whether a reservation may be charged before its units have refilled.
 	lends func(s *State, l *Limit) bool
-	// longestDelay bounds the delay of a reservation that accepts longest.
+	// longestDelay caps the delay of a reservation whose caller accepts longest.
 	longestDelay func(l *Limit, longest int64) int64
-	// spare returns how many units a settlement can charge beyond a reservation: as many as would pass now if the
-	// capacity were twice as large, including a bucket's debt and a pacer's queue.
+	// spare returns the number of units that a settlement can charge beyond a reservation: as many as would pass now if
+	// the capacity, including a bucket's debt and a pacer's queue, were twice as large.
 	spare func(s *State, l *Limit, t Instant) int64
 	// hold charges a reservation whose units are held until the settlement releases them. By default it is charged
 	// like a request, and settled with the used units.
 	hold    func(s *State, l *Limit, t Instant, holder string, units int64)
 	release func(s *State, holder string)
-	// giveHeld returns n units of a reservation: by default a give by handle.
+	// giveHeld returns n units of a reservation. By default, it is a give with the charge's handle.
 	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns)
 	// mostCharged returns the most units that a full limit admits at once: by default the capacity.
 	mostCharged func(l *Limit) int64
-	// sharesBound returns by how many units shares among n processes can exceed the limit:
-	// by default twice the most that can be charged.
+	// sharesBound returns the maximum excess over the limit, in units, that shares among n processes can admit: by
+	// default twice the most that can be charged.
 	sharesBound func(l *Limit, n int64) int64
 	// cover returns a limit that admits at least as much in any state of this one: by default the limit itself, if it
 	// has units to count.
 	cover func(l *Limit) (cover Limit, ok bool)
-	// windowLeft returns how long units charged at an instant stay in one window or segment, whose time to reset is
-	// known: by default forever.
+	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time to
+	// reset: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
-	// waitByReset returns how long n units cannot pass, if that follows from the time to reset: by default 0.
+	// waitByReset returns how long n units cannot pass, if the time to reset determines this: by default 0.
 	waitByReset func(l *Limit, n, reset int64) int64
 }
 
 // arithmetic contains an algorithm's operations on a state under a limit.
 type arithmetic interface {
-	// behind returns how far the clock is behind the state's instant (rule 8): the decision is made as of that
-	// instant. far is set if that time is too long to wait for; then the state is moved to now instead.
+	// behind returns how far the clock is behind the state's instant (rule 8). The decision is then made as of the
+	// state's instant. far is set if that wait would be too long; then the state is moved to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
 	// rewind moves the state to now, on copies of its lists.
 	rewind(l *Limit, t Instant)
 	// settle brings the state to an instant that is not before the state's own, under the
 	// limit's numbers.
 	settle(l *Limit, t Instant)
-	// wait returns how long until a cost above 0 passes (0: now) and, for several windows,
-	// which one has the longest wait.
+	// wait returns the time until a cost above 0 passes (0: now) and the index of the window with the longest wait.
 	wait(l *Limit, t Instant, cost int64) (wait int64, window int)
-	// room returns how many units would pass now.
+	// room returns the number of units that would pass now.
 	room(l *Limit, t Instant) int64
-	// charge spends the cost, which wait has allowed. It returns how long after the instant the units count.
+	// charge spends a cost that wait has allowed. It returns how long after the instant the units count.
 	charge(l *Limit, t Instant, cost, ahead int64) (after int64)
 	// give returns n units to the limit: units of the charge with the handle taken or, if taken is 0, the oldest
 	// units. Units that were never spent are not given back.
@@ -82,7 +81,7 @@ type arithmetic interface {
 	decode(d *decoder)
 }
 
-// properties are used by layers, stores and front ends. Entries that set one give the reason.
+// properties are used by layers, stores and front ends. Each algorithm gives the reasons for its properties.
 type properties struct {
 	// allowsAll and deniesAll: every request has the same answer, and there is no state.
 	allowsAll, deniesAll bool
@@ -95,25 +94,26 @@ type properties struct {
 	burstIsCount bool
 	// twoWords: a state is two words, as words.go writes it.
 	twoWords bool
-	// holds: units are held by permits until they are released.
+	// holds: permits hold units until they are released.
 	holds bool
-	// delays: the limit does not prevent a reservation from waiting for its units.
+	// delays: under the limit, a reservation may wait for its units.
 	delays bool
 	// repeatable: once one unit was denied, none passes before the wait is over unless units are given back, so the
 	// denial can be repeated without the store.
 	repeatable bool
-	// keepsReturns: a reservation gives back only units that have not refilled, which depends on the returns of others.
+	// keepsReturns: a reservation gives back only units that have not refilled, so the returns of other reservations
+	// must be recorded.
 	keepsReturns bool
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable bool
-	// keepsTimes: each unit is stored with its own time. So any span has at most the units of the limit, units can be
-	// entered at a later time, and all windows have the same newest unit.
+	// keepsTimes: each unit is stored with its own time. Therefore any span has at most the units of the limit, units
+	// can be entered at a later time, and all windows have the same newest unit.
 	keepsTimes bool
 	// divides: all keys of a name space count in one counter, which divides its units among them.
 	divides bool
-	// punishes: there are no units; a limit counts the denials of other limits, and its own denials are not counted.
+	// punishes: the limit has no units. It counts the denials of other limits, but not its own.
 	punishes bool
-	// adapts: the rate follows reports of outcomes, so a denied request that has a report writes too.
+	// adapts: the rate follows reported outcomes, so even a denied request writes if it has a report.
 	adapts bool
 	// guarantees: each class of requests has a part of the rate.
 	guarantees bool

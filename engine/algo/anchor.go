@@ -2,9 +2,9 @@ package algo
 
 import "time"
 
-// Anchor is the start of one calendar window, by the clock of the limit's time zone. All other windows start at the
-// same time, on the same weekday, day of the month or day of the year. A month without the day, such as April for the
-// 31st, starts on its last day. The zero value is no anchor.
+// Anchor is the start of one calendar window on the clock of the limit's time zone. All other windows start at the same
+// time of day, and on the same weekday, day of the month or day of the year. In a month without that day, such as April
+// for the 31st, the window starts on the last day. The zero value means no anchor.
 type Anchor struct {
 	Year                     int16
 	Month, Day, Hour, Minute uint8
@@ -43,7 +43,7 @@ func (a Anchor) String() string {
 	return a.clock().Format(layout)
 }
 
-// clock returns the anchor's date and time as if in UTC.
+// clock returns the anchor's date and time, read as UTC.
 func (a Anchor) clock() time.Time {
 	return time.Date(int(a.Year), time.Month(a.Month), int(a.Day), int(a.Hour), int(a.Minute), 0, 0, time.UTC)
 }
@@ -66,14 +66,15 @@ func (a Anchor) start(unit Unit, t time.Time, n int) int64 {
 	return a.shows(t.Location(), year, month, day)
 }
 
-// dayOf returns the anchor's day of a month, or its last day.
+// dayOf returns the anchor's day in a month, or the month's last day if the month is too short.
 func (a Anchor) dayOf(year int, month time.Month) (y int, m time.Month, day int) {
 	last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC)
 	return last.Year(), last.Month(), min(int(a.Day), last.Day())
 }
 
-// shows returns the instant at which a zone's clock shows the anchor's time on a date: the first of two if the clock
-// is set back over it, and the moment of the change if the clock skips it. (time.Date guarantees neither.)
+// shows returns the instant when a zone's clock shows the anchor's time on a date. If the clock shows it twice, shows
+// returns the first instant. If a clock change skips it, shows returns the instant of the change. (time.Date guarantees
+// neither.)
 func (a Anchor) shows(zone *time.Location, year int, month time.Month, day int) int64 {
 	const farther = 36 * time.Hour // more than any zone's offset from UTC plus a clock change
 	utc := time.Date(year, month, day, int(a.Hour), int(a.Minute), 0, 0, time.UTC)

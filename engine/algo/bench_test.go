@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// BenchmarkAllow decides requests one after another on one state; about half of them pass. It shows the cost of a
-// call through the table of algorithms.
+// BenchmarkAllow decides requests one after another on one state; about half of them pass. It includes the cost of
+// calls through the table of algorithms.
 func BenchmarkAllow(b *testing.B) {
 	for _, text := range []string{
 		"100/s", "pacer 100/s max_queue 10", "fixed-window 100/1s", "sliding-window 100/1s segments 10",
@@ -36,7 +36,7 @@ func BenchmarkAllow(b *testing.B) {
 	}
 }
 
-// BenchmarkFastPath decides like stores do for states of two words.
+// BenchmarkFastPath decides states of two words as stores do.
 func BenchmarkFastPath(b *testing.B) {
 	for _, text := range []string{"100/s", "fixed-window 100/1s"} {
 		b.Run(text, func(b *testing.B) {

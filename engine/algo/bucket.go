@@ -11,14 +11,14 @@ var tokenBucket = algorithm{
 		twoWords:     true, // the missing amount, and the instant
 		keepsReturns: true,
 		burstIsCount: true, // as users of token buckets expect
-		delays:       true, // it lends
+		delays:       true, // it lends units
 		repeatable:   true, // tokens come only with time
 		prefetchable: true, // all tokens are alike
 	},
 	on:     onBucket,
 	shares: bucketShares,
 	// The bucket lends only under its own rate. If another version with a faster rate wrote the state, a charge under
-	// this limit ends that rate, and the delays promised under it become longer.
+	// this limit would end that rate, and the delays promised under it would become longer.
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
@@ -41,7 +41,7 @@ func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 //
 // It stores the amount missing from a full bucket, in units of 1/Period token. One microsecond then refills exactly
 // Count of these units, without rounding. Missing may exceed the capacity: by the queue of a pacer, by debt, or by
-// spending under another version of the limit. Count and Period are the rate under which the state was written.
+// spending under another version of the limit. Count and Period are the rate in force when the state was written.
 type Bucket struct {
 	Missing uint128
 	Count   int64
@@ -179,7 +179,7 @@ func (l *Limit) Most() int64 {
 	return min(units, 1<<51)
 }
 
-// price returns the amount that must be available for a cost to pass.
+// price returns the amount that must be in the bucket for a cost to pass.
 func (b *Bucket) price(l *Limit, cost int64) uint128 {
 	if l.NextPays {
 		return uint128{}

@@ -10,8 +10,8 @@ func (l *Limit) longestLoan(longest int64) int64 {
 	return min(longest, span)
 }
 
-// spare returns how many units can be charged beyond a reservation: what a debt or queue has room for, and one
-// capacity.
+// spare returns the number of units that can be charged beyond a reservation: the free room, including debt or queue,
+// plus one capacity.
 func (b *Bucket) spare(l *Limit) int64 {
 	depth := b.deepest(l).plus(b.full(l))
 	if l.NextPays {
@@ -21,9 +21,9 @@ func (b *Bucket) spare(l *Limit) int64 {
 	return units
 }
 
-// giveHeld returns n units of a reservation: at most the part of the charge that is still missing if older charges refill
-// first, and only so many that the bound is kept although later callers already have their slots. The record r contains
-// the returns of other settlements.
+// giveHeld returns n units of a reservation. It returns at most the part of the charge that is still missing if older
+// charges refill first. It also returns only as much as the bound allows, since later callers already have their slots.
+// The record r contains the returns of other settlements.
 func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	left := h.Ends - now // the time in which the rest of the charge refills, if no earlier charge was given back
 	if left <= 0 {
@@ -35,7 +35,7 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	if !b.under(l) {
 		part, _ = product(part, b.Period).over(l.Period)
 	}
-	// If another version has made the rate faster, the charge may have refilled since then.
+	// If another version has raised the rate, the charge may have refilled since then.
 	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count)).minus(before)
 	back = least(back, product(n, b.Period), b.Missing)
 	after := b.chargedAfter(l, left, before)
@@ -63,15 +63,15 @@ func least(a uint128, others ...uint128) uint128 {
 	return a
 }
 
-// ordered reports whether each charge moves the instant of a full bucket: at most one unit refills in a µs, and the
-// rate has not changed.
+// ordered reports whether each charge moves the instant when the bucket is full. It does if at most one unit refills
+// per µs and the rate has not changed.
 func (b *Bucket) ordered(l *Limit) bool { return b.under(l) && b.Count <= b.Period }
 
 // chargedAfter returns the missing amount that was charged after a reservation whose charge refills within left µs,
-// less the amount before. It counts in whole µs, rounded up.
+// minus the amount before. It counts whole µs, rounded up.
 func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	if !b.under(l) {
-		return b.Missing // the rate has changed, so all of it may be later
+		return b.Missing // the rate has changed, so all of it may have been charged later
 	}
 	later := product(b.Missing.ceilOver(b.Count), b.Count).plus(before).minus(product(left, b.Count))
 	if later.isZero() {
@@ -81,9 +81,9 @@ func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 }
 
 // free returns the amount that can come back while callers that were charged the amount waiting still wait. A caller
-// begins when only its own units and a full bucket of earlier ones are missing, less its own, and they must be missing
-// then. With debt it begins up to 1 µs after the bucket is out of debt. With next_pays it begins before its own units
-// count, and no request may overtake it.
+// continues when only its own units and a full bucket of earlier ones are missing, minus its own, and they must still
+// be missing then. With debt it continues up to 1 µs after the bucket is out of debt. With next_pays it continues
+// before its own units count, and no request may overtake it.
 func (b *Bucket) free(l *Limit, waiting uint128) uint128 {
 	full := b.full(l)
 	switch {

@@ -5,10 +5,9 @@ import "time"
 // Unit is the length of a calendar window.
 type Unit uint8
 
-// The calendar units. Minutes and hours are spans of real time that start when the zone's
-// clock shows a whole one. Days, weeks (from Monday), months and years last from midnight
-// to midnight, so a day has 23 or 25 hours where the clock changes. Where it changes by
-// half an hour, an hour is longer: see spanWindow.
+// The calendar units. Minutes and hours are spans of real time that start when the zone's clock shows a whole one.
+// Days, weeks (from Monday), months and years last from midnight to midnight, so a day with a clock change has 23 or 25
+// hours. An hour with a change by half an hour is longer: see spanWindow.
 const (
 	NoUnit Unit = iota
 	Minute

@@ -1,8 +1,8 @@
 package algo
 
-// Pass decides a request whose waits are known, by whether all of its steps have room. Steps of choices 1, 2, … are
-// alternatives: the first choice that has room, together with the steps of choice 0, is charged, and the steps of the
-// other choices are set aside, as if they had no cost. In a denied request all choices except the one with the
+// Pass decides a request from the waits of its steps: it is allowed if all steps have room. Steps of choices 1, 2, …
+// are alternatives. The first choice that has room is charged, together with the steps of choice 0. The steps of the
+// other choices are set aside, as if they had no cost. In a denied request, all choices except the one with the
 // shortest wait are set aside.
 func Pass(steps []Step) (allowed bool) {
 	last := uint8(0)
@@ -25,7 +25,7 @@ func Pass(steps []Step) (allowed bool) {
 	return shortest == 0
 }
 
-// Choose sets aside the steps of all choices except one.
+// Choose sets aside the steps of all other choices.
 func Choose(steps []Step, choice uint8, allowed bool) {
 	for i := range steps {
 		s := &steps[i]

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// concurrency bounds the units held at the same time. Its verbs are in hold.go: units are held by an id, so nothing
-// is charged or given without one.
+// concurrency bounds the units held at the same time. Units are held under an id, so nothing is charged or given
+// without one. Its verbs are in hold.go.
 var concurrency = algorithm{
 	name:       "concurrency",
 	fields:     []string{"lease", "name"},
@@ -24,7 +24,7 @@ var concurrency = algorithm{
 	},
 	hold:    holdPermit,
 	release: func(s *State, holder string) { s.permits.release(holder) },
-	// Each process gives out its share of the permits, while the store may have given out all.
+	// Each process grants its share of the permits, although the store may have granted all of them.
 	sharesBound: func(l *Limit, _ int64) int64 { return l.Count },
 }
 
@@ -51,15 +51,15 @@ type Permits struct {
 	// expiry maps each holder to its permit's expiry, so that find can search the ordered list.
 	expiry map[string]int64
 	held   int64
-	// byKey maps each key to its units, and squares is the sum of the squares of these units. byKey is nil unless the
-	// limit divides its units among keys.
+	// byKey maps each key to its units, and squares is the sum of the squares of these units. byKey is nil for a limit
+	// that does not divide its units among keys.
 	byKey   map[string]int64
 	squares int64
-	// latest is when the last permit was acquired or renewed.
+	// latest is the instant when the last permit was acquired or renewed.
 	latest int64
 }
 
-// lease is one permit. It stores its own length, so that another version of the limit does not shorten it.
+// lease is one permit. It stores its own length, so that another version of the limit cannot shorten it.
 type lease struct {
 	expires int64
 	length  int64
@@ -77,7 +77,7 @@ func (s *Permits) clone() *Permits {
 	return c
 }
 
-// behind reports whether the clock is behind the start of a permit. A permit that starts in the future lasts at most
+// behind reports a clock that is behind the start of a permit as far. A permit that starts in the future lasts at most
 // its own length from now (rule 8).
 func (s *Permits) behind(_ *Limit, t Instant) (us int64, far bool) {
 	return 0, s != nil && len(s.list) > 0 && t.Now < s.latest
@@ -154,7 +154,7 @@ func (s *Permits) add(id string, units int64) {
 	}
 }
 
-// waitBeside returns how long until the cost fits in addition to the units of all other holders.
+// waitBeside returns the time until the cost fits in addition to the units of all other holders.
 func (s *Permits) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
 	if l.Algorithm.Divides() {
 		return s.fairWait(l, t, id, cost)

@@ -1,7 +1,7 @@
 package algo
 
-// Limits with the same answer to every request have no state. Neither has None, the algorithm of an invalid limit,
-// which denies.
+// Limits that answer every request alike have no state. None, the algorithm of an invalid limit, has no state either,
+// and denies.
 var (
 	none = algorithm{name: "none", on: onDenied, shares: ownShare}
 
@@ -11,14 +11,14 @@ var (
 		name: "unlimited",
 		properties: properties{
 			allowsAll: true,
-			delays:    true, // it never denies a caller that waits for another limit
+			delays:    true, // it does not deny a caller that waits for another limit
 		},
 		on:     func(*State) arithmetic { return &allowed },
 		shares: ownShare,
 	}
 )
 
-// constant holds the wait for any cost, and the room at any time.
+// constant holds the wait for any cost, and the room, which never changes.
 type constant struct{ longest, free int64 }
 
 var (
@@ -40,5 +40,5 @@ func (*constant) ttl(*Limit, Instant) int64                              { retur
 func (*constant) append(to []byte) []byte                                { return to }
 func (*constant) decode(d *decoder)                                      { d.failed = true }
 
-// ownShare returns the limit itself, because each process by itself gives the same answer as all together.
+// ownShare returns the limit itself, because each process alone gives the same answer as all processes together.
 func ownShare(l *Limit, _ int64) []Share { return []Share{{Limit: *l, Own: true, Scale: 1}} }

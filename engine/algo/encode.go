@@ -11,7 +11,7 @@ func (s *State) Append(to []byte) []byte {
 	return s.algorithm.entry().on(s).append(append(to, byte(s.algorithm)))
 }
 
-// integers writes whole numbers, small ones in few bytes.
+// integers appends integers, small ones in few bytes.
 func integers(to []byte, numbers ...int64) []byte {
 	for _, n := range numbers {
 		to = binary.AppendVarint(to, n)
@@ -23,7 +23,7 @@ func (u uint128) append(to []byte) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(to, u.hi), u.lo)
 }
 
-// append writes each item as its distance from the one before.
+// append writes each item as its distance from the previous item.
 func (h *history) append(to []byte) []byte {
 	to = integers(to, h.gone, int64(len(h.live())))
 	at, total := int64(0), int64(0)
@@ -85,7 +85,7 @@ func (d *decoder) read(n uint64, size int) uint64 {
 	return n
 }
 
-// natural reads a number of 0 or more, positive one above 0.
+// natural reads a number of 0 or more. positive reads a number above 0.
 func (d *decoder) natural() int64 {
 	n := d.integer()
 	d.failed = d.failed || n < 0
@@ -116,8 +116,8 @@ func (d *decoder) count(leastBytes int) int64 {
 	return n
 }
 
-// history reads items with ascending places and totals that do not fall. The first total can be below 0 if totals
-// have restarted from 0.
+// history reads items with ascending places and non-decreasing totals. The first total can be negative if totals have
+// restarted from 0.
 func (d *decoder) history() (h history) {
 	h.gone = d.natural()
 	n := d.count(2)

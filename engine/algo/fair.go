@@ -18,10 +18,11 @@ var fairShare = algorithm{
 	on: func(s *State) arithmetic { return (*fair)(s) },
 	// A process does not know the keys of other processes, so a share is one bucket for all keys.
 	shares: bucketShares,
-	// With versions of different rates, a key's part would refill at either rate.
+	// With versions of different rates, a key's part could refill at either rate, so the rate is part of the counter's
+	// name.
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
-	// Other keys may have nothing in the bucket.
+	// A key may own the whole bucket, because other keys may owe nothing.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
@@ -36,8 +37,8 @@ var fairShare = algorithm{
 // the bucket refills. The arithmetic uses grains of 1/256 unit, because a share can be smaller than a unit.
 type fair State
 
-// parts lists the keys that were charged last. A key that drops off the end of the list starts again without parts, but
-// its parts stay in total.
+// parts lists the most recently charged keys. A key that drops off the end of the list loses its parts, but they stay
+// in total.
 type parts struct {
 	total int64
 	of    []part // the most recently charged key first
@@ -79,7 +80,7 @@ func (f *fair) measure() {
 // slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst in grains.
 type bound struct {
 	parts, slope, price int64
-	// none is set if the key, or the group, has no parts: the bound then does not apply to a single unit.
+	// none is set if the key or the group has no parts. The bound then does not apply to a single unit.
 	none bool
 }
 
@@ -88,9 +89,9 @@ type bound struct {
 // keys.
 const innerRoom = 8
 
-// bounds returns the bounds that apply to the request's key: if the limit is nested, its group's bound, and then its own.
-// Both follow from the room of the group, which has weight w: (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the
-// group can owe innerRoom times that.
+// bounds returns the bounds for the request's key. For a nested limit, they are the group's bound and then the key's.
+// Both follow from the room of a group of weight w: (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the group
+// can owe innerRoom times that.
 func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	own := int64(0)
 	if i := f.find(); i >= 0 {
@@ -149,8 +150,8 @@ func (f *fair) owed(b *bound) int64 {
 	return held
 }
 
-// wait admits a cost if the bucket has the units, and if the key then owes no more than its bounds allow. Without groups, a key
-// may owe its weight times the units that are left.
+// wait admits a cost if the bucket has the units and the key then owes no more than its bounds allow. Without groups, a
+// key may owe its weight times the remaining units.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
@@ -172,7 +173,7 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// depth returns the largest missing amount at which the cost is within a bound.
+// depth returns the largest missing amount with room for the cost within a bound.
 func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
 	total, most := int64(1), b.slope*l.Burst*grains-b.price*cost*grains
 	if b.parts > 0 {

@@ -8,12 +8,12 @@ var fairConcurrency = algorithm{
 	fields:     []string{"lease", "weight", "name"},
 	properties: properties{holds: true, divides: true}, // as for a concurrency limit
 	on:         func(s *State) arithmetic { return (*fairPermits)(s) },
-	// A process knows which of its own keys hold permits of its share, so a share is a fair limit too.
+	// A process knows which of its own keys hold permits, so its share is a fair limit too.
 	shares:      concurrency.shares,
 	hold:        holdPermit,
 	release:     concurrency.release,
 	sharesBound: concurrency.sharesBound,
-	// Other keys may hold nothing.
+	// A key may hold all permits, because other keys may hold none.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: Concurrency, Count: l.Count, Period: l.Period}, true
 	},
@@ -40,8 +40,8 @@ func holderOf(whose uint64, id string) string {
 	return string(append(binary.BigEndian.AppendUint64(make([]byte, 0, keyBytes+len(id)), whose), id...))
 }
 
-// division contains the numbers that determine how many permits a key can get: the units that all keys hold, the key's own
-// units, and the sum of the squares of each key's units.
+// division contains the numbers that determine how many permits a key can get: the units of all keys, the key's own
+// units, and the sum of the squares of all keys' units.
 type division struct{ held, own, squares int64 }
 
 // less returns the division after one key has given back some units. of is the number of units that the key held
@@ -60,10 +60,11 @@ func (s *Permits) of(id string) division {
 	return division{held: s.held, own: s.byKey[keyOf(id)], squares: s.squares}
 }
 
-// room returns the largest number of units that the key can get. The holder of the average unit has M = squares/held units. A
-// key that would then hold M units must leave a sixteenth of the permits free. A smaller key must leave proportionally less,
-// and a larger key proportionally more, up to an eighth. A key of weight 3 must leave a third of that. So while keys compete,
-// the larger one waits for the smaller one. A key without units gets one as long as one is free.
+// room returns the largest number of units that the key can get. M = squares/held is the number of units that the
+// holder of the average unit has. A key that would then hold M units must leave a sixteenth of the permits free. A
+// smaller key must leave proportionally less, and a larger key proportionally more, up to an eighth. A key of weight 3
+// must leave a third of that. So while keys compete, the larger key waits for the smaller one. A key without units gets
+// one as long as one is free.
 func (d division) room(l *Limit) int64 {
 	free := l.Count - d.held
 	if free <= 0 {
@@ -86,7 +87,7 @@ func (d division) room(l *Limit) int64 {
 // mostHeld returns the largest number of units that a key can get at once while no key holds any.
 func (l *Limit) mostHeld() int64 { return division{}.room(l) }
 
-// fairWait returns how long until the cost fits in addition to the units of all other holders. A holder can always
+// fairWait returns the time until the cost fits in addition to the units of all other holders. A holder can always
 // reduce its units.
 func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
 	before, key := s.units(id), keyOf(id)
@@ -132,7 +133,7 @@ func (f *fairPermits) settle(l *Limit, t Instant) {
 	}
 }
 
-// asks returns the prefix of the ids of the request's key.
+// asks returns the prefix of the permit ids of the request's key.
 func (f *fairPermits) asks() string { return holderOf(f.parts.whose, "") }
 
 func (f *fairPermits) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {

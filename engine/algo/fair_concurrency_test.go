@@ -17,8 +17,8 @@ type held struct {
 	key  *client
 }
 
-// hold lets keys request permits until an instant. A key holds each permit for 100 ms on average, so 100 permits are enough for
-// 1000 calls a second. hold returns how many requests passed.
+// hold sends the keys' requests for permits until an instant. A key holds each permit for 100 ms on average, so 100
+// permits are enough for 1000 calls a second. hold returns the number of requests that passed.
 func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*client) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
@@ -83,8 +83,8 @@ func denials(keys []*client) (percent float64) {
 	return 100 * float64(denied) / float64(asked)
 }
 
-// TestFairPermitsUnderFlood puts the load of TestFairUnderFlood on 100 permits, and four times that load on 400. Under a plain
-// concurrency limit, the keys that request little get little.
+// TestFairPermitsUnderFlood puts the load of TestFairUnderFlood on 100 permits, and four times that load on 400
+// permits. Under a plain concurrency limit, the keys with few requests would get little.
 func TestFairPermitsUnderFlood(t *testing.T) {
 	for _, c := range []struct {
 		algorithm           algo.Algorithm
@@ -109,7 +109,8 @@ func TestFairPermitsUnderFlood(t *testing.T) {
 	}
 }
 
-// TestFairPermitsAmongMany: 60 keys request many permits, and 20 request few. There must be permits for all keys.
+// TestFairPermitsAmongMany has 60 keys that request many permits, and 20 that request few. There must be permits for
+// all keys.
 func TestFairPermitsAmongMany(t *testing.T) {
 	for permits, most := range map[int64]float64{100: 40, 400: 6} {
 		scale := float64(permits) / 100
@@ -123,7 +124,7 @@ func TestFairPermitsAmongMany(t *testing.T) {
 	}
 }
 
-// TestFairPermits has two keys of weights 3 and 1 that both want all permits, and a key that is alone.
+// TestFairPermits has two keys of weights 3 and 1 that both want all permits, and then a lone key.
 func TestFairPermits(t *testing.T) {
 	three, one := &client{rate: 5000, weight: 3}, &client{rate: 5000}
 	if hold(t, algo.FairConcurrency, 100, 4, three, one); three.given*10 < one.given*27 || three.given*10 > one.given*33 {

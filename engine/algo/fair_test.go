@@ -9,7 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// client is a key that requests one unit at random instants, at an average number per second, starting at an instant.
+// client is a key that requests single units at random instants. rate is its average number of requests per second, and
+// next is the instant of its next request.
 type client struct {
 	rate, next   float64
 	asked, given int
@@ -68,8 +69,8 @@ func several(n int, rate func(i int) float64) (all []*client) {
 	return all
 }
 
-// TestFairUnderFlood: one key floods and five request too much. The keys that request little get all of it, and a key that
-// starts later passes at once.
+// TestFairUnderFlood has one key that floods and five that request too much. The keys that request little get
+// everything they request, and a key that starts later passes at once.
 func TestFairUnderFlood(t *testing.T) {
 	late := &client{rate: 100, next: 10}
 	good := several(10, func(int) float64 { return 20 })
@@ -84,7 +85,7 @@ func TestFairUnderFlood(t *testing.T) {
 	}
 }
 
-// TestFairAmongMany: 60 keys request many units, and 20 request few.
+// TestFairAmongMany has 60 keys that request many units, and 20 that request few.
 func TestFairAmongMany(t *testing.T) {
 	good := several(20, func(int) float64 { return 5 })
 	all := append(several(60, func(i int) float64 { return 50 + 40*float64(i) }), good...)
@@ -101,7 +102,7 @@ func TestFairAmongMany(t *testing.T) {
 	}
 }
 
-// TestFairByWeight: two keys both want all units, and the key of weight 3 gets three times as much as the key of
+// TestFairByWeight has two keys that both want all units. The key of weight 3 gets three times as much as the key of
 // weight 1.
 func TestFairByWeight(t *testing.T) {
 	three, one := &client{rate: 5000, weight: 3}, &client{rate: 5000}
@@ -110,7 +111,7 @@ func TestFairByWeight(t *testing.T) {
 	}
 }
 
-// TestFairAlone: a key that is alone gets the whole rate.
+// A lone key gets the whole rate.
 func TestFairAlone(t *testing.T) {
 	if total := divide(t, 1000, 200, &client{rate: 2000}); total < 19_990 {
 		t.Errorf("%d", total)

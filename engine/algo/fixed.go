@@ -16,7 +16,7 @@ var fixedWindow = algorithm{
 		share.Window = l.LongestWindow()
 		return []Share{share}
 	},
-	// A count cannot be moved to windows with other starts.
+	// Counts cannot move to windows with other starts, so the alignment is part of the counter's name.
 	grid:        (*Limit).windowGrid,
 	cover:       (*Limit).anyWindow,
 	penalize:    func(s *State, l *Limit, t Instant, cost, _ int64) { s.fixed.penalize(l, t, cost) },
@@ -30,14 +30,14 @@ func StoredFixed(count, end int64) State {
 	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
 }
 
-// Fixed is the state of a fixed window: the units counted, and the instant at which the window ends. A count of 0
-// means no state. The end cannot have that meaning, because the last window before 1970 ends at 0.
+// Fixed is the state of a fixed window: the number of counted units, and the instant when the window ends. A count of 0
+// means no state. An end of 0 does not, because the last window before 1970 ends at 0.
 type Fixed struct {
 	Count int64
 	End   int64
 }
 
-// anyWindow returns a log with the units of two windows: the start of a window is not known, and a span of the same
+// anyWindow returns a log with twice the window's units. The start of a window is unknown, and a span of the same
 // length can overlap two windows.
 func (l *Limit) anyWindow() (Limit, bool) {
 	if l.Align != AlignFirst {
@@ -62,7 +62,7 @@ func (l *Limit) clock(t Instant) int64 {
 	return t.Now
 }
 
-// opens returns the end of the window that opens with a first request at t.
+// opens returns the end of the window that a first request at t opens.
 func (l *Limit) opens(t Instant) (end int64) {
 	now := l.clock(t)
 	switch l.Align {
@@ -131,8 +131,8 @@ func (f *Fixed) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return f.opensAfter(l, t)
 }
 
-// opensAfter returns how long until the window opens: after the clock was set back, it can be the window after the
-// current one.
+// opensAfter returns the time until the window opens. After the clock was set back, the window can be the one after the
+// current window.
 func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 	now := l.clock(t)
 	if l.Align != AlignCalendar {
@@ -144,8 +144,8 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 	return 0
 }
 
-// give subtracts units from this window's count; by handle, only if they were charged in
-// this window. A window whose count is 0 equals no state: the next request opens another.
+// give subtracts units from this window's count. With a handle, it does so only if they were charged in this window. A
+// window whose count is 0 equals no state: the next request opens another.
 func (f *Fixed) give(l *Limit, _ Instant, n, taken int64) {
 	if taken != 0 && !f.holds(l, taken) {
 		return // the handle belongs to another window
@@ -185,7 +185,7 @@ func (f *Fixed) ttl(l *Limit, t Instant) int64 {
 func (f *Fixed) append(to []byte) []byte { return integers(to, f.Count, f.End) }
 func (f *Fixed) decode(d *decoder)       { *f = Fixed{Count: d.natural(), End: d.integer()} }
 
-// floorDiv returns ⌊a/b⌋ for b > 0, also before 1970.
+// floorDiv returns ⌊a/b⌋ for b > 0. a can be negative, before 1970.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

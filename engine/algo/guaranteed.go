@@ -12,7 +12,7 @@ var guaranteedRate = algorithm{
 	fields: []string{"guarantees", "lend", "rank", "burst", "name"},
 	properties: properties{
 		refills: true,
-		// A class has its own rate and the lent ones, so it is not oneByOne.
+		// It is not oneByOne, because a class gets its own rate and lent units.
 		burstIsCount: true, // as for a token bucket
 		guarantees:   true,
 		// The wait of a denial assumes that no request takes a unit, so none passes before it is over.
@@ -40,8 +40,8 @@ var guaranteedRate = algorithm{
 // bucket gets the rest of the rate and the overflow of the classes' buckets. All amounts are missing units, times the
 // period.
 //
-// A single bucket with the whole rate and burst would never have fewer units than all these buckets together, because it
-// would not overflow before all of them are full. So the limit as a whole is kept.
+// The limit as a whole is kept: a single bucket with the whole rate and burst would never have fewer units than all
+// these buckets together, because it would not overflow before all of them are full.
 type guaranteed State
 
 // lent holds the amounts of the state.
@@ -83,7 +83,7 @@ func (v *lent) after(l *Limit, us int64) *lent {
 	return to
 }
 
-// full returns how long it takes until nothing is missing, if nothing is charged.
+// full returns the time until nothing is missing, if nothing is charged.
 func (v *lent) full(l *Limit) int64 {
 	all, owned, capped := l.Guarantees.Value(), int64(0), int64(0)
 	for i, o := range v.of {
@@ -92,8 +92,8 @@ func (v *lent) full(l *Limit) int64 {
 	return max(owned+ceilOf(v.after(l, owned).shared, l.Count), capped)
 }
 
-// filled returns how long a class's own bucket takes to be full. If classes lend down, the classes before it may help.
-// The class and those before it then take as long as the sum of their missing amounts takes at the sum of their rates.
+// filled returns the time until a class's own bucket is full. If classes lend down, the classes before it may help:
+// together they need the sum of their missing amounts divided by the sum of their rates.
 func (v *lent) filled(all *Guarantees, class int) int64 {
 	soonest, own, rate := Never, int64(0), int64(0)
 	for i := class; i >= 0 && (i == class || all.Down); i-- {
@@ -109,7 +109,7 @@ func (v *lent) has(l *Limit) int64 {
 	return own + max(0, shared)
 }
 
-// left returns the amounts in the class's own bucket and in the shared one, which is below 0 after an overdraft.
+// left returns the amounts in the class's own bucket and in the shared bucket, which is negative after an overdraft.
 func (v *lent) left(l *Limit) (own, shared int64) {
 	class, all := l.own()
 	return class.Burst*l.Period - v.of[l.Rank-1].own, all*l.Period - v.shared
@@ -123,8 +123,8 @@ func ceilOf(a, b int64) int64 {
 	return (a + b - 1) / b
 }
 
-// none reports whether nothing is missing. A state with more missing than charges can make, as a damaged snapshot may have
-// one, counts as none: it might never refill.
+// none reports whether nothing is missing. If more is missing than charges can cause, such as in a damaged snapshot,
+// none also returns true: such a state might never refill.
 func (g *guaranteed) none(l *Limit) bool {
 	all := l.Guarantees.Value()
 	if g.extra == nil || len(g.lent.of) != all.N || g.lent.shared > 3*l.Burst*l.Period {
@@ -161,8 +161,8 @@ func (g *guaranteed) settle(l *Limit, t Instant) {
 	g.extra = &extra{lent: g.lent.after(l, max(0, t.Now-g.lent.at))}
 }
 
-// wait searches for the instant when the class has enough, because its units arrive at rates that change as buckets
-// fill.
+// wait searches for the instant when the class has enough units. It must search, because units arrive at rates that
+// change as buckets fill.
 func (g *guaranteed) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfClass() {
 		return Never, 0
@@ -233,8 +233,8 @@ func (g *guaranteed) give(l *Limit, _ Instant, n, _ int64) {
 	g.returned(l, amount, amount)
 }
 
-// returned gives an amount back to the class's own bucket, and what does not fit to the shared bucket. It gives the
-// amount ceiling back to the class's ceiling.
+// returned gives an amount back to the class's own bucket, and the excess to the shared bucket. It gives the amount
+// ceiling back to the class's ceiling bucket.
 func (g *guaranteed) returned(l *Limit, amount, ceiling int64) {
 	o := &g.lent.of[l.Rank-1]
 	first := min(amount, o.own)
@@ -243,8 +243,7 @@ func (g *guaranteed) returned(l *Limit, amount, ceiling int64) {
 	o.ceiling = max(0, o.ceiling-ceiling)
 }
 
-// giveHeld gives back at most as much of the charge as cannot have refilled since then, even if it refilled before all
-// else.
+// giveHeld gives back at most the part of the charge that cannot have refilled yet, assuming that it refilled first.
 func (g *guaranteed) giveHeld(l *Limit, t Instant, n int64, h *Held) {
 	own, _ := l.own()
 	since, charged := max(0, t.Now-h.Taken), min(h.Units, l.Burst)*l.Period

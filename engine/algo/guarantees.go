@@ -11,7 +11,7 @@ type Guarantees struct {
 	N  int
 	// Shared is the capacity of the shared bucket, in units.
 	Shared int64
-	// Refill is how long an empty limit takes to be full, in µs. It follows from the other numbers: see [Limit.Guarantee].
+	// Refill is the time until an empty limit is full, in µs. It follows from the other numbers: see [Limit.Guarantee].
 	Refill int64
 	// Down is set if a class lends to the classes after it before it lends to all classes.
 	Down bool

@@ -9,8 +9,8 @@ import (
 // Each item contains the running total up to and including itself, so that the sum of any span takes two lookups, and
 // dropping the oldest items or units changes no other item.
 type history struct {
-	// items[head:] are in use. Dropping moves head. The unused space is reclaimed when it is half of the slice, so
-	// that a call moves only as many items, on average, as it drops.
+	// items[head:] are in use. Dropping items only moves head. The unused space is reclaimed when it is half of the
+	// slice, so a call moves, on average, only as many items as it drops.
 	items []item
 	head  int
 	// gone is the running total of the dropped units.
@@ -47,12 +47,12 @@ func (h *history) before(i int) int64 {
 
 func (h *history) total() int64 { return h.before(len(h.live())) }
 
-// since returns the units at or after the place.
+// since returns the number of units at or after the place.
 func (h *history) since(at int64) int64 {
 	return h.total() - h.before(h.from(at))
 }
 
-// at returns the units at exactly this place.
+// at returns the number of units at exactly this place.
 func (h *history) at(at int64) int64 {
 	i, live := h.from(at), h.live()
 	if i == len(live) || live[i].at != at {
@@ -70,8 +70,8 @@ func (h *history) last() (at int64, ok bool) {
 	return 0, false
 }
 
-// newestBeyond returns the place of the newest item that must leave before at most keep units are left; ok is false
-// if no item must leave.
+// newestBeyond returns the place of the newest item that must be dropped so that at most keep units are left; ok is
+// false if no item must be dropped.
 func (h *history) newestBeyond(keep int64) (at int64, ok bool) {
 	limit := h.total() - keep
 	if limit <= h.gone {

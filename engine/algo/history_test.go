@@ -14,7 +14,7 @@ func TestTotalsRestartBeforeOverflow(t *testing.T) {
 	}
 }
 
-// However long a history is used, it has at most twice as many items as still count.
+// A history never has more than twice as many items as still count.
 func TestHistoryReclaimsDroppedItems(t *testing.T) {
 	const kept = 10
 	var h history

@@ -1,9 +1,9 @@
 package algo
 
-// Acquire gives the id a permit of every step's cost, or none. If the id already holds exactly these units, its
-// permit is renewed, so that a caller can repeat an acquire whose answer was lost. If the id holds other units, its
-// permit changes to the new units if they fit in addition to those of the other holders; otherwise it does not
-// change.
+// Acquire gives the id a permit for every step's cost, or for none. If the id already holds exactly these units,
+// Acquire renews its permit, so that a caller can repeat an acquire whose answer was lost. If the id holds another
+// number of units, its permit changes to the new number if that fits in addition to the units of the other holders;
+// otherwise it does not change.
 func Acquire(steps []Step, t Instant, id string) bool {
 	allowed, held := true, true
 	for i := range steps {

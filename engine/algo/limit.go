@@ -53,9 +53,9 @@ type Limit struct {
 	NextPays    bool // the cost of a request delays the next one
 	Nested      bool // a fair share is divided among groups of keys, and each group's part among its keys
 
-	// Count units per Period µs: L and P. For a bucket, a pacer and a warm-up they are divided by
-	// their greatest common divisor. For a window and a log they are the first window.
-	// For concurrency, Count is the limit and Period the lease time.
+	// Count and Period are L units per P µs. For a bucket, a pacer and a warm-up they are divided by their greatest
+	// common divisor. For a window and a log they are the first window. For concurrency, Count is the limit and Period
+	// the lease time.
 	Count  int64
 	Period int64
 	// Burst is B: the number of units that an idle bucket, pacer or warm-up admits at once.
@@ -68,7 +68,7 @@ type Limit struct {
 	// Weight applies to a limit that divides its units among keys: a key can have Weight times the share of a key of
 	// weight 1.
 	Weight int64
-	// Block, MaxBlock and Forget are a penalty's first and longest block, and how long it remembers a block, in µs.
+	// Block and MaxBlock are a penalty's first and longest block, and Forget is how long it remembers a block, in µs.
 	Block, MaxBlock, Forget int64
 	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the
 	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can make, in µs.
@@ -77,7 +77,7 @@ type Limit struct {
 	// Guarantees are the parts of the classes of a guaranteed rate, and Rank is the class of the requests: 1 is the first.
 	Guarantees unique.Handle[Guarantees]
 	Rank       int64
-	// WarmUp is how long a cold warm-up limit takes to become warm, in µs, if it is used at its full rate.
+	// WarmUp is the time until a cold warm-up limit is warm, in µs, if it is used at its full rate.
 	WarmUp int64
 	// Segment is the length in µs of a sliding window's segments.
 	Segment int64
@@ -151,8 +151,8 @@ func (l *Limit) RepeatsDenials() bool {
 	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
 
-// WindowLeft returns how long units charged at an instant count in the window or segment of that instant, in µs.
-// Never means that it does not end by time alone. reset is [Outcome].Reset of the charge.
+// WindowLeft returns how long units charged at an instant count in the window or segment of that instant, in µs. Never
+// means that time alone does not end it. reset is [Outcome].Reset of the charge.
 func (l *Limit) WindowLeft(at, reset int64) int64 {
 	if left := l.Algorithm.entry().windowLeft; left != nil {
 		return left(l, at, reset)
@@ -160,7 +160,7 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns how long n units cannot pass, in µs, if it follows from [Outcome].Reset alone, or 0.
+// WaitByReset returns how long n units cannot pass, in µs, if [Outcome].Reset alone determines it, and otherwise 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {
 		return wait(l, n, reset)

@@ -6,7 +6,7 @@ var slidingLog = algorithm{
 	fields: []string{"windows", "count_denied", "name"},
 	properties: properties{
 		repeatable:   true, // units leave the window only with time
-		prefetchable: true, // they are entered at the end of the time in which they can be spent
+		prefetchable: true, // they are entered at the end of their life
 		keepsTimes:   true, // so its answers are exact, and it costs memory per unit
 	},
 	on:       func(s *State) arithmetic { return &s.log },
@@ -49,16 +49,16 @@ func (s *logs) decode(d *decoder) {
 	s.Log = &Log{Span: d.natural(), Ahead: d.natural(), history: d.history()}
 }
 
-// Log is the state of a sliding log: the units spent at each microsecond. An entry counts
-// while its time is after now − Span. Entries of the same microsecond share one item with
-// their sum; this loses nothing, because they also leave together.
+// Log is the state of a sliding log: the units spent at each microsecond. An entry counts while its time is after now −
+// Span. Entries of the same microsecond share one item with their sum. This loses nothing, because they also expire
+// together.
 type Log struct {
 	history
 	// Span is the longest window under which units were charged since the log was last empty. No entry counts for
 	// longer (rule 10).
 	Span int64
-	// Ahead is how far in the future entries may be. Prefetched units are entered at the end of the time in which
-	// they can be spent, so that every span counts all units that can be spent in it.
+	// Ahead is how far in the future entries may be. Prefetched units are entered at the end of their life, so that
+	// every span counts all units that can be spent in it.
 	Ahead int64
 }
 
@@ -115,9 +115,8 @@ func (g *Log) roomIn(t Instant, w Window) int64 {
 	return max(0, w.Limit-g.since(g.oldest(t, w.Span)))
 }
 
-// charge deletes entries that no longer count, and enters the units at ahead µs after
-// now, or at the newest entry if that is later. It returns how long after now the units
-// count.
+// charge deletes entries that no longer count. It enters the units at ahead µs after now, or at the newest entry if
+// that is later. It returns how long after now the units count.
 func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	g.drop(g.oldest(t, g.Span))
 	g.Span = max(g.Span, l.Longest())
@@ -143,8 +142,8 @@ func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 	g.giveFrom(g.oldest(t, l.Longest()), n)
 }
 
-// penalize enters a denied cost. The log keeps as many of the newest units as its largest window holds, because all
-// waits depend only on these, or as many as it had before if that is more.
+// penalize enters a denied cost. The log keeps the newest units: as many as its largest window holds, because all waits
+// depend only on these, or as many as it had before if that is more.
 func (g *Log) penalize(l *Limit, t Instant, cost int64) {
 	had := g.since(g.oldest(t, g.Span))
 	g.charge(l, t, cost, 0)

@@ -12,8 +12,8 @@ var pacer = algorithm{
 		twoWords:     true, // same as a bucket
 		keepsReturns: true,
 		delays:       true, // its callers wait anyway
-		// Its denials are not repeated, because the queue moves on. Its units are not
-		// prefetched, because they have an order.
+		// Its denials are not repeated, because the queue moves on. Its units are not prefetched, because each unit has
+		// a place in the queue.
 	},
 	on: onBucket,
 	// A share has its own queue.
@@ -57,15 +57,16 @@ func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	}
 }
 
-// delay returns how long an admitted caller of a pacer must wait: the distance between slots in time. After the clock
-// was set back, it does not add the time until the clock reaches the bucket's instant again, as waits do, because
-// MaxWait bounds it.
+// delay returns how long an admitted caller of a pacer must wait, measured from slot to slot. After the clock was set
+// back, delay excludes the time until the clock reaches the bucket's instant again, because MaxWait bounds it. Waits
+// include that time.
 func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	late := b.Missing.plus(b.price(l, cost)).minus(b.full(l))
 	return late.ceilOver(b.Count)
 }
 
-// waitForQueue returns how long n units cannot pass: until the missing amount is at most the depth less n units.
+// waitForQueue returns how long n units cannot pass: the time until the missing amount is at most the depth minus n
+// units.
 func (l *Limit) waitForQueue(n, reset int64) int64 {
 	whole, part := l.Depth()
 	high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(l.Period))

@@ -35,10 +35,10 @@ type Strikes struct {
 // maxStrikes bounds the number of strikes: a block of 1 ms doubled to 366 days has 36.
 const maxStrikes = 63
 
-// jitter: a block can be an eighth shorter than its length, so that blocked keys do not return together.
+// jitter shortens a block by up to an eighth, so that blocked keys do not return together.
 const jitter = 8
 
-// MostStrikes returns the smallest number of strikes with the longest block.
+// MostStrikes returns the smallest number of strikes that leads to the longest block.
 func (l *Limit) MostStrikes() int64 {
 	strikes, _ := l.doubled(maxStrikes)
 	return strikes
@@ -73,10 +73,10 @@ func (s *Strikes) left(l *Limit, t Instant) int64 {
 	return max(0, s.Count-max(0, t.Now-s.Struck)/l.Forget)
 }
 
-// tolerated returns how many ignored denials start a block. The number halves with each strike.
+// tolerated returns the number of ignored denials that starts a block. It halves with each strike.
 func (s *Strikes) tolerated(l *Limit, t Instant) int64 { return max(1, l.Count>>s.left(l, t)) }
 
-// strike counts a denial of the request that states a wait.
+// strike counts a denial whose answer states a wait.
 func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
 	ignored := t.Now < s.Told
 	if ignored {
@@ -134,7 +134,7 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 // struck holds the strikes of a state, or nil. A change replaces the strikes, so copies of a state can share them.
 type struck struct{ *Strikes }
 
-// with replaces the strikes, unless they are unchanged.
+// with replaces the strikes if they have changed.
 func (s *struck) with(changed Strikes) {
 	switch {
 	case changed == Strikes{}:
@@ -186,7 +186,7 @@ func (s *struck) room(l *Limit, t Instant) int64 {
 func (*struck) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
 func (*struck) give(*Limit, Instant, int64, int64)                 {}
 
-// report states ignored denials instead of units: remaining is how many more of them start the next block.
+// report states ignored denials instead of units: remaining is the number of further ones that start the next block.
 func (s *struck) report(l *Limit, t Instant, o *Outcome) {
 	v := s.value()
 	o.Limit = l.Count

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// punished is a key under a bucket, a window and a penalty, in explicit time.
+// punished is a key with a bucket, a window and a penalty. The test sets the time.
 type punished struct {
 	limits []engine.Limit
 	states []algo.State
@@ -38,7 +38,7 @@ func newPunished(limits ...engine.Limit) *punished {
 	return &punished{limits: limits, states: make([]algo.State, len(limits)), now: 1_767_225_600_000_000}
 }
 
-// A caller that comes back no earlier than each denial states is never blocked, whatever it requests.
+// A caller that always waits as long as a denial states is never blocked, whatever it requests.
 func TestObedientCallersAreNeverBlocked(t *testing.T) {
 	const second = 1_000_000
 	r := rand.New(rand.NewPCG(5, 6))

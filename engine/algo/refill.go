@@ -22,8 +22,8 @@ func (l *Limit) Refilled(us int64) int64 {
 	}
 }
 
-// RefillsWithin returns the longest time in µs that a refill can take, if it takes us µs when units come one by one.
-// Units that come together come up to a period later.
+// RefillsWithin returns the longest time in µs that a refill can take, if it takes us µs when units refill one by one.
+// Units that refill together arrive up to a period later.
 func (l *Limit) RefillsWithin(us int64) int64 {
 	us = max(us, l.Period)
 	if !traits[l.Algorithm].oneByOne {

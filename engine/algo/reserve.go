@@ -5,20 +5,20 @@ package algo
 type Held struct {
 	// Units is the number of units charged.
 	Units int64
-	// Taken is the instant at which the units count: the handle for a give.
+	// Taken is the instant when the units count: the handle for a give.
 	Taken int64
 	// Reported is the number of units reported as used so far: units beyond Units are charged, and no reported units
 	// are given back.
 	Reported int64
 	// Slot is the instant until which the caller waits. It equals Taken if there is no delay.
 	Slot int64
-	// Ends is the instant at which a bucket has refilled everything that was missing after the charge. From then on
-	// nothing of the charge is left to give back.
+	// Ends is the instant when a bucket has refilled everything that was missing after the charge. From then on nothing
+	// of the charge is left to give back.
 	Ends int64
 }
 
 // Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later:
-// the caller then waits for Outcome.Delay, at most longest µs. A token bucket delays only if all other steps are
+// the caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays only if all other steps are
 // buckets or pacers too, because a window counts units when they are charged. It does not delay while its state is
 // under another version's faster rate, because the charge would end that rate and make promised delays longer. With
 // choices no token bucket delays, because another choice may have the units now.
@@ -104,11 +104,11 @@ func (l *Limit) LongestDelay(longest int64) int64 {
 	return longest
 }
 
-// Settle ends a reservation: each step has its Held, and as Cost the units that were used, 0 for a permit. If fewer
-// were used, the rest is given back to the window, segment, entry or bucket that it was charged to. If more were
-// used, the difference is charged now, even beyond the limit: by at most one capacity, which is the largest one's if
-// there are several windows. Callers are denied until the excess has left. If the reservation is not open, because it
-// has ended or was settled before, Settle only reports.
+// Settle ends a reservation. Each step has its Held and, as Cost, the number of units used (0 for a permit). If fewer
+// were used, the rest is given back to the window, segment, entry or bucket that was charged. If more were used, the
+// difference is charged now, even beyond the limit, but by at most one capacity (with several windows, the largest).
+// Callers are denied until the excess has refilled or expired. If the reservation is not open, because it has ended or
+// was settled before, Settle only reports.
 //
 // dropped is the number of units that could not be charged, on the step with the most such units.
 //
@@ -144,7 +144,7 @@ func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 	return dropped
 }
 
-// spare returns how many units can still be charged by a settlement.
+// spare returns the number of units that a settlement can still charge.
 func (s *Step) spare(t Instant) int64 {
 	if spare := s.Limit.Algorithm.entry().spare; spare != nil {
 		return spare(&s.State, s.Limit, s.instant(t))

@@ -9,8 +9,8 @@ import (
 // there are none. A store keeps it apart from the bucket's state, because only settlements need it, and because it
 // outlives a state that is full again.
 //
-// [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given
-// back, the later ones refill sooner. So a settlement subtracts the units that earlier charges have given back since
+// [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given back,
+// the later ones refill sooner. A settlement therefore subtracts the units that earlier charges have given back since
 // its own charge.
 //
 // The encoding contains a byte with the format, the number of parts of a token, and 54 bytes for each return.
@@ -27,13 +27,13 @@ const (
 	MaxReturns = 16
 	// mostReturned bounds the units of one return, which scripts count in doubles.
 	mostReturned = 1<<53 - 1
-	// noPlace is the place of a return that affects all charges of its first instant. It is also the value of waits
-	// if no caller waited.
+	// noPlace is the place of a return that affects all charges of its first instant. It is also the value of waits if
+	// no caller was waiting.
 	noPlace = -1 << 53
 )
 
-// returned describes units given back for one charge, or the sum of several returns. It affects the charges that came
-// after the first charge and not after the last return.
+// returned describes units given back for one charge, or the sum of several returns. It affects charges after the first
+// charge, up to the last return.
 type returned struct {
 	// from is the instant of the first charge, and place its Held.Ends: it orders the charges of one instant.
 	from, place int64
@@ -163,8 +163,8 @@ func added(all []returned, one returned, h *Held, ordered bool) []returned {
 	return slices.Delete(all, closest, closest+1)
 }
 
-// StoredReturns returns a state that contains a record, as the id of a permit, for stores that keep only states. So a
-// snapshot needs no other encoding, and a build that does not know the record restores it too.
+// StoredReturns returns a state that contains a record as the id of a permit, for stores that keep only states.
+// Snapshots therefore need no other encoding, and builds that do not know the record can restore it too.
 func StoredReturns(r Returns) State {
 	p := newPermits()
 	id := string(r)

@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// one token refills in two µs, so that a wait of 1 µs refills a part.
+// tokenTime is the refill time of one token in µs: 2, so that a wait of 1 µs refills a part.
 const tokenTime = 2
 
-// The limits whose reservations need the record.
+// Limits whose reservations need the record.
 var (
 	bucket = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
 	debt   = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2, Queue: 1}
@@ -25,9 +25,9 @@ var (
 // everything is the number of units that a reset gives back.
 const everything = 100
 
-// No order of takes, reservations, settlements and waits admits more units in any span than the sum of burst, debt
-// and refill: each admitted unit counts at its caller's slot, without the units that came back. The test tries every
-// order of a few operations, and checks that it finds the excess if the record of the returns is lost.
+// No order of takes, reservations, settlements and waits admits more units in any span than the sum of burst, debt and
+// refill. Each admitted unit counts at its caller's slot; returned units do not count. The test tries every order of a
+// few operations. It also checks that the search finds an excess if the record of returns is lost.
 func TestReturnsKeepTheBound(t *testing.T) {
 	one, pair, three := []int64{1}, []int64{1, 2}, []int64{1, 3}
 	for _, c := range []struct {
@@ -62,8 +62,8 @@ func TestReturnsKeepTheBound(t *testing.T) {
 	}
 }
 
-// Gives and resets are not in the record. A unit that they give back counts at most twice: where they free it, and where
-// a reservation that was open then still returns it.
+// Gives and resets are not in the record. A unit that they give back counts at most twice: once when they free it, and
+// once when a reservation that was open then still returns it.
 func TestGivesCountAtMostTwice(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -95,7 +95,7 @@ type orders struct {
 	limit *algo.Limit
 	costs []int64
 	gives []int64
-	keep  bool // the record
+	keep  bool // whether to keep the record
 	order []move
 	tried int
 
@@ -104,8 +104,8 @@ type orders struct {
 	back    int64
 }
 
-// move is an operation of an order: a take or a reserve of n units, the settlement of reservation n with used units,
-// or a wait of n µs. A give of n units is a reset if n is everything.
+// move is one operation of an order: a take or a reserve of n units, the settlement of reservation n with a number of
+// used units, a wait of n µs, or a give of n units. A give of everything is a reset.
 type move struct {
 	kind string
 	n    int64
@@ -171,7 +171,7 @@ type bench struct {
 
 type reserved struct {
 	algo.Held
-	at      int // in admitted
+	at      int // index in admitted
 	settled bool
 }
 

@@ -5,7 +5,7 @@ package algo
 type Share struct {
 	// Limit contains the share's numbers, or those of [DenyAll] if the share is less than one unit.
 	Limit Limit
-	// Own is set if the share counts like the limit itself. Otherwise it is a bucket.
+	// Own reports whether the share uses the limit's own algorithm. Otherwise it is a bucket.
 	Own bool
 	// Window is the length in µs of the share's window, or 0 for a whole limit.
 	Window int64
@@ -17,9 +17,9 @@ type Share struct {
 // a bucket of the limit's capacity and rate. A limit without a state is its own share.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
-// SharesBound returns how many units more than the limit n processes can admit during one fill time that includes a
-// share's answer (docs/design/rules.md, section 9). The fill time is the time that the limit takes to fill from
-// empty, or its longest window.
+// SharesBound returns the maximum excess over the limit, in units, that n processes can admit during one fill time that
+// includes a share's answer (docs/design/rules.md, section 9). The fill time is the time until an empty limit is full,
+// or its longest window.
 func (l *Limit) SharesBound(n int64) int64 {
 	if bound := l.Algorithm.entry().sharesBound; bound != nil {
 		return bound(l, n)

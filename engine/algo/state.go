@@ -4,8 +4,8 @@ package algo
 type Instant struct {
 	// Now is the wall clock's time at the start plus elapsed time, so it does not jump.
 	Now int64
-	// Wall is the wall clock, for windows aligned to the clock or the calendar. A store
-	// with a single clock gives the same number twice.
+	// Wall is the wall clock, for windows aligned to the clock or the calendar. A store with a single clock sets Now
+	// and Wall to the same value.
 	Wall int64
 }
 
@@ -23,8 +23,7 @@ type State struct {
 	*extra
 }
 
-// extra is the state of limits that have more than a bucket. All of them use one pointer, so that other states stay
-// small.
+// extra is the state of limits that need more than a bucket. It is stored by pointer, so that other states stay small.
 type extra struct {
 	parts   parts   // of a fair-share limit
 	adapted adapted // of an adaptive rate

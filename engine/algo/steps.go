@@ -9,10 +9,11 @@ type Step struct {
 	State State
 	// Choice is 0 for a limit that always takes part, and otherwise the number of its choice: see [Pass].
 	Choice uint8
-	// Taken is for Give: the handle of the charge to give back. Units that have since left with their window, segment
-	// or entry are not given back again. 0 gives back the oldest units, whenever they were charged.
+	// Taken is for Give: the handle of the charge to give back. Units that have left since with their window, segment
+	// or entry are not given back again. 0 gives back the oldest units.
 	Taken int64
-	// Share is for AtMost: it charges at most ⌊room/Share⌋ units, but at least one if one passes. 0 and 1 charge all.
+	// Share is for AtMost: it charges at most ⌊room/Share⌋ units, but at least one if one passes. 0 and 1 charge up to
+	// the whole room.
 	Share int64
 	// Ahead is for AtMost on a log: the units are entered at Ahead µs after now, and can
 	// be spent until then.
@@ -26,7 +27,7 @@ type Step struct {
 	Report *Report
 	// Held is for Settle: the reservation's part for this limit.
 	Held *Held
-	// Returns is for Settle: the record of the units that were given back to the bucket, before and after it. See
+	// Returns is for Settle: the record of units given back to the bucket. Settle updates it. See
 	// [Algorithm.KeepsReturns].
 	Returns Returns
 
@@ -34,12 +35,12 @@ type Step struct {
 	Write   bool
 	TTL     int64
 
-	// arithmetic belongs to State, once it was settled.
+	// arithmetic is set when the step is settled.
 	arithmetic arithmetic
-	// behind is how far the clock is behind the state's instant: the decision is made as of that instant, and waits
-	// and resets add behind.
+	// behind is how far the clock is behind the state's instant. The decision is made as of that instant, and waits and
+	// resets include behind.
 	behind int64
-	// moved is the state to store after the clock was set back far, even for a denial.
+	// moved is the state to store, even for a denial, after the clock was set back far.
 	moved *State
 }
 
@@ -109,7 +110,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 	return granted
 }
 
-// share returns how much of the room may be charged.
+// share returns the part of the room that may be charged.
 func (s *Step) share(room int64) int64 {
 	if s.Share <= 1 {
 		return room
@@ -205,7 +206,7 @@ func (s *Step) delay() int64 {
 	return 0
 }
 
-// charge spends units. A limit without units changes nothing.
+// charge spends units. For a limit without units it does nothing.
 func (s *Step) charge(t Instant, units, ahead int64) {
 	if s.Limit.Algorithm.Punishes() {
 		return
@@ -240,7 +241,7 @@ func (s *Step) count(t Instant, wait int64) {
 	s.wait(t)
 }
 
-// countCopy computes the wait that count would, and leaves the state unchanged.
+// countCopy computes the wait that count would cause, and leaves the state unchanged.
 func (s *Step) countCopy(t Instant, wait int64) {
 	before := s.State
 	if unshare := s.Limit.Algorithm.entry().unshare; unshare != nil {
@@ -289,8 +290,7 @@ func Binding(steps []Step, allowed bool) int {
 	return max(0, best)
 }
 
-// unbound reports whether the step's limit has no units to state. That is so for an unlimited limit and for a penalty
-// that does not deny.
+// unbound reports whether the step's limit has no units to state: an unlimited limit, or a penalty that does not deny.
 func (s *Step) unbound(allowed bool) bool {
 	return s.Limit.Algorithm.AllowsAll() || allowed && s.Limit.Algorithm.Punishes()
 }

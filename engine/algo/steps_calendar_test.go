@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Dates that occur twice, and midnights that occur twice or never (section 4: a window has exactly one start and one
-// end).
+// Dates that occur twice, and midnights that occur twice or never. A window has exactly one start and one end (section
+// 4).
 func TestCalendarSteps(t *testing.T) {
 	for _, c := range []struct {
 		zone            string

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A limit that is not charged neither denies nor is written, even if it counts denied requests (rules 4 and 5).
+// A limit that is not charged neither denies nor is written, even if it has CountDenied (rules 4 and 5).
 func TestLimitWithoutCostNeitherDeniesNorWrites(t *testing.T) {
 	deny := algo.Limit{Algorithm: algo.FixedWindow, Count: 1, Period: 10}
 	counting := algo.Limit{Algorithm: algo.SlidingLog, Count: 3, Period: 10, CountDenied: true}
@@ -25,7 +25,7 @@ func TestLimitWithoutCostNeitherDeniesNorWrites(t *testing.T) {
 	}
 }
 
-// An unlimited limit has no remaining units, and is the binding one only if all limits are unlimited (rule 11).
+// An unlimited limit has no remaining units, and binds only if all limits are unlimited (rule 11).
 func TestUnlimitedBindsOnlyAlone(t *testing.T) {
 	limit, unlimited := algo.Limit{Algorithm: algo.FixedWindow, Count: 5, Period: 10}, algo.Limit{Algorithm: algo.Unlimited}
 	both := []algo.Step{{Limit: &unlimited, Cost: 1}, {Limit: &limit, Cost: 1}, {Limit: &unlimited, Cost: 1}}
@@ -38,7 +38,7 @@ func TestUnlimitedBindsOnlyAlone(t *testing.T) {
 	}
 }
 
-// A permit that is lost on one limit is renewed on none (rule 5).
+// If a permit is lost on one limit, Renew extends none (rule 5).
 func TestRenewSeveralAllOrNothing(t *testing.T) {
 	long := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	short := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 10}
@@ -61,8 +61,8 @@ func TestRenewSeveralAllOrNothing(t *testing.T) {
 	}
 }
 
-// Acquire takes units of all limits or of none, regardless of the position of the limit that denies, or of the limit
-// whose units the id already holds (rule 5).
+// Acquire takes units of all limits or of none, regardless of the limit that denies, and of the limit whose units the id
+// already holds (rule 5).
 func TestAcquireSeveralAllOrNothing(t *testing.T) {
 	one := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	many := algo.Limit{Algorithm: algo.Concurrency, Count: 3, Period: 50}
@@ -95,7 +95,8 @@ func TestDeniedTogetherHasNoDelay(t *testing.T) {
 	}
 }
 
-// A choice that is set aside is not written, not even a rate that this decision changes: rates start anew under a lower maximum.
+// A choice that is set aside is not written, even if this decision changes its rate. Rates start anew under a lower
+// maximum.
 func TestChoiceSetAsideWritesNothing(t *testing.T) {
 	fast := algo.Limit{Algorithm: algo.AdaptiveRate, Count: 10, Period: 1_000_000, Burst: 2, Min: 1, Max: 10, StepTime: 1_000_000, Failures: 5}
 	slow, window := fast, algo.Limit{Algorithm: algo.FixedWindow, Count: 10, Period: 10_000_000}

@@ -73,7 +73,7 @@ func windows(list ...algo.Window) unique.Handle[algo.Windows] {
 	return unique.Make(w)
 }
 
-// Windows aligned to the clock follow the wall clock, all others elapsed time (rule 1).
+// Windows aligned to the clock follow the wall clock. All other windows follow elapsed time (rule 1).
 func TestFixedSteps(t *testing.T) {
 	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Align: algo.AlignClock, Count: 2, Period: 10}}, []step{
 		{at: 100, wall: 205, op: "take", n: 2, want: answer{true, 0, 0, 5, 0}},
@@ -118,8 +118,8 @@ func TestVersionsOfASlidingWindowCountTogether(t *testing.T) {
 	})
 }
 
-// The log keeps entries for the longest window, regardless of its position in the list, and of the denied units that
-// it counts keeps only the newest (rule 4 and section 6).
+// The log keeps entries for the longest window, regardless of its position in the list. Of the denied units that it
+// counts, it keeps only the newest (rule 4 and section 6).
 func TestLogSteps(t *testing.T) {
 	two := windows(algo.Window{Limit: 10, Span: 100}, algo.Window{Limit: 2, Span: 10})
 	run(t, []algo.Limit{{Algorithm: algo.SlidingLog, Count: 10, Period: 100, Several: two}}, []step{
@@ -139,7 +139,8 @@ func TestLogSteps(t *testing.T) {
 	})
 }
 
-// After the clock was set back, a permit lasts as long as one acquired now, and its holder is still found (rule 8).
+// After the clock was set back, a permit lasts as long as one acquired now, and its holder can still be found (rule
+// 8).
 func TestLeaseSteps(t *testing.T) {
 	limit := []algo.Limit{{Algorithm: algo.Concurrency, Count: 3, Period: 50}}
 	run(t, limit, []step{
@@ -165,7 +166,7 @@ func TestAlgorithmWithoutStepsDenies(t *testing.T) {
 	}
 }
 
-// The amount missing from a bucket is counted in fractions of units, and can exceed 64 bits.
+// The missing amount of a bucket is counted in fractions of units, and can exceed 64 bits.
 func TestAmountsBeyond64Bits(t *testing.T) {
 	const burst = 1<<32 - 1
 	run(t, []algo.Limit{{Algorithm: algo.TokenBucket, Burst: burst, Count: burst, Period: 1 << 51}}, []step{

@@ -2,8 +2,8 @@ package algo
 
 import "slices"
 
-// Algorithm determines how a limit counts. Its name is part of stores' keys, and its number is part of the states in
-// snapshots, so neither changes.
+// Algorithm determines how a limit counts. Its name is part of store keys, and its number is part of the states in
+// snapshots, so neither may change.
 type Algorithm uint8
 
 // The algorithms. The zero value is no algorithm: no state, or an invalid limit.
@@ -26,8 +26,8 @@ const (
 	algorithmCount
 )
 
-// algorithms is the only table of algorithms. No other code distinguishes them, except the hot paths in fastpath.go and
-// words.go.
+// algorithms is the only table of algorithms. No other code distinguishes them, except the fast paths in fastpath.go
+// and words.go.
 var algorithms = [algorithmCount]algorithm{
 	None:            none,
 	TokenBucket:     tokenBucket,
@@ -46,8 +46,8 @@ var algorithms = [algorithmCount]algorithm{
 	FairConcurrency: fairConcurrency,
 }
 
-// traits are the properties for every possible Algorithm number. Decisions read them several times, so the table
-// needs no bounds check.
+// traits has the properties for every value of an Algorithm. Decisions read it several times; its size makes bounds
+// checks unnecessary.
 var traits [1 << 8]properties
 
 // A missing entry panics in every program that imports the package.
@@ -97,7 +97,7 @@ func (a Algorithm) Fields() []string { return slices.Clone(a.entry().fields) }
 // Has reports whether limits of the algorithm can have the field.
 func (a Algorithm) Has(field string) bool { return slices.Contains(a.entry().fields, field) }
 
-// Constant reports whether every request has the same answer, without a rate or a state.
+// Constant reports whether the limit answers every request alike, without a rate or a state.
 func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
 
 // DeniesAll reports whether every request is denied.

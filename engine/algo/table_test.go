@@ -21,7 +21,7 @@ var compares = map[string]string{
 	"engine/algo/bucket.go":   "the bucket is the state of a pacer too, whose Queue is no debt",
 }
 
-// names lists the files that may name an algorithm in other ways.
+// names lists the other files that may name an algorithm.
 var names = map[string]string{
 	"bucket.go":                   "a limit of each bucket",
 	"window.go":                   "a limit of each window",
@@ -40,8 +40,8 @@ var names = map[string]string{
 // tests lists the directories with code used only by tests.
 var tests = []string{".git", "bench", "conform", "examples", "storetest", "testdata", "tools", "node_modules"}
 
-// TestAlgorithmsAreToldApartByTheTable checks that outside of the table, shipped code uses an algorithm's properties,
-// so that a new algorithm needs no cases elsewhere.
+// TestAlgorithmsAreToldApartByTheTable checks that shipped code outside the table uses an algorithm's properties, so
+// that a new algorithm needs no cases elsewhere.
 func TestAlgorithmsAreToldApartByTheTable(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
-// TestVectors replays the exact answers through the steps, field by field.
+// TestVectors replays the recorded vectors through the steps, and compares every field of the answers.
 func TestVectors(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/vectors/*.json")
 	if err != nil || len(files) < 14 {

@@ -8,14 +8,14 @@ var warmUp = algorithm{
 		refills:      true,
 		oneByOne:     true, // slower while it is cold, but never faster
 		keepsReturns: true,
-		// A warm-up does not lend, because the price of units depends on when they are charged. For the same reason
-		// its denials are not repeated and its units are not prefetched: each request must be decided at its own
-		// time.
+		// A warm-up does not lend, because the price of units depends on when they are charged. Therefore its denials
+		// are not repeated and its units are not prefetched: each request must be decided at its own time.
 	},
 	on: func(s *State) arithmetic { return &s.warmth },
 	// A share is a bucket of the full rate, because no process knows how warm the limit is.
 	shares: bucketShares,
-	// Versions with different rates or times would have different prices for one unit.
+	// Versions with different rates or times would have different prices for a unit, so these numbers are part of the
+	// counter's name.
 	grid: func(l *Limit) Grid {
 		return Grid{Count: l.Count, Period: l.Period, WarmUp: l.WarmUp}
 	},
@@ -53,8 +53,7 @@ type Warmth struct {
 	At     int64
 }
 
-// coldFactor is how many times longer the first token takes to refill than a token of a warm limit, as in Guava's
-// RateLimiter.
+// coldFactor is the refill time of the first token as a multiple of a warm limit's, as in Guava's RateLimiter.
 const coldFactor = 3
 
 // mostUnits bounds Warmth.Units. It is more than all units that can be missing.
@@ -79,7 +78,7 @@ func (l *Limit) priceTo(v int64) uint128 {
 	return product(coldFactor*v, l.Period).minus(product(whole, l.Period).plus(uint128{lo: uint64(saved)}))
 }
 
-// price returns the price of the units after from up to to. Units before 0 count as passed while the limit was cold.
+// price returns the price of the units from from+1 to to. Units before 0 count as passed while the limit was cold.
 func (l *Limit) price(from, to int64) uint128 {
 	if from < 0 {
 		return l.priceTo(to).plus(product(-coldFactor*from, l.Period))
@@ -87,7 +86,7 @@ func (l *Limit) price(from, to int64) uint128 {
 	return l.priceTo(to).minus(l.priceTo(from))
 }
 
-// below returns how many of the last units before the one at v together cost less than an amount, at most n.
+// below returns how many of the last n units before unit v cost less than an amount together.
 func (l *Limit) below(amount uint128, v, n int64) int64 {
 	least := int64(0)
 	for n > least {
@@ -103,7 +102,7 @@ func (l *Limit) below(amount uint128, v, n int64) int64 {
 
 func (w *Warmth) absent() bool { return w == nil || w.Units == 0 && w.Missing.isZero() }
 
-// fill returns how long until the bucket is full.
+// fill returns the time until the bucket is full.
 func (w *Warmth) fill() int64 { return w.Missing.ceilOver(w.Count) }
 
 // behind returns how far the clock is behind the state's instant (rule 8). far is set if that is longer than the
@@ -141,8 +140,8 @@ func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	return &c
 }
 
-// warm returns how many of the units still count. A limit that has been full for more than a quarter of the warm-up
-// time cools down by the units that it would have refilled since it was full, like Guava's.
+// warm returns how many of the units still count. Like Guava's RateLimiter, a limit that has been full for more than a
+// quarter of the warm-up time cools down by the units that it would have refilled since then.
 func (w *Warmth) warm(l *Limit, t Instant) int64 {
 	idle := t.Now - w.At
 	if !w.Missing.isZero() || idle <= l.WarmUp/4 {
@@ -241,7 +240,7 @@ func (w *Warmth) ttl(l *Limit, t Instant) int64 {
 	return w.At + w.fill() + w.cools(l) - t.Now
 }
 
-// cools returns how long a full bucket takes to become cold.
+// cools returns the time until a full bucket is cold.
 func (w *Warmth) cools(l *Limit) int64 {
 	span, _ := product(min(w.Units, 2*l.Ramp())-1, l.Period).over(l.Count)
 	return max(span, l.WarmUp/4) + 1

@@ -12,7 +12,7 @@ var slidingWindow = algorithm{
 	},
 	on:     func(s *State) arithmetic { return &s.segments },
 	shares: windowShares,
-	// A count cannot be moved to segments of another length.
+	// Counts cannot move to segments of another length, so the length is part of the counter's name.
 	grid: func(l *Limit) Grid { return Grid{Period: l.Segment} },
 	penalize: func(s *State, l *Limit, t Instant, cost, _ int64) {
 		s.segments.penalize(l, t, cost)
@@ -145,8 +145,8 @@ func (s *Segments) waitIn(l *Limit, t Instant, w Window, cost int64) int64 {
 	return max(0, passes-t.Now)
 }
 
-// weightedInstant returns how far into a segment the weighted share of the oldest segment fits into the free units:
-// the first e with old·(s−e) ≤ free·s.
+// weightedInstant returns the offset in a segment when the weighted part of the oldest segment fits into the free
+// units: the first e with old·(s−e) ≤ free·s.
 func (s *Segments) weightedInstant(l *Limit, oldAt, free int64) int64 {
 	old := s.at(oldAt)
 	if old <= free {
@@ -198,8 +198,8 @@ func (s *Segments) penalize(l *Limit, t Instant, cost int64) {
 	}
 }
 
-// give removes the oldest units that count in the limit's own windows or, by handle, the
-// units of one segment.
+// give removes the oldest units that count in the limit's own windows. With a handle, it removes the units of one
+// segment.
 func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
 	current := l.view(t).current
 	if taken != 0 {

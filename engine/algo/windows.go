@@ -22,7 +22,7 @@ func (l *Limit) first() (w Window, single bool) {
 	return Window{Limit: l.Count, Span: l.Period}, l.Several == (unique.Handle[Windows]{})
 }
 
-// windows returns the limit's windows, in buf, so that nothing is allocated.
+// windows returns the limit's windows. It uses buf, so that nothing is allocated.
 func (l *Limit) windows(buf *Windows) []Window {
 	w, single := l.first()
 	if single {
@@ -68,7 +68,7 @@ func (l *Limit) Window(i int) (w Window, ok bool) {
 // A sliding window and a log can have several windows over one history. The following functions combine the windows'
 // results.
 
-// longestWait returns the longest of the windows' waits, and the window that has it.
+// longestWait returns the longest wait among the windows, and the index of its window.
 func (l *Limit) longestWait(of func(Window) int64) (wait int64, window int) {
 	if w, single := l.first(); single {
 		return of(w), 0
@@ -121,8 +121,8 @@ func (l *Limit) largest() (units int64) {
 	return units
 }
 
-// overdrawn returns the window to use for a settlement: its limit is raised by the largest count, so that units
-// beyond a minute's limit are still counted for the day.
+// overdrawn returns the window that a settlement uses: its limit is raised by the largest count, so that units beyond a
+// minute's limit still count in the day's.
 func (l *Limit) overdrawn(w Window) Window {
 	w.Limit += l.largest()
 	return w

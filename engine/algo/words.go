@@ -1,10 +1,10 @@
 package algo
 
 // Words is a state in two words ([Algorithm.TwoWords]), for stores with many keys: a bucket's missing amount and
-// instant, or a window's count and end. The store stores the numbers under which the state was written elsewhere.
+// instant, or a window's count and end. The store keeps the limit's numbers for the state separately.
 //
-// The memory store reads and writes nearly every state in this form, so the functions distinguish the two forms
-// themselves: through the table a decision by the steps took 3 % more instructions (BenchmarkSteps in memstore).
+// The memory store reads and writes nearly every state in this form, so these functions distinguish the two kinds
+// themselves. With the table, a decision took 3 % more instructions (BenchmarkSteps in memstore).
 type Words [2]uint64
 
 // Words returns the state as two words; ok is false if the algorithm has no such form, or the state needs more.
@@ -15,12 +15,13 @@ func (s *State) Words() (w Words, ok bool) {
 	return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.algorithm.TwoWords() && s.bucket.Missing.hi == 0
 }
 
-// Under reports whether the state has the limit's rate. If so, its words and the limit are the whole state.
+// Under reports whether the state was written under the limit's rate. If so, the words and the limit describe the whole
+// state.
 func (s *State) Under(l *Limit) bool {
 	return s.algorithm == FixedWindow || !s.algorithm.TwoWords() || s.bucket.under(l)
 }
 
-// State returns the state, written under the limit's numbers.
+// State returns the state that was written under the limit's numbers.
 func (w Words) State(l *Limit) State {
 	if l.Algorithm == FixedWindow {
 		return StoredFixed(int64(w[0]), int64(w[1]))

@@ -1,18 +1,18 @@
-// Package batch is group commit for a store: operations that arrive while calls are in
-// flight leave together, in one call, when one of those calls returns.
+// Package batch is group commit for a store: operations that arrive while calls are in flight are sent together, in one
+// call, when one of those calls returns.
 //
-// There is no timer: if a call is free, an operation leaves at once, alone. Each operation is decided exactly as it
+// There is no timer: if a call is free, an operation is sent at once, alone. Each operation is decided exactly as it
 // would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call also serves
 // many operations, and all operations on one key share one read and one write.
 //
 // Each caller keeps its own context. If it ends while the operation is queued, the operation is not sent. If it ends
-// while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown], as for
-// a lost answer. A shared call continues for a second after that, and if the answer comes, the units are given back.
-// Permits are not, because their holders can release them.
+// while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown], as for a
+// lost answer. A shared call continues for a second after that. If the answer comes in that time, the units are given
+// back. Permits are not given back, because their holders can release them.
 //
-// A take that finds a call free runs in its caller's goroutine, and its units stay spent if the caller leaves: a
-// goroutine for each would cost 4 µs and 8 allocations on top of a round trip of 40 µs. Operations that the caller
-// may settle (a reserve, a wait) do get a goroutine.
+// If a call is free, a take runs in its caller's goroutine, and its units stay spent if the caller leaves. A goroutine
+// per take would add 4 µs and 8 allocations to a round trip of 40 µs. Operations that the caller may settle (a reserve,
+// a wait) do get a goroutine.
 //
 // Operations that wait for replicas ([engine.Op].Replicas) have their own lanes, each with a queue and calls in
 // flight, so that operations without replicas never wait for them.
@@ -41,8 +41,8 @@ const (
 	DefaultMaxQueue = 1 << 17
 )
 
-// ErrQueueFull is the error of an operation that finds the queue full. The operation was
-// not sent. It matches [engine.ErrStoreUnavailable].
+// ErrQueueFull is the error of an operation that arrives when the queue is full. The operation was not sent. The error
+// matches [engine.ErrStoreUnavailable].
 var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUnavailable)
 
 // Config configures a store. The zero Config has the defaults.
@@ -72,8 +72,8 @@ type Store struct {
 	mu     sync.Mutex
 	plain  lane
 	lanes  map[engine.Replicas]*lane // for operations that wait for replicas
-	waits  int                       // operations queued, or in flight with others
-	late   int                       // calls whose callers have all left
+	waits  int                       // number of operations queued, or in flight in shared calls
+	late   int                       // number of calls whose callers have all left
 	closed bool
 	stats  Stats
 
@@ -153,7 +153,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// enter starts a call if one is free in the operations' lane and the caller can run it itself.
+// enter starts a call if one is free in the operations' lane and the caller can run it in its own goroutine.
 func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -173,7 +173,8 @@ func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool,
 	return l, true, nil
 }
 
-// observe reports a call to the observer. since is when its first operation was queued, or zero if it did not wait.
+// observe reports a call to the observer. since is the time when its first operation was queued, or zero if it did not
+// wait.
 func (s *Store) observe(ops int, since time.Time) {
 	if s.config.Observe == nil {
 		return
@@ -185,14 +186,14 @@ func (s *Store) observe(ops int, since time.Time) {
 	s.config.Observe(ops, waited)
 }
 
-// leave ends a caller's own call. The operations waiting in its lane leave with the next call.
+// leave ends a caller's own call. The next call sends the operations waiting in its lane.
 func (s *Store) leave(l *lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next(l)
 }
 
-// next gives the call's slot to the operations waiting in its lane. The caller holds the lock.
+// next reuses a finished call's slot to send the operations waiting in its lane. The caller holds the lock.
 func (s *Store) next(l *lane) {
 	if l.queue.head == len(l.queue.list) {
 		l.calls--
@@ -216,7 +217,7 @@ func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []en
 	s.wait(ctx, w, results)
 }
 
-// line queues a waiter. If a call has become free in the meantime, the waiter is sent at once.
+// line queues a waiter. If a call has become free in the meantime, line sends the waiter at once.
 func (s *Store) line(w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +238,7 @@ func (s *Store) line(w *waiter) error {
 	return nil
 }
 
-// wait returns with the results, or when the caller's context ends.
+// wait returns when the results arrive, or when the caller's context ends.
 func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 	select {
 	case <-w.done:
@@ -257,7 +258,7 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 		}
 		return
 	}
-	<-w.done // the results came first
+	<-w.done // the results came before the caller could leave
 	copy(results, w.results)
 	s.free(w)
 }
@@ -276,8 +277,8 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// Close closes the wrapped store, and returns when no call is in flight. Waiting operations get engine.ErrClosed.
-// Close is idempotent.
+// Close closes the wrapped store, and returns once no call is in flight. Waiting operations get engine.ErrClosed. Close
+// is idempotent.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed

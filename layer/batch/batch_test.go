@@ -25,8 +25,8 @@ type gate struct {
 	open chan struct{}
 
 	mu        sync.Mutex
-	calls     [][]string // keys
-	decided   []string   // keys, when the gate was open
+	calls     [][]string // the keys of each call
+	decided   []string   // keys, in the order of decision after the gate opened
 	deadlines []time.Duration
 }
 
@@ -81,8 +81,8 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 
 var five = rule.FixedWindow(rule.PerMinute(5))
 
-// The operation of a caller that finds a call free is sent at once, alone. Callers that arrive while it is in flight
-// are sent together, in the order of arrival, and each gets its own decision.
+// If a call is free, an operation is sent at once, alone. Callers that arrive while it is in flight are sent together,
+// in the order of arrival, and each gets its own decision.
 func TestWaitingCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -189,7 +189,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) || errors.Is(err, headgate.ErrOutcomeUnknown) {
 			t.Errorf("left the queue: %v", err)
 		}
-		// The first call ends. In the next, one caller leaves before the other:
+		// The first call ends. In the next one, one caller leaves before the other.
 		go func() {
 			err := within(2*time.Second, unsafe.String(&key[0], len(key)))
 			copy(key, "elsewhere")
@@ -222,7 +222,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	})
 }
 
-// late is a store that decides at once, and answers a while later.
+// late is a store that decides at once, but answers after a delay.
 type late struct {
 	engine.Store
 	after time.Duration
@@ -239,9 +239,9 @@ func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 	}
 }
 
-// Units taken for callers that had left when the answer came are returned, for each kind of operation by the
-// arithmetic of a settlement. Without an answer the units stay spent. For a take, this also happens if the caller
-// made the call itself. Meanwhile the slots of such calls are free (known bug 60).
+// Units taken for callers that left before the answer are given back by a settlement, for each kind of operation.
+// Without an answer the units stay spent. A take returns its units even if its caller ran the call. The slots of such
+// calls are free in the meantime (known bug 60).
 func TestLateAnswersAreGivenBack(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
 	for after, want := range map[time.Duration][2]int64{
@@ -285,8 +285,8 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 	}
 }
 
-// For a list, the units are returned but the permit is kept: a share may have granted it instead of the store, under
-// the same id, and the store must know of it.
+// For a list, the units are returned but the permit is kept: a share may have granted it under the same id instead of
+// the store, and the store must know about it.
 func TestLatePermitsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{Clock: time.Now})
@@ -434,8 +434,8 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	}
 }
 
-// A call for callers without a deadline still gets one: without it, the goroutine that makes the call cannot read
-// from the connection.
+// A call for callers without a deadline still has one. Without it, the goroutine that makes the call cannot read from
+// the connection.
 func TestCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})

@@ -2,11 +2,11 @@ package batch
 
 import "github.com/headgate/headgate/engine"
 
-// maxLanes bounds the lanes for operations that wait for replicas. Programs use a few different waits, at most one
-// for each policy. Operations with any further wait share one lane.
+// maxLanes bounds the lanes for operations that wait for replicas. Programs use only a few different waits, at most one
+// for each policy. Operations with other waits share one lane.
 const maxLanes = 16
 
-// lane holds operations that share calls, because they wait for the same number of replicas, equally long. The
+// lane holds operations that can share calls, because they wait for the same number of replicas, for the same time. The
 // store's lock guards it.
 type lane struct {
 	queue queue

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// slow is a store whose calls take a second for each replica that they wait for. It records how many operations of
-// each kind were called together.
+// slow is a store whose calls take a second for each replica that they wait for. It counts its calls, and the calls
+// that mix different waits.
 type slow struct {
 	engine.Store
 	mixed, calls atomic.Int64
@@ -30,9 +30,8 @@ func (s *slow) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 	s.Store.Do(ctx, ops, results)
 }
 
-// Operations that wait for replicas share calls only with operations that have the same wait, and operations that
-// wait for no replica are answered in the meantime. However many different waits there are, the number of lanes is
-// bounded.
+// Operations that wait for replicas share calls only with operations that have the same wait. Operations without a wait
+// are answered in the meantime. The number of lanes is bounded, however many different waits there are.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})
@@ -71,7 +70,7 @@ func TestLanes(t *testing.T) {
 			go do(engine.Replicas{Count: 1, WithinMillis: 200 + n})
 		}
 		time.Sleep(500 * time.Millisecond)
-		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and one for all others
+		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and one shared by all others
 			t.Errorf("%d lanes have a call in flight, want 15", calls)
 		}
 		time.Sleep(time.Minute)

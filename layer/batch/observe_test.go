@@ -15,7 +15,7 @@ import (
 )
 
 // TestObserveSeesOpsAndWait checks that the first call is sent at once, and that the second call, with the operations
-// that arrived meanwhile, reports how long the first of them has waited.
+// that arrived in the meantime, reports the wait of the first of them.
 func TestObserveSeesOpsAndWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string

@@ -10,23 +10,24 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// waiter is a copy of one caller's operations: the caller may return and reuse its memory while they are in flight.
+// waiter has a copy of one caller's operations, because the caller may return and reuse its memory while they are in
+// flight.
 type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
 	results  []engine.Result
 	bytes    int
 	lane     *lane
-	call     *call     // the call that it is in flight with
+	call     *call     // the call with its operations, while in flight
 	deadline time.Time // zero: no deadline
 	since    time.Time // when it was queued, for the observer
 	done     chan struct{}
-	left     atomic.Bool // set by the caller when it leaves, or by the call when it delivers
+	left     atomic.Bool // set by the caller when it leaves, or by the call when it delivers the results
 	// place is guarded by the store's lock.
 	place place
 }
 
-// place tells where a waiter is.
+// place is where a waiter is.
 type place uint8
 
 const (
@@ -91,8 +92,7 @@ type queue struct {
 
 func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
 
-// take appends to taken the waiters that leave together in one call: as many as fit and, if there are any, at least
-// one.
+// take moves waiters from the queue to taken, for one call: as many as fit, and at least one if there are any.
 func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	ops, bytes := 0, 0
 	for ; q.head < len(q.list); q.head++ {

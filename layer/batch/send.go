@@ -10,12 +10,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// call contains the operations of many waiters, in flight as one call.
+// call contains the operations of many waiters, sent as one call.
 type call struct {
 	waiters []*waiter
 	ops     []engine.Op
 	results []engine.Result
-	staying atomic.Int64 // waiters that have not left
+	staying atomic.Int64 // number of waiters that have not left
 	// The store's lock guards the rest.
 	lane   *lane
 	flies  bool // it has no answer yet
@@ -26,14 +26,14 @@ type call struct {
 const (
 	// late is how long a call continues after its callers have left, so that its units can be given back.
 	late = time.Second
-	// maxLate is the largest number of calls at a time that continue in this way. Further calls end when their
+	// maxLate is the maximum number of calls that continue in this way at the same time. Further calls end when their
 	// callers leave.
 	maxLate = 64
 )
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// send makes calls as long as operations wait in the lane.
+// send makes calls until no operation waits in the lane.
 func (s *Store) send(l *lane) {
 	c := calls.Get().(*call)
 	for {
@@ -52,13 +52,13 @@ func (s *Store) send(l *lane) {
 	calls.Put(c)
 }
 
-// abandon is called when the last caller of a call has left. The operations waiting in its lane leave with another
-// call, which takes its slot.
+// abandon is called when the last caller of a call has left. Another call takes its slot and sends the operations
+// waiting in the lane.
 func (s *Store) abandon(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !c.flies || c.late || c.staying.Load() != 0: // its answer has come, and c may have other waiters already
+	case !c.flies || c.late || c.staying.Load() != 0: // the call was answered, so c may have other waiters by now
 	case s.late >= maxLate || s.closed:
 		c.cancel()
 	default:
@@ -101,8 +101,8 @@ func (s *Store) fill(l *lane, c *call) context.Context {
 // Redis each answer would pass through two more.
 const longestCall = time.Minute
 
-// deadline returns the context of a call. It ends a while after the latest deadline of the waiters, and at the latest
-// with the store.
+// deadline returns the context of a call. It ends a while after the latest deadline of the waiters, or when the store
+// is closed.
 func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	var latest time.Time
 	for _, w := range c.waiters {
@@ -129,8 +129,8 @@ func settleable(ops []engine.Op) bool {
 // takes reports whether the operation takes units that only a settlement gives back.
 func takes(op *engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpAcquire }
 
-// deliver gives each waiter its results. It returns the operations that give back the units of callers that have
-// left, and reports whether all have left: then another call has the slot.
+// deliver gives each waiter its results. It returns the operations that give back the units of callers that have left.
+// alone reports that all callers have left, so another call has the slot.
 func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 	from := 0
 	for _, w := range c.waiters {
@@ -168,7 +168,7 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 	return back, alone
 }
 
-// giveBack gives units back. If that fails they stay spent.
+// giveBack gives units back. If a call fails, its units stay spent.
 func (s *Store) giveBack(ops []engine.Op) {
 	for part := range slices.Chunk(ops, s.config.MaxOps) {
 		ctx, cancel := context.WithTimeout(s.life, late)

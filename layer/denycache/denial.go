@@ -14,16 +14,17 @@ type denial struct {
 	until    time.Time // it is repeated until then
 	outcome  engine.Outcome
 
-	// For a token bucket, the refill is known: the first token arrives at free at the earliest, and each further
-	// token the interval each later. One request per possibly refilled token goes to the store; until old, other
-	// requests are denied locally. asked counts the forwarded requests, flying those without an answer yet.
+	// For a token bucket, the refill is known: the first token arrives at free at the earliest, and each further token
+	// one interval, each, later. The layer forwards one request for each token that may have been refilled, and denies
+	// other requests locally until old. asked is the number of forwarded requests, and flying is the number of those
+	// without an answer.
 	free, old     time.Time
 	each          time.Duration
 	asked, flying int64
 }
 
-// keep returns the denial for a decision, with the time for which it may be repeated. That time starts when the
-// request was sent, because the decision was made later.
+// keep returns the denial for a decision, and sets how long it may be repeated. The time starts when the request was
+// sent, which is before the decision.
 func keep(limit engine.Limit, d *engine.Outcome, sent, received time.Time, maxStale time.Duration) denial {
 	r := denial{
 		limit: limit, sent: sent, received: received, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
@@ -36,8 +37,8 @@ func keep(limit engine.Limit, d *engine.Outcome, sent, received time.Time, maxSt
 	return r
 }
 
-// repeats reports whether the denial still holds at an instant: before its retry-after, or if a request has been
-// forwarded for every token that can have been refilled.
+// repeats reports whether the denial still holds at an instant. It holds before its retry-after, and afterwards while
+// every token that may have been refilled has a forwarded request.
 func (r *denial) repeats(now time.Time) bool {
 	if now.Before(r.until) {
 		return true
@@ -59,14 +60,13 @@ func (r *denial) confirm(answer *engine.Result, received time.Time) bool {
 	return answer.Err == nil && (!d.Allowed || d.Remaining <= max(0, r.refilled(received)-r.asked))
 }
 
-// paces reports whether the number of refilled tokens is known.
+// paces reports whether the denial limits forwarded requests to one per refilled token.
 func (r *denial) paces(now time.Time) bool {
 	return r.each > 0 && now.Before(r.old) && !now.Before(r.free)
 }
 
-// at returns the denial's outcome at an instant. Waits are shortened by the time since the answer arrived, which is
-// at most the time since the decision, so a retry after the wait passes. Waits are extended by the tokens that
-// forwarded requests take.
+// at returns the denial's outcome at an instant. Waits are shortened only by the time since the answer arrived. The
+// decision is older, so a retry after the wait passes. Waits are extended by the tokens that forwarded requests take.
 func (r *denial) at(now time.Time) engine.Outcome {
 	d := r.outcome
 	age := now.Sub(r.received).Truncate(time.Microsecond)

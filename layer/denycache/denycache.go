@@ -1,7 +1,7 @@
 // Package denycache repeats denials locally, without a call to the store.
 //
 // A key that was denied one unit stays denied for every caller until the decision's retry-after. Until then this
-// process repeats the denial, in a fraction of a microsecond. For a token bucket it also knows the refill: it
+// process repeats the denial, in a fraction of a microsecond. For a token bucket, where the refill is known, it
 // forwards one request per refilled token to the store, and denies the others locally.
 //
 // No limit is exceeded. But units can come back sooner: a caller gives some back, resets the key or changes the
@@ -42,16 +42,16 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// call is the memory used for a call that goes to the store.
+// call has the buffers for a call that is forwarded to the store.
 type call struct {
 	forward.Subset
 	snapshots []snapshot
 }
 
-// snapshot describes an operation's key before the operation was forwarded.
+// snapshot describes an operation's key just before the operation is forwarded.
 type snapshot struct {
 	version uint64 // of its shard
-	paced   bool   // forwarded for a token that may have been refilled
+	paced   bool   // forwarded because a token may have been refilled
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -115,7 +115,7 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 }
 
 // repeats returns the index of the limit whose denials may be repeated, or -1. It is the first penalty, and otherwise
-// the only limit of a request of one unit, because then no unit is left until retry-after.
+// the only limit of a request of one unit, because then no unit is available before the retry-after.
 func (s *Store) repeats(op *engine.Op) int {
 	switch op.Kind {
 	case engine.OpAllow, engine.OpAtMost, engine.OpReserve:
@@ -142,14 +142,14 @@ func penaltyOf(op *engine.Op) int {
 	return first
 }
 
-// id is the name of a limit's counter.
+// id identifies a limit's counter.
 type id struct {
 	space, key, name string
 	algorithm        algo.Algorithm
 }
 
-// shard is a part of the denials. Its version grows when units may have come back: answers to earlier requests are
-// then not stored.
+// shard is a part of the denials. Its version grows when units may have come back. Answers to earlier requests are then
+// not stored.
 type shard = keymap.Shard[id, *denial]
 
 func idOf(op *engine.Op, i int) id {
@@ -194,8 +194,8 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 	return before, false
 }
 
-// forget drops the denials of the keys to which an operation gives units back. It runs before and after the
-// operation, because the operation takes effect in between.
+// forget drops denials when an operation gives units back to their keys. It runs before and after the operation,
+// because the operation takes effect in between.
 func (s *Store) forget(op *engine.Op) {
 	if op.Kind != engine.OpGive && op.Kind != engine.OpReset && op.Kind != engine.OpSettle {
 		return

@@ -101,7 +101,7 @@ func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 					t.Errorf("%v: here\n%+v, there\n%+v", limit, d, store)
 				}
 			}
-			// The denial is so old that a request sent now is decided at the time when it passes.
+			// The denial is as old as its retry-after, so a request sent now passes when it is decided.
 			time.Sleep(time.Until(sent.Add(first.RetryAfter)))
 			if d := allow(t, l, "k", limit); !d.Allowed || f.asked != asked+1 {
 				t.Errorf("%v: after the wait: %+v, asked %d times more", limit, d, f.asked-asked)
@@ -179,7 +179,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 		if d := allow(t, l, "k", other); !d.Allowed {
 			t.Errorf("of 2: %+v", d)
 		}
-		// In another process:
+		// Another process resets the key.
 		results := make([]engine.Result, 1)
 		f.Store.Do(ctx, []engine.Op{{Kind: engine.OpReset, Space: engine.DefaultSpace, Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 		if d := allow(t, l, "k", limit); d.Allowed {
@@ -190,7 +190,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			t.Errorf("not snapshots after a second: %+v", d)
 		}
 	})
-	// A denial that was requested before a give but arrives after it.
+	// A denial that was requested before a give, but arrives after it, is not cached.
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)

@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// With a single process, every answer equals the store's in each field except the promise, for each limit and however
-// the clock moves.
+// With a single process, every answer equals the store's in each field except the promise, for each limit and for any
+// jumps of the clock.
 func TestAnswersEqualTheStores(t *testing.T) {
 	for i, limit := range []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(10), rule.Burst(3)),
@@ -97,7 +97,7 @@ func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
 	})
 }
 
-// Many concurrent callers on an empty bucket: every refilled token is used, and few additional requests reach the
+// With many concurrent callers on an empty bucket, every refilled token is used, and few additional requests reach the
 // store.
 func TestCrowdForwardsOneRequestPerToken(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(100), rule.Burst(2))

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// failures is the number of consecutive failed calls that opens the breaker, if the first of them is at least
-	// stall times the allowed answer time ago. So a machine that was busy for a moment, in which all calls failed, is
-	// not an outage.
+	// failures is the number of consecutive failed calls that opens the breaker. The first of them must have failed at
+	// least stall times the allowed answer time ago, so that a short stall of the machine, in which all calls fail,
+	// does not count as an outage.
 	failures = 5
 	stall    = 4
-	// answers is the number of consecutive tests that the store must pass to be used again.
+	// answers is the number of consecutive tests that the store must pass before it is used again.
 	answers = 3
 	// pause and longestPause bound the time between two tests. It doubles after a failure.
 	pause        = 50 * time.Millisecond
@@ -29,7 +29,7 @@ const (
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64
-	cause   atomic.Pointer[error] // of the last failed call; nil after an answered one
+	cause   atomic.Pointer[error] // error of the last failed call; nil after an answered call
 	row     atomic.Int64          // failed calls since the last answer
 	since   atomic.Int64          // when the first of them failed, in ns since 1970
 	slow    time.Duration
@@ -37,7 +37,7 @@ type breaker struct {
 	away    *atomic.Int32 // counts open breakers
 	// back is called when the store answers after a failure. It must not block.
 	back func()
-	// flushOutbox sends the store the operations owed to it, before it decides again.
+	// flushOutbox sends the store its owed operations before the breaker closes.
 	flushOutbox func(life context.Context)
 	// probe tests the store.
 	probe func(ctx context.Context) error
@@ -52,8 +52,8 @@ func (b *breaker) answered() {
 	}
 }
 
-// failed is called after a call that the store did not answer, or answered only in part, because other nodes of a
-// Cluster can still be up.
+// failed is called after a call that the store did not answer. inPart means that it answered a part, because other
+// nodes of a Cluster can still be up.
 func (b *breaker) failed(err error, inPart bool) {
 	b.cause.Store(&err)
 	if inPart {

@@ -24,14 +24,14 @@ const (
 
 // Config configures a store.
 type Config struct {
-	// Expect is the smallest number of processes: 0 to 1000. The share is 1/n, where n is the larger of Expect and
-	// the last reported number of processes. With 0, a process that has never seen the others answers nothing by
-	// itself.
+	// Expect is the smallest number of processes: 0 to 1000. The share is 1/n, where n is the larger of Expect and the
+	// last reported number of processes. With 0, a process that has never received the number of processes answers
+	// nothing by itself.
 	Expect int
 	// All lets shares answer every operation, not only those with [engine.Hints].Local.
 	All bool
 	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. Slow applies
-	// to the layer's own tests of the store. Calls use their callers' deadlines.
+	// only to the layer's own tests of the store. Calls have their callers' deadlines.
 	Slow time.Duration
 	// Lanes is the number of parts of the store that can be away independently: 1 to 256. The default is 1.
 	Lanes int
@@ -39,8 +39,8 @@ type Config struct {
 	// several lanes. Lanes without keys have no effect.
 	Lane func(op *engine.Op, charge int) int
 	// MaxKeys is the maximum number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536, 1
-	// MiB. A key that is not remembered, or that has spent at most an eighth of its limit, starts an outage with its
-	// share of a full limit.
+	// MiB. A key that is not remembered, or has spent at most an eighth of its limit, starts an outage with a full
+	// share.
 	MaxKeys int
 	// Memory bounds the counters for outages, which are in the memory of this process. Their default clock is the
 	// member's, because a share must not refill when the wall clock is set.

@@ -11,7 +11,7 @@ import (
 
 var rests = sync.Pool{New: func() any { return new(forward.Subset) }}
 
-// observed is a store whose answers are reported to the breaker.
+// observed is a store that reports its answers to the breaker.
 type observed struct{ *Store }
 
 func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
@@ -62,8 +62,8 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 	s.fallBack(ops, results) // operations on limits that have recovered
 }
 
-// shareInDoubt decides the operation with the shares of the limits that have not recovered. Its bound is one capacity
-// higher than in an outage: the units that the store charged and lost.
+// shareInDoubt decides an operation by the shares of its limits that have not recovered. The bound is one capacity
+// higher than in an outage, because the store may have lost that many charged units.
 func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	if op.Hints.Lenient {
 		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
@@ -87,8 +87,8 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	return r
 }
 
-// withinShare returns the operation to send to the store, limited so that it grants no more than the share did: no
-// more units, and no delay, which would belong to an earlier charge.
+// withinShare returns the operation to send to the store, limited to what the share granted: no more units, and no
+// delay, because a delay would depend on earlier charges.
 func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
 	less = *op
 	switch {
@@ -109,7 +109,7 @@ func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool)
 	}
 }
 
-// chosen returns the charges of an operation after a choice was made. The charges of the other choices have no cost.
+// chosen returns the charges of an operation for a choice. The charges of the other choices have no cost.
 func chosen(op *engine.Op, choice uint8) []engine.Charge {
 	charges := slices.Clone(op.Charges)
 	for i := range charges {
@@ -120,7 +120,7 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 	return charges
 }
 
-// join combines the store's answer, d, with that of the share, which has allowed the operation.
+// join combines the store's answer, d, with the share's answer, which allowed the operation.
 func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
@@ -144,15 +144,15 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	}
 	switch {
 	case stands && (holds || !s.doubtsAll(op)):
-		// The share has decided only the limits that have not recovered. Now it must decide all of them, and the
-		// store must learn of its permits.
+		// The share has decided only the limits that have not recovered. Now it must decide all limits, and the store
+		// must get the share's permits.
 		s.share(op, d, nil)
 		d.Outcome.Promise.OvershootMax = max(d.Outcome.Promise.OvershootMax, promise.OvershootMax)
 	case stands:
 		*d = *share
 	case d.Err != nil:
 	case !passed || op.Hints.Lenient || op.Kind == engine.OpAcquire || settleable(op):
-		d.Outcome.Promise = promise // the handle is the store's
+		d.Outcome.Promise = promise // the handle remains the store's
 		if passed {
 			d.Outcome.ByShares = beside(share.Outcome.ByShares)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/layer/membership"
 )
 
-// do sends one operation to a process's store, with only the operations' own failure modes.
+// do sends one operation to a process's store. Only operations with Hints.Local may be answered by shares.
 func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	t.Helper()
 	if op.Space = "s"; op.Check() != nil {
@@ -22,8 +22,8 @@ func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	return results[0]
 }
 
-// twoAfterALoss starts two processes that decide by the operations' failure modes. All units of the limits are spent
-// when the store loses its data.
+// twoAfterALoss starts two processes that use shares only for operations with Hints.Local. All units of the limits are
+// spent when the store loses its data.
 func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store {
 	t.Helper()
 	var all []*fallback.Store
@@ -71,7 +71,8 @@ func TestEveryVerbIsDoubted(t *testing.T) {
 	}
 }
 
-// While the store is in doubt, a reserve without a delay works, with the store's handle; one with a delay is denied.
+// While the store is in doubt, a reserve without a delay succeeds, with the store's handle. A reserve with a delay is
+// denied.
 func TestReserveInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -128,7 +129,7 @@ func TestAcquireInDoubt(t *testing.T) {
 	})
 }
 
-// A limit that has recovered is not held back by another limit of the request.
+// A limit that has recovered does not wait for another limit of the request.
 func TestRecoveredLimitIsTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -141,7 +142,7 @@ func TestRecoveredLimitIsTheStores(t *testing.T) {
 	})
 }
 
-// A process that starts after a loss learns of it from the store, until an operator accepts the loss.
+// A process that starts after a loss reads about it in the store, until an operator accepts the loss.
 func TestLossOutlivesProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -166,8 +167,8 @@ func TestLossOutlivesProcesses(t *testing.T) {
 	})
 }
 
-// A store that comes back with older data is not trusted either, because the markers are counters. If another process
-// has recreated a marker in the store and incremented it further, the store is not trusted either.
+// A store that comes back with older data is not trusted either, because the markers are counters. The same holds if
+// another process has recreated a marker and incremented it further.
 func TestOlderDataIsDoubted(t *testing.T) {
 	for _, remade := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -194,7 +195,7 @@ func TestOlderDataIsDoubted(t *testing.T) {
 	}
 }
 
-// A permit that the share grants and the store denies is returned to the share.
+// If the share grants a permit but the store denies it, the permit is returned to the share.
 func TestDeniedPermitLeavesTheShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -6,24 +6,24 @@
 // bucket with the limit's capacity and rate. The decision's mode is [engine.Fallback], and OvershootMax is
 // [engine.SharesBound].
 //
-// The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a
-// full server or an unreadable state is still an error, and so are gives and resets. A call whose context was
-// cancelled, or had ended before the call, has no information about the store.
+// The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a full
+// server or an unreadable state is still an error, and so are gives and resets. A call whose context was cancelled, or
+// had ended before the call, says nothing about the store.
 //
 // A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that the store
-// missed is kept and sent later, until the reservation ends. A permit given by a share is sent to the store as soon
-// as it answers, even above the limit. An acquire with an unknown outcome is released in the background.
+// missed is kept and sent later, until the reservation ends. A permit granted by a share is sent to the store as soon
+// as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in the background.
 //
 // If calls have failed for a while without an answer between them, calls stop waiting for the store. The store is
 // then tested in the background, and used again once it has answered several times.
 //
-// A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes if the share allows it too, which
+// A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes only if the share allows it too. This
 // keeps the loss in a failover within the bound. The store does not count as away.
 //
-// A store that has lost data, all or the newest, is in doubt. After a loss, a limit's shares keep deciding for the
-// limit's depth ([engine.Depth]), and the store must allow the request too, in every failure mode. With
-// [engine.Hints].Lenient the store alone decides. Limits of the same request that have recovered are decided by the
-// store alone.
+// A store that has lost data, all of it or the newest part, is in doubt. After a loss, a limit's shares keep deciding
+// for the limit's depth ([engine.Depth]), and the store must allow the request too, in every failure mode. With
+// [engine.Hints].Lenient the store alone decides. The store alone also decides the limits of the request that have
+// recovered.
 //
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
@@ -77,7 +77,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	if err := c.check(member); err != nil {
 		return nil, err
 	}
-	c.Memory.WhenFull = memstore.Refuse // a forgotten share would start anew
+	c.Memory.WhenFull = memstore.Refuse // a share that is forgotten would start anew
 	own, err := memstore.New(c.Memory)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	s.outbox.resume(suspended)
 }
 
-// hold reports whether one of the operations is about a permit or an existing reservation.
+// hold reports whether one of the operations concerns a permit or an existing reservation.
 func hold(ops []engine.Op) bool {
 	for i := range ops {
 		if k := ops[i].Kind; k >= engine.OpAcquire && k <= engine.OpRelease || k == engine.OpSettle || k == engine.OpReserve && hasPermits(&ops[i]) {
@@ -187,7 +187,7 @@ func hold(ops []engine.Op) bool {
 	return false
 }
 
-// decide decides with the store, or with the shares.
+// decide sends operations to the store, or decides them by shares.
 func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if s.lanes.open.Load() > 0 {
 		s.around(ctx, ops, results)
@@ -214,7 +214,7 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// ask sends the operations to the store, and answers those that the store does not.
+// ask sends the operations to the store. Shares answer those that the store does not.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	ended := ctx.Err() != nil
 	s.store.Do(ctx, ops, results)
@@ -228,7 +228,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 	}
 }
 
-// fallBack answers the operations that failed because the store is away.
+// fallBack answers, by shares, the operations that failed because the store is away.
 func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {
@@ -267,8 +267,8 @@ func Away(err error) bool {
 	return errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// unconfirmed reports whether an error means that the store charged the operation, but too few replicas have the
-// charge. Shares do not also give a permit acquired that way: its holder gives it up.
+// unconfirmed reports whether the store charged the operation, but too few replicas have the charge. Shares do not also
+// grant a permit acquired that way, because its holder gives it up.
 func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated) }
 
 // Close closes the wrapped store and stops the layer's goroutines.

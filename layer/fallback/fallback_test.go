@@ -21,7 +21,8 @@ import (
 func TestKeepsTheRulesOfAStore(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
-		// By default a store has a thousand locks, and creating them is slow under the race detector.
+		// A store has a thousand locks by default. Creating them is slow under the race detector, so the tests use
+		// fewer keys.
 		memory := memstore.Config{Clock: now, MaxKeys: 1 << 14}
 		behind, err := memstore.New(memory)
 		if err != nil {
@@ -36,7 +37,7 @@ func TestKeepsTheRulesOfAStore(t *testing.T) {
 	}})
 }
 
-// In an outage a key continues with the units it had left, and all processes together allow no more than the limit
+// In an outage a key continues with the units that it had left. All processes together allow no more than the limit
 // plus its refill.
 func TestSharesOfAnOutage(t *testing.T) {
 	for _, c := range []struct {
@@ -61,7 +62,7 @@ func TestSharesOfAnOutage(t *testing.T) {
 				if _, err := operate.Policy(all[0].Limiter, "p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
 					t.Fatal(err)
 				}
-				for _, p := range all { // each knows how much is left
+				for _, p := range all { // each process receives the remaining units
 					if d, err := operate.Policy(p.Limiter, "p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
 						t.Fatal(d, err)
 					}
@@ -154,8 +155,8 @@ func TestBoundOfQueues(t *testing.T) {
 	}
 }
 
-// While a store hangs, a few calls wait for it at first, and later calls do not. The store is used again soon after
-// it answers, and the state that it has kept counts.
+// While a store hangs, only the first few calls wait for it. It is used again soon after it answers, and the state that
+// it has kept counts.
 func TestHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -230,8 +231,8 @@ func TestContextThatEndedBefore(t *testing.T) {
 	})
 }
 
-// A store without its data is not trusted until a limit has recovered: share and store must both allow. A limit that
-// recovers sooner is exact sooner.
+// After the store has lost its data, it is not trusted until a limit has recovered: share and store must both allow. A
+// limit that recovers sooner is exact sooner.
 func TestStoreComesBackEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -262,8 +263,8 @@ func TestStoreComesBackEmpty(t *testing.T) {
 	})
 }
 
-// A loss is not forgotten when limits that recover quickly are requested afterwards. If the store fails again, even
-// limits that have recovered are decided by shares.
+// A loss is still in effect after requests on limits that recover quickly. If the store fails again, shares decide even
+// limits that have recovered.
 func TestLossIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -343,8 +344,8 @@ func TestWhatIsNotAnswered(t *testing.T) {
 	})
 }
 
-// Permits granted in an outage are a share of the limit. They are renewed and released locally, even when the store
-// is back and grants its own.
+// Permits granted in an outage are a share of the limit. The process renews and releases them locally, even after the
+// store is back and grants its own permits.
 func TestPermitsOfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -389,8 +390,8 @@ func TestPermitsOfAnOutage(t *testing.T) {
 	})
 }
 
-// If a store answers only some calls, shares start each time with only the units that were left, so that a gap does
-// not add a whole share.
+// If a store answers only now and then, each share starts with only the units that were left, so that the gaps do not
+// add whole shares.
 func TestGapsDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

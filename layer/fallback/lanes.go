@@ -30,7 +30,7 @@ func (s *Store) makeLanes(c *Config) {
 }
 
 // probeTries is the number of keys tried to find one for each lane. With keys spread at random over 256 lanes, one is
-// missed once in 10^25 starts. With few shards most lanes have no key at all, so nothing fails there.
+// missed once in 10^25 starts. With few shards, most lanes have no key at all, so they cannot fail.
 const probeTries = 1 << 14
 
 func (s *Store) findProbes() {
@@ -53,10 +53,10 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 	return l.of(op, charge)
 }
 
-// away reports whether the operation needs a lane that is away, other than back; back is −1 to exempt none.
+// away reports whether the operation needs a lane that is away. It ignores the lane back; −1 ignores none.
 func (l *lanes) away(op *engine.Op, back int) bool { return l.firstAway(op, back) != nil }
 
-// firstAway returns the first lane that is away among those that the operation needs, other than back, or nil.
+// firstAway returns the breaker of the first lane that is away among the operation's lanes, or nil. It ignores back.
 func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	for i := range op.Charges {
 		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {
@@ -85,7 +85,7 @@ func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	r.consult(ctx, ops, results)
 }
 
-// around uses shares to decide the operations on lanes that are away, and the store to decide all others.
+// around decides operations on lanes that are away by shares, and sends all others to the store.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {

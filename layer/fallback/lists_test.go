@@ -30,7 +30,7 @@ func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.
 	return op, results[0]
 }
 
-// held returns how many of the organisation's permits are held in the store.
+// held returns the number of the organisation's permits that the store counts as held.
 func (s *server) held(t *testing.T) int64 {
 	t.Helper()
 	op := engine.Single(engine.OpPeek, "org", listPermit, 0)
@@ -38,8 +38,8 @@ func (s *server) held(t *testing.T) int64 {
 	return 4 - do(t, s.now, op).Outcome.Remaining
 }
 
-// In an outage a list with a permit is decided by the shares and settled there, with the actual use of each charge.
-// The store gets the permit as soon as it answers, and it is released with the settlement.
+// In an outage, the shares decide and settle a list with a permit, with the used units of each charge. The store gets
+// the permit as soon as it answers, and the settlement releases it.
 func TestListInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

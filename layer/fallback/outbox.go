@@ -29,10 +29,10 @@ type outbox struct {
 	mu      sync.Mutex
 	ops     map[outboxKey]*outboxOp
 	outside map[outboxKey]int // by space and key: permits given by shares that the store does not have
-	count   atomic.Int64      // of debts
-	permits atomic.Int64      // of permits among them
-	lost    atomic.Int64      // settlements whose reservations ended first
-	given   atomic.Int64      // all permits ever given by shares
+	count   atomic.Int64      // number of owed operations
+	permits atomic.Int64      // number of permits among them
+	lost    atomic.Int64      // number of settlements whose reservations ended first
+	given   atomic.Int64      // number of all permits ever given by shares
 	wake    chan struct{}
 }
 
@@ -49,13 +49,13 @@ type outboxOp struct {
 	due       int64
 	pause     time.Duration
 	sent      bool // the store may have decided it
-	delivered bool // a permit that the store has; owed again if the store misses a renewal
+	delivered bool // the store has this permit; it is owed again if the store misses a renewal
 
 	flying    chan struct{} // closed when the call that carries it has an answer; nil if there is no such call
 	suspended int           // acquires of the same permit in progress: a release is not sent meanwhile
 }
 
-// asked returns the operation to send. A permit is acquired for the rest of its lease, even above the limit.
+// asked returns the operation to send. A permit is acquired for the rest of its lease, even if it exceeds the limit.
 func (d *outboxOp) asked(now int64) engine.Op {
 	op := d.op
 	if op.Kind != engine.OpAcquire {
@@ -73,7 +73,7 @@ func nameOf(op *engine.Op) outboxKey {
 	return outboxKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
 
-// subjects returns the name spaces and keys that an operation's limits count under.
+// subjects returns the name spaces and keys of the counters of an operation's limits.
 func subjects(op *engine.Op) []outboxKey {
 	names := make([]outboxKey, len(op.Charges))
 	for i := range op.Charges {
@@ -82,8 +82,8 @@ func subjects(op *engine.Op) []outboxKey {
 	return names
 }
 
-// add adds an operation, replacing another one on the same permit. sent means that the store may have decided the
-// operation, and delivered that it has decided it. It reports false if there is no room.
+// add adds an operation, and replaces an earlier operation on the same permit. sent means that the store may have
+// decided the operation, and delivered means that it has. add returns false if there is no room.
 func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
@@ -136,7 +136,7 @@ func (o *outbox) remove(name outboxKey, d *outboxOp) {
 	}
 }
 
-// closed uncounts an operation that need not be sent any more. The caller holds the lock.
+// closed updates the counts after an operation that need not be sent any more. The caller holds the lock.
 func (o *outbox) closed(d *outboxOp) {
 	o.count.Add(-1)
 	if d.op.Kind != engine.OpAcquire {
@@ -161,9 +161,9 @@ func (o *outbox) holds(op *engine.Op) bool {
 	return slices.ContainsFunc(subjects(op), func(subject outboxKey) bool { return o.outside[subject] > 0 })
 }
 
-// suspend keeps back the releases of permits that the operations acquire again, and waits for those in flight: a release
-// that reached the store after the acquire would take the permit from its holder. The caller must pass the result to
-// resume.
+// suspend holds back the releases of permits that the operations acquire again, and waits for releases in flight. A
+// release that reached the store after the acquire would take the permit from its holder. The caller must pass the
+// result to resume.
 func (o *outbox) suspend(ctx context.Context, ops []engine.Op) (suspended []*outboxOp) {
 	if o.count.Load() == 0 {
 		return nil
@@ -247,8 +247,9 @@ func (o *outbox) drop(op *engine.Op) (outside, sent bool) {
 	return !d.delivered, d.sent
 }
 
-// take returns due debts, and marks them as sent. It drops those that have ended. flying are the calls that carry other
-// due debts: the background and each lane that comes back send debts at the same time, and a debt is in one call only.
+// take returns the operations that are due, and marks them as sent. It drops operations that no longer matter. flying
+// are the calls in flight with other due operations: the background and each lane that comes back send operations
+// concurrently, and an operation may be in only one call.
 func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxOp, flying []chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -269,7 +270,7 @@ func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxO
 	return taken, flying
 }
 
-// answered removes the debts that the store has taken. A release that found no permit is repeated, because the
+// answered removes the operations that the store has decided. A release that found no permit is repeated, because the
 // acquire may arrive after it.
 func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64) (away bool) {
 	o.mu.Lock()
@@ -325,8 +326,8 @@ func (s *Store) flushOutbox(life context.Context) {
 	}
 }
 
-// flush sends due operations until the store does not answer. It returns after the calls that others have made for
-// such operations, so that a lane decides only after its debts.
+// flush sends due operations until the store does not answer. It also waits for calls in flight that carry such
+// operations, so that a lane decides only after its own operations have arrived.
 func (s *Store) flush(life context.Context, wanted func(*engine.Op) bool) {
 	for life.Err() == nil {
 		taken, flying := s.outbox.take(s.now(), wanted)

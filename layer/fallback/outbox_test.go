@@ -57,7 +57,7 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 		if r := acquire(t, all[1].store, engine.OpAcquire, "more"); r.Err != nil || r.Outcome.Allowed {
 			t.Errorf("11 are held: %+v", r)
 		}
-		for i := range 2 { // in the share and in the store
+		for i := range 2 { // first in the share, then in the store
 			if r := acquire(t, all[i].store, engine.OpRelease, fmt.Sprint("share", i)); r.Err != nil || !r.Found {
 				t.Fatalf("%+v", r)
 			}
@@ -131,7 +131,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		s.set(nil, false) // it was down for one call
+		s.set(nil, false) // the store was away for one call
 		if r := acquire(t, all[0].store, engine.OpAcquire, "store"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) {
 			t.Errorf("%+v; want the share's promise", r)
 		}
@@ -219,7 +219,7 @@ func TestUnknownAcquireIsReleased(t *testing.T) {
 	})
 }
 
-// A release that the store did not get is repeated.
+// A release that the store did not receive is repeated.
 func TestReleaseIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -240,8 +240,8 @@ func TestReleaseIsRepeated(t *testing.T) {
 	})
 }
 
-// A permit granted by the share, and by the store without an answer, is released in both, even if the store is down
-// at the release.
+// A permit granted by both the share and the store, whose answer was lost, is released in both, even if the store is
+// away at the time of the release.
 func TestPermitOfBothIsReleased(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -338,8 +338,8 @@ func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 	wait(!g.before)
 }
 
-// TestAcquireBesideItsRelease: while the release of an unknown acquire is in flight, an acquire of the same permit waits for
-// it; and while such an acquire is in progress, the release is not sent.
+// While the release of an unknown acquire is in flight, an acquire of the same permit waits for it. While such an
+// acquire is in progress, the release is not sent.
 func TestAcquireBesideItsRelease(t *testing.T) {
 	for name, kind := range map[string]engine.Kind{"a release in flight": engine.OpRelease, "an acquire in progress": engine.OpAcquire} {
 		t.Run(name, func(t *testing.T) {

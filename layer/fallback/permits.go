@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// permits records until when permits given by shares can be alive. The permits are in the memory of this process, and
-// are sent to the store as soon as it answers: outbox.go.
+// permits records the latest instant at the end of a permit given by a share. The permits are in the memory of this
+// process, and are sent to the store as soon as it answers: outbox.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
 // given records that a permit lives until an instant.
@@ -40,7 +40,7 @@ func leases(op *engine.Op) (shortest, longest int64) {
 	return shortest, longest
 }
 
-// hold gives a permit from a share, by itself or with a reserve.
+// hold grants a permit from a share, alone or as part of a reserve.
 func (s *Store) hold(own *engine.Op) (r engine.Result) {
 	now, longest := s.now(), int64(0)
 	for i := range own.Charges {
@@ -66,8 +66,8 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 }
 
 // queueShare adds a permit given by a share to the operations owed to the store. The store gets it under the holder's
-// own id, even above the limit, so that it denies until holders have left (known bug 60). sent means that the store
-// may have given the permit too. If there is no room for another owed operation, the share gives no permit.
+// own id, even if it exceeds the limit, so that it denies until holders have left (known bug 60). sent means that the
+// store may have given the permit too. If there is no room for another owed operation, the share gives no permit.
 func (s *Store) queueShare(op *engine.Op, r *engine.Result, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)
@@ -79,8 +79,8 @@ func (s *Store) queueShare(op *engine.Op, r *engine.Result, sent bool) {
 	s.outbox.given.Add(1)
 }
 
-// both records that the store and a share gave the same permit. If the store loses the permit, it is owed to the
-// store again.
+// both records that the store and a share have granted the same permit. If the store loses the permit, it is owed to
+// the store again.
 func (s *Store) both(op *engine.Op) {
 	shortest, _ := leases(op)
 	s.outbox.add(op, s.now()+shortest, s.now(), true, true) // without room it is not sent again
@@ -106,8 +106,9 @@ func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
 	return op.Permits()
 }
 
-// outside returns, by index, the acquires of keys for which the store does not have all permits. It must run before
-// the call to the store, which may get them meanwhile. Permits that shares give during the call are not included.
+// outside returns, by index, the acquires of keys with permits that the store does not have. It must run before the
+// call to the store, because the store may get these permits during the call. It does not include permits that shares
+// grant during the call.
 func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	for i := range ops {
 		if (ops[i].Kind == engine.OpAcquire || hasPermits(&ops[i])) && s.outbox.holds(&ops[i]) {

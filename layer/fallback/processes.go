@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// processes is the number of processes that share the limits: the largest that the member has heard lately. After a
-// loss of the store's data they rejoin one by one.
+// processes is the number of processes that share the limits: the largest number that the member has received lately.
+// After a loss of the store's data, processes rejoin one by one, so the latest number may be too small.
 type processes struct {
 	expect int
 	clock  func() time.Time
@@ -53,8 +53,8 @@ var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Sec
 
 const probeSpace = "headgate:probe"
 
-// probe tests a lane: it must answer a request. A store with one lane must also tell whether it lost data; with
-// several lanes, the values that show a loss may be on lanes that are away.
+// probe tests a lane: the store must answer a request. A store with one lane must also report whether it lost data.
+// With several lanes, the values that show a loss may be on lanes that are away.
 func (s *Store) probe(ctx context.Context, lane int) error {
 	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
 	ops[0].Space = probeSpace

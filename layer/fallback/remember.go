@@ -14,18 +14,18 @@ import (
 // memory stores the remaining units of recently used keys that have spent part of their limits. A key's hash
 // determines its place, and another key with the same place can overwrite it.
 //
-// There is no lock while the store answers. Two concurrent writes to one place can mix: the place then belongs to no
-// key, because its sum is wrong.
+// The memory has no lock while the store answers. Two concurrent writes to one place can mix. The place then has a
+// wrong sum, so it belongs to no key.
 type memory struct {
 	seed   maphash.Seed
 	began  int64 // in µs since 1970
 	places []cell
-	// locks are held while a share is lowered: other callers of the key wait.
+	// locks are held while a share is lowered, so that other callers of the key wait.
 	locks [64]sync.Mutex
 }
 
-// cell is the last known state of a key: its remaining units, packed into the upper half of the word, and when the
-// limit is full again, in ticks since the memory was created. A word of 0 is empty.
+// cell is the last known state of a key: its remaining units, packed into the upper half of the word, and the instant
+// when the limit is full again, in ticks since the memory was created. A word of 0 is empty.
 type cell struct {
 	sum  atomic.Uint64 // the key's hash, xor word
 	word atomic.Uint64
@@ -47,7 +47,7 @@ func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *cell, loc
 	return key, &m.places[i], &m.locks[i%uint64(len(m.locks))]
 }
 
-// keep stores a key's remaining units, and when its limit is full again, in µs since 1970.
+// keep stores a key's remaining units, and the instant when its limit is full again, in µs since 1970.
 func (m *memory) keep(key uint64, p *cell, remaining, full int64) {
 	ticks := min(max(0, full-m.began)/tick+1, math.MaxUint32) // rounded up, and never 0
 	word := packed(min(max(0, remaining), algo.MaxUnits))<<32 | uint64(ticks)
@@ -74,12 +74,12 @@ func packed(units int64) uint64 {
 
 func unpacked(units uint64) int64 { return int64(units >> 5 << (units & 31)) }
 
-// spared is the reciprocal of the part of its limit that a key may have spent without being remembered: an eighth.
-// Most keys have spent less, and a decision on them needs neither the clock nor the memory. The shares of such keys
-// start full. An older entry for such a key is too low until the key's limit would have recovered.
+// A key that has spent at most 1/spared of its limit is not remembered. Most keys have spent less, and a decision on
+// them needs neither the clock nor the memory. The shares of such keys start full. An older entry for such a key stays,
+// and is too low until the key's limit would have recovered.
 const spared = 8
 
-// untouched reports whether so few units are spent that they are not remembered.
+// untouched reports whether so few units are spent that the key need not be remembered.
 func untouched(s *engine.Standing) bool { return (s.Limit-s.Remaining)*spared <= s.Limit }
 
 // remember stores the remaining units of an operation's keys from an answer of the store.

@@ -19,7 +19,7 @@ func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
 	return r
 }
 
-// beside returns the part of a reservation that was charged to shares in addition to the store.
+// beside returns the part of a reservation that was charged to shares in addition to the store, or nil.
 func beside(r *engine.Reservation) *engine.Reservation {
 	if r == nil {
 		return nil
@@ -39,7 +39,8 @@ func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	d.decide(ctx, ops, results)
 }
 
-// settles decides operations when some of them settle a charge of shares only. The store never sees these.
+// settles decides operations that include settlements of charges of shares only. The store does not get these
+// settlements.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {
@@ -87,8 +88,8 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	return answer
 }
 
-// settled handles the store's answer to a settlement, which also settles the charge of shares in addition to the
-// store's. A settlement that the store missed is kept.
+// settled handles the store's answer to a settlement. If shares were charged in addition to the store, it also settles
+// their charge. A settlement that the store missed is kept.
 func (s *Store) settled(op *engine.Op, r *engine.Result) {
 	of := op.Reservation
 	if op.Stage == engine.Report {
@@ -98,7 +99,7 @@ func (s *Store) settled(op *engine.Op, r *engine.Result) {
 		s.settle(op, of.Shares)
 	}
 	ends := of.Ends
-	if of.Term != nil { // reports may have moved it
+	if of.Term != nil { // reports may have moved Due
 		ends = max(ends, s.now()+of.Term.Within.Microseconds())
 	}
 	if (Away(r.Err) || unknown(r.Err)) && s.outbox.add(op, ends, s.now(), true, false) {

@@ -19,8 +19,8 @@ func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) 
 	return op, do(t, store, op)
 }
 
-// In an outage a reserve is decided by the share and settled there, by the process that granted it, only once
-// (known bug 57: the reserve was an error).
+// In an outage, the share decides a reserve. The process that granted it settles it in the share, only once (known bug
+// 57: the reserve was an error).
 func TestReserveInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -83,8 +83,8 @@ func TestSettlementInDoubt(t *testing.T) {
 	})
 }
 
-// A settlement that the store did not apply is sent again once it answers, and counted as lost if it does not answer
-// before the reservation expires (known bug 57).
+// A settlement that the store missed is sent again once the store answers. It counts as lost if the store does not
+// answer before the reservation ends (known bug 57).
 func TestSettlementIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// again is the wait stated for a cost above the share but not above the limit. The store may be back after this time.
+// again is the RetryAfter for a cost that exceeds the share but not the limit. The store may be back by then.
 const again = time.Second
 
 // shares is an operation on this process's shares of the operation's limits: one or more buckets for each charge.
@@ -46,7 +46,7 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 			charge := op.Charges[i]
 			charge.Limit, charge.Report = share, nil // a share ignores outcomes
 
-			if op.Charges[i].Limit.Algorithm().Divides() && !share.Algorithm().Divides() { // no process knows the keys of others
+			if op.Charges[i].Limit.Algorithm().Divides() && !share.Algorithm().Divides() { // other processes' keys are unknown
 				charge.Space, charge.Key = op.Counted(i)
 			}
 			if charge.Items == 0 && len(op.Charges) > 1 {
@@ -79,7 +79,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	switch {
 	case errors.Is(answer.Err, memstore.ErrFull):
-		// In an outage with more keys than fit, new keys are denied, because a forgotten share would start anew.
+		// If an outage has more keys than fit, new keys are denied, because a share that is forgotten would start anew.
 		answer = engine.Result{Outcome: engine.Outcome{AtMicros: s.now(), Standing: engine.Standing{RetryAfter: again}}}
 		own.of = nil
 	case answer.Err != nil:
@@ -139,7 +139,7 @@ func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome
 	return o
 }
 
-// tighter reports whether bucket a binds rather than bucket b of the same limit.
+// tighter reports whether bucket a binds instead of bucket b of the same limit.
 func tighter(a, b *engine.Standing) bool {
 	if a.RetryAfter != b.RetryAfter {
 		return a.RetryAfter > b.RetryAfter
@@ -181,8 +181,8 @@ func couldPass(op *engine.Op) bool {
 }
 
 // begin lowers a share that has not been charged yet. The share was empty when the process started, and has refilled
-// since then. If the store's last answer about the key is remembered, the share has at most 1/n of the units that
-// were left at that time. So neither restarts nor many short outages grant units twice.
+// since then. If the store's last answer about the key is remembered, the share has at most 1/n of the units that were
+// left at that time. Therefore neither restarts nor many short outages grant units twice.
 func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
 	if a := share.Algorithm(); a.Holds() || a.Constant() {
 		return
@@ -207,7 +207,7 @@ func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n i
 	}
 }
 
-// refilled returns the number of units that a bucket refills in us µs, at most its burst.
+// refilled returns the number of units that a bucket refills in us µs, capped at its burst.
 func refilled(l *algo.Limit, us int64) int64 {
 	hi, lo := bits.Mul64(uint64(max(0, us)), uint64(l.Count))
 	if hi >= uint64(l.Period) {

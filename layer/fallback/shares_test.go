@@ -20,7 +20,7 @@ func TestSharesBeginEmpty(t *testing.T) {
 		s := newServer(t)
 		limit := rule.FixedWindow(rule.PerDay(1000))
 		passed := int64(0)
-		for range 24 { // each process learns of the other once, and the store dies again
+		for range 24 { // each process receives the number of processes once, and the store fails again
 			s.set(nil, false)
 			all := s.begin(t, 2, fallback.Config{})
 			s.set(headgate.ErrStoreUnavailable, false)
@@ -40,8 +40,8 @@ func TestSharesBeginEmpty(t *testing.T) {
 	})
 }
 
-// The number of processes is the largest that was heard in two minutes, so that a share
-// grows only when processes have been away for a while, and not at the turn of a minute.
+// The number of processes is the largest number received in two minutes. A share therefore grows only when processes
+// have been away for a while, and not at the turn of a minute.
 func TestProcessesCountForTwoMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -100,8 +100,8 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 	})
 }
 
-// NextPays is off in a share: a cost above the share is denied, and may be retried (known bug 56: 400 000 units
-// passed where only 100 000 pass without an outage).
+// A share ignores NextPays: a cost above the share is denied, and may be retried (known bug 56: 400 000 units passed
+// where only 100 000 pass without an outage).
 func TestSharesDoNotLend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -123,8 +123,8 @@ func TestSharesDoNotLend(t *testing.T) {
 	})
 }
 
-// No permit is granted until a lease length after the start, because permits granted by the previous process may
-// still be held.
+// A process grants no permit until a lease time has passed since its start, because permits granted by an earlier
+// process may still be held.
 func TestPermitsWaitForALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -142,7 +142,7 @@ func TestPermitsWaitForALease(t *testing.T) {
 	})
 }
 
-// Keys beyond the memory of shares are denied, and no existing key is dropped.
+// When the memory of shares is full, new keys are denied, and no existing key is dropped.
 func TestFullMemoryOfSharesDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

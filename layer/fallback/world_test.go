@@ -15,11 +15,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// server is a store that several processes share, and that can fail.
+// server is a store that several processes share and that can fail.
 type server struct {
 	mu   sync.Mutex
 	now  *memstore.Store
-	err  error         // of each call, or nil
+	err  error         // the error of each call, or nil
 	hang bool          // calls block until their contexts end
 	late bool          // calls are decided, but answered after their contexts have ended
 	slow time.Duration // delay of answers after their calls are decided
@@ -33,7 +33,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// lose deletes the data.
+// lose deletes the server's data.
 func (s *server) lose(t testing.TB) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: s.clock})
@@ -51,7 +51,7 @@ func (s *server) clock() time.Time {
 	return time.Now().Add(s.skip)
 }
 
-// pass advances the time at once, without beats.
+// pass advances the time at once, without beats in between.
 func (s *server) pass(d time.Duration) {
 	s.mu.Lock()
 	s.skip += d
@@ -81,14 +81,14 @@ func (s *server) backup(t *testing.T) map[string]string {
 	return map[string]string{name: text}
 }
 
-// answer sets whether answers come in time.
+// answer sets whether answers arrive in time.
 func (s *server) answer(inTime bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = !inTime
 }
 
-// left returns how many units of a limit are left in the store.
+// left returns the number of units that a limit has left in the store.
 func (s *server) left(t *testing.T, limit engine.Limit) int64 {
 	t.Helper()
 	op := engine.Single(engine.OpPeek, "k", limit, 0)
@@ -229,8 +229,8 @@ func end(t *testing.T, all []process) {
 	}
 }
 
-// allow calls each process in turn until none of them allows, and returns how many units passed. Each call may take
-// 20 ms.
+// allow calls each process in turn until all of them deny, and returns the number of units that passed. Each call may
+// take 20 ms.
 func allow(t *testing.T, all []process, key string, limit engine.Limit) (passed int64, last headgate.Decision) {
 	t.Helper()
 	for denied := 0; denied < len(all); {

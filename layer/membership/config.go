@@ -17,8 +17,8 @@ type Config struct {
 	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a Cluster
 	// each master should have some.
 	Markers int
-	// Clock is read when data was lost. The default is the wall clock at New plus the time since then, so that setting
-	// the wall clock has no effect.
+	// Clock is read when the store has lost data. The default is the wall clock at New plus the time since then, so
+	// that setting the wall clock has no effect.
 	Clock func() time.Time
 }
 

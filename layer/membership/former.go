@@ -6,9 +6,9 @@ import "context"
 // group, and do not count members. When the version of the value changes, they assume that the group was lost, and
 // prefetch nothing for two of their beats and a life of units.
 //
-// Each beat of a member changes the version. So earlier builds prefetch nothing while a member beats: their requests
-// go to the store. They prefetch again once the units of the last member have expired. In outages both builds count
-// each other, because earlier builds answered as members of [DefaultGroup].
+// Each beat of a member changes the version. Earlier builds therefore prefetch nothing while a member beats, and their
+// requests go to the store. They prefetch again once the units of the last member have expired. In outages both builds
+// count each other, because earlier builds also beat as members of [DefaultGroup].
 const former = "leases"
 
 // outdate changes the version of the value. Both attempts fail only if another member changed it in between.

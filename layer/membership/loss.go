@@ -23,16 +23,16 @@ type marker struct {
 
 func (m marker) String() string { return m.id + " " + strconv.FormatInt(m.count, 10) }
 
-// Lost returns when the store last lost data, in µs since 1970, or 0. Another process may have noticed the loss. Lost
-// returns 0 again after [AcceptLoss].
+// Lost returns the instant when the store last lost data, in µs since 1970, or 0. Another process may have noticed the
+// loss. After [AcceptLoss], Lost returns 0 again.
 func (m *Member) Lost() int64 { return m.lost.Load() }
 
 // Losses returns the number of losses that this process has noticed.
 func (m *Member) Losses() int64 { return m.losses.Load() }
 
-// look reads and increments the markers, and reads the note about a loss. It calls counted after it has read the group's
-// marker, before the others. It returns an error only if no marker was read, because one master of a Cluster may be away
-// (known bug 61).
+// look reads and increments the markers, and reads the note about a loss. It calls counted after it has read the
+// group's marker, before the others. One master of a Cluster may be away, so look returns an error only if it could
+// read no marker (known bug 61).
 func (m *Member) look(ctx context.Context, counted func()) error {
 	lost, read := false, false
 	var failed error
@@ -63,9 +63,9 @@ func (m *Member) value(i int) string {
 	return m.config.Group + "/mark/" + strconv.Itoa(i)
 }
 
-// raise increments a marker, unless another process has done so since the last beat, and reports whether it reveals a
-// loss. Calls of [Member.Beat] can be concurrent. It reads the last known marker first, so that a concurrent update does
-// not look like a loss.
+// raise increments a marker, unless another process has incremented it since the last beat, and reports whether the
+// marker reveals a loss. Calls of [Member.Beat] can be concurrent, so raise first reads the last known marker: a
+// concurrent update must not look like a loss.
 func (m *Member) raise(ctx context.Context, i int) (lost bool, err error) {
 	for name, before := m.value(i), m.marker(i); ; {
 		text, version, err := m.coordinator.Get(ctx, name)
@@ -118,8 +118,8 @@ func (m *Member) learn(i int, before, found marker, lost bool) {
 	}
 }
 
-// note records in the store when it lost data, so that processes started later are warned. Without a loss of its own,
-// the process takes over the record: another process may have noticed a loss, or an operator accepted it.
+// note records in the store when it lost data, so that processes that start later are warned. If this process has
+// noticed no loss, it reads the record: another process may have noticed a loss, or an operator may have accepted it.
 func (m *Member) note(ctx context.Context, lost bool) error {
 	name := lossOf(m.config.Group)
 	text, version, err := m.coordinator.Get(ctx, name)
@@ -146,9 +146,9 @@ func (m *Member) note(ctx context.Context, lost bool) error {
 // lossOf returns the name of the value that records a group's loss.
 func lossOf(group string) string { return group + "/loss" }
 
-// AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data: within an interval
-// they trust the store again, and may admit once more the units counted before the loss. The coordinator is the
-// store's. An empty group means [DefaultGroup].
+// AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data. Within an interval
+// they trust the store again, and may once more admit the units that were charged before the loss. The coordinator must
+// be that of the store. An empty group means [DefaultGroup].
 func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
 	name := lossOf(cmp.Or(group, DefaultGroup))
 	for {

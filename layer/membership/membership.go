@@ -43,12 +43,12 @@ import (
 const (
 	// Interval is the time between two beats.
 	Interval = time.Second
-	// Life is how long a process is counted after its last beat.
+	// Life is how long a process counts as a member after its last beat.
 	Life = 12 * time.Second
 	// DefaultGroup is the default of [Config].Group.
 	DefaultGroup = "processes"
 
-	// farewell bounds the time for leaving the group.
+	// farewell bounds the time that leaving the group may take.
 	farewell = 100 * time.Millisecond
 )
 
@@ -66,7 +66,7 @@ type Member struct {
 
 	mu       sync.Mutex
 	onNumber func(number int)
-	number   int      // of the last answered beat
+	number   int      // from the last answered beat
 	names    []string // of these processes
 	count    Count
 	markers  []marker // as last seen
@@ -78,8 +78,8 @@ type Member struct {
 // Count is the number of processes from a beat. The group's marker was read after it.
 type Count struct {
 	Number int
-	// Sent is when the beat was sent. From Since on, the store has always counted this process. Both are zero before
-	// the first beat.
+	// Sent is the time when the beat was sent. Since Since, the store has counted this process without interruption.
+	// Both are zero before the first beat.
 	Sent, Since time.Time
 }
 
@@ -150,7 +150,8 @@ func (m *Member) run(life context.Context) {
 	}
 }
 
-// Hurry starts the next beat at once, because the store was away and may have lost data. It does not block.
+// Hurry starts the next beat at once. Call it when the store was away, because it may have lost data. It does not
+// block.
 func (m *Member) Hurry() {
 	select {
 	case m.early <- struct{}{}:

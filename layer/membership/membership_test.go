@@ -120,7 +120,7 @@ func TestRejoinsAfterItsLife(t *testing.T) {
 	}
 }
 
-// In a full group a process is no member: it knows that there are many processes, but never that it is counted.
+// In a full group, a process is not a member. It knows that there are many processes, but never counts as one of them.
 func TestFullGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store(t)

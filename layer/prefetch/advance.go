@@ -42,8 +42,8 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 	return units
 }
 
-// ahead returns how long after its units are taken a log enters them, in whole milliseconds. They are entered at the
-// time when they die.
+// ahead returns how long after the charge a log enters the units, in whole milliseconds: they are entered at the end of
+// their life.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	if !limit.Algorithm().KeepsTimes() {
 		return 0
@@ -51,7 +51,7 @@ func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	return (life + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// finish stores the prefetched units, and leaves the caller the answer to its own request.
+// finish stores the prefetched units. It leaves in r the answer to the caller's own request.
 func (a *advance) finish(r *engine.Result) {
 	held := hold{}
 	if d := &r.Outcome; r.Err == nil && d.Allowed {
@@ -62,7 +62,7 @@ func (a *advance) finish(r *engine.Result) {
 	a.record.finish(held)
 }
 
-// forwardedOps contains the operations of a call that go to the store, and tells which of them prefetch units.
+// forwardedOps contains the operations of a call that go to the store. advances lists those that prefetch units.
 type forwardedOps struct {
 	forward.Subset
 	advances []advance

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Known bug 42: units are spent from, and returned to, the keys that they were taken from, even after the callers
-// have overwritten those keys' bytes.
+// Known bug 42: units are spent from and returned to the keys of their charge, even after the callers have overwritten
+// those keys' bytes.
 func TestUnitsKeepACopyOfTheirKey(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {

@@ -7,19 +7,19 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hold describes the units of one key that a process holds. Its instants are monotonic, by this process's clock.
+// hold describes the units of one key that a process holds. Its instants are monotonic and on this process's clock.
 type hold struct {
 	units int64
-	// dies is when units may no longer be spent; returns is when they are given back.
+	// dies is the instant when the units can no longer be spent, and returns the instant when they are given back.
 	dies, returns time.Time
 	received      time.Time
 	taken         time.Time      // by the store's clock: the handle for a give
-	outcome       engine.Outcome // the answer that took them
+	outcome       engine.Outcome // the answer to the request that took them
 }
 
-// newHold returns the units held after a decision that charged one unit for a caller, plus some ahead. They live for
-// one life from when the request was sent, because the decision was made later, and at most until the end of the
-// window in which they were taken.
+// newHold returns the held units of a decision that charged one unit for a caller and some in advance. Their life
+// starts when the request was sent, which is before the decision. It ends at the latest with the window that was
+// charged.
 func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Duration, members int) hold {
 	l := limit.Numbers()
 	left := life
@@ -33,8 +33,8 @@ func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Dur
 	return h
 }
 
-// overshoot returns by how many units a limit can be exceeded: none for a window; for a token bucket, in any span,
-// its refill in a life or the units that all processes hold, whichever is less.
+// overshoot returns the largest excess over a limit, in units. It is 0 for a window. For a token bucket, any span can
+// exceed the limit by its refill in a life or by the units that all processes hold, whichever is less.
 func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	if !l.Algorithm.Refills() {
 		return 0

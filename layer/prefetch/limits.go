@@ -12,9 +12,9 @@ const Accepted = "token buckets without debt, windows and logs that do not count
 // Prefetchable reports whether a limit's units can be prefetched.
 func Prefetchable(limit engine.Limit) bool { return limit.Numbers().Prefetchable() }
 
-// Prefetches reports whether the store may spend held units on an operation: an allow of at least one unit on one
-// limit named in [Config] or [Store.SetSpaces]. Operations that can be settled or wait for replicas are excluded,
-// because prefetched units were charged before.
+// Prefetches reports whether the store may spend held units on an operation: an allow of at least one unit on one limit
+// named in [Config] or [Store.SetSpaces]. Operations that can be settled or that wait for replicas are excluded,
+// because prefetched units were charged earlier.
 func (s *Store) Prefetches(op *engine.Op) bool {
 	if op.Kind != engine.OpAllow || op.Hints.Settled || op.Replicas.Count > 0 || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
 		return false
@@ -62,7 +62,7 @@ func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[engin
 	return in.counter, named && (in.spaces == nil || in.spaces[space])
 }
 
-// both returns the intersection: the limits that are in both l and other, in the spaces where both have them.
+// both returns the intersection of l and other: the limits in both, with the spaces in both.
 func (l leased) both(other leased) leased {
 	common := leased{}
 	for limit, in := range l {

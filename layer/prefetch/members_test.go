@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/membership"
 )
 
-// Known bug 43: a process that may no longer be counted in the group, or whose group is lost, prefetches nothing
+// Known bug 43: if a process may no longer be counted in the group, or if the group is lost, it prefetches nothing
 // until all other processes count it again. Processes that stay in the group continue to prefetch.
 func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	const long = 20 * time.Second
@@ -87,8 +87,8 @@ func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 	})
 }
 
-// Processes come and go, lose their connection to the group and find it again, get late answers, and the group is
-// lost: at no time do they hold more units than they state.
+// Processes come and go, lose their connection to the group, reconnect, and get late answers, and the group is lost.
+// They never hold more units than they state.
 func TestBoundAtAllTimes(t *testing.T) {
 	for seed := range uint64(raced.Size(10, 4)) { // see turns
 		synctest.Test(t, func(t *testing.T) {

@@ -1,16 +1,17 @@
-// Package prefetch takes units of hot keys from the store in advance, so that most decisions on them need no request
-// to the store.
+// Package prefetch takes units of hot keys from the store in advance, so that most decisions on these keys need no
+// request to the store.
 //
 // A process with many requests for one key takes a share of the remaining units, at most one (2·N)-th for N
 // processes, and spends that share locally for a short time, [Config.Life]. Near the limit the shares shrink to
 // nothing, every decision goes to the store, and decisions are exact. Unspent units are given back at half their life
 // and when the store is closed. Units of a process that dies stay spent.
 //
-// The price is a bound, stated in every decision. Units of a window are spent in the window (or the segment of a
-// sliding window) in which they were taken, or not at all, and a log enters them when they die: no window exceeds its
-// limit. Units of a token bucket can be spent up to Life after they were taken. So all processes together hold at
-// most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can exceed the limit by that many; the total
-// does not exceed it. Resetting a key, or losing its state, also gives back the units that processes hold of it.
+// In return, limits can be exceeded by a bound, which every decision states. Units of a window are spent in the window
+// (or the segment of a sliding window) that was charged, or not at all, and a log enters them when they die, so no
+// window exceeds its limit. Units of a token bucket can be spent up to Life after they were taken. All processes
+// together hold at most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can exceed the limit by that
+// many; the total does not exceed it. Resetting a key, or losing its state, also frees the units of the key that
+// processes hold.
 //
 // Only named limits are prefetched: those in [Config.Limits] in every name space, and those in [Config.Spaces] in one
 // name space each. Every other operation goes to the store unchanged. [Store.SetSpaces] replaces [Config.Spaces]
@@ -101,7 +102,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	return s, nil
 }
 
-// start starts the return of units, once. It is not needed until there is a limit to prefetch.
+// start starts the goroutine that returns units, once. It is not needed until there is a limit to prefetch.
 func (s *Store) start() { s.started.Do(func() { s.works.Go(s.giveBack) }) }
 
 func (c *Config) check() error {
@@ -202,8 +203,8 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 	s.ask(ctx, ops, results)
 }
 
-// spend spends held units on an operation. If there are too few, it returns the request that prefetches units: the
-// caller's own, another caller's for which this caller can wait, or none.
+// spend spends held units on an operation. If there are too few, it returns a request that prefetches units: own, if
+// the caller must make it, or waits, if another caller is making it. It returns neither if the key is not prefetched.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, &r.Outcome)
 	s.give(ctx, found.gives)
@@ -214,8 +215,8 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	if found.ours == nil {
 		return false, advance{}, found.inFlight
 	}
-	// If the process is stopped from here on, its units are dead when it continues, however many processes there are
-	// by then.
+	// If the process is suspended after this point, its units are dead when it continues, so the number of processes by
+	// then does not matter.
 	sent := time.Now()
 	n, known := s.members(sent)
 	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// shared is a store that several processes share, with a small delay.
+// shared is a store that several processes share, with a small latency.
 type shared struct {
 	*memstore.Store
 
@@ -80,7 +80,7 @@ func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *head
 	return store, headgate.New(headgate.WithStore(store))
 }
 
-// settled is the time after which processes know of each other.
+// settled is the time after which all processes count each other.
 const settled = 5 * time.Second
 
 var (
@@ -114,8 +114,8 @@ func (p *passes) most(span time.Duration) (most int) {
 	return most
 }
 
-// Processes with different rates send more requests for one hot key than it allows. No more pass than stated, nearly
-// all of the limit is used, and few requests reach the store.
+// Processes with different request rates send more requests for one hot key than its limit allows. No more requests
+// pass than stated, nearly all of the limit is used, and few requests reach the store.
 func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 	const life, lasts = 100 * time.Millisecond, 5 * time.Second
 	for _, limit := range []engine.Limit{bucket, fixed, window, strict, slog} {
@@ -159,7 +159,7 @@ func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 				t.Errorf("%v: %d passed of %d", limit, n, capacity)
 			}
 			if limit == slog {
-				// The recorded time is before some of the requests.
+				// The recorded time of some requests is earlier than their decision.
 				if most := all.most(time.Second); most > 1000+5 {
 					t.Errorf("%v: %d passed within a second", limit, most)
 				}
@@ -284,8 +284,8 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 	})
 }
 
-// No units are prefetched before the process can rely on being counted, when it no longer hears of the others, or for
-// a limit that is not named.
+// No units are prefetched before the process can rely on being counted, after it has lost contact with the group, or
+// for a limit that is not named.
 func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
@@ -380,7 +380,7 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 	})
 }
 
-// Units of a log that were prefetched and spent late count from the latest time at which they could be spent.
+// Log units that were prefetched and spent late count from the latest time at the end of their life.
 func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	limit := rule.SlidingLog(rule.PerSecond(100))
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// farewell is how long Close may take to give units back.
+// farewell bounds the time for giving units back in Close.
 const farewell = time.Second
 
 // giveBack returns units that have reached half their life. It runs every quarter of a life.
@@ -55,7 +55,7 @@ type pendingGive struct {
 	record *record
 }
 
-// give gives units back by their handle, so that no unit goes to a window to which it was not charged.
+// give returns units by their handle, so that no unit goes to a window that was not charged.
 func (s *Store) give(ctx context.Context, gives []pendingGive) {
 	for len(gives) > 0 {
 		some := gives[:min(len(gives), engine.MaxOps)]

@@ -7,10 +7,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// SetSpaces replaces [Config.Spaces] while the store is in use. Before it returns, the units held of limits that are
-// no longer prefetched are given back, so that they are in the store when the limit changes. If ctx ends first, the
-// rest is given back after half of the units' life; the new limits apply in either case. A limit that cannot be
-// prefetched is an [*engine.InputError], and then nothing changes.
+// SetSpaces replaces [Config.Spaces] while the store is in use. Before it returns, it gives back the held units of
+// limits that are no longer prefetched, so that they are in the store when the limit changes. If ctx ends first, the
+// remaining units are given back at half their life. The new limits apply in either case. If a limit cannot be
+// prefetched, SetSpaces returns an [*engine.InputError] and changes nothing.
 func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit) error {
 	if err := checkLimits(nil, spaces); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// TestSettledAllowIsNotPrefetched checks that the store decides allows with a reservation, which could not return
-// prefetched units, and lists, which are charged in one step.
+// An allow with a reservation goes to the store, because prefetched units could not be settled. A list goes to the
+// store too, because it is charged in one step.
 func TestSettledAllowIsNotPrefetched(t *testing.T) {
 	limit := rule.TokenBucket(rule.Per(100, 10*time.Second))
 	synctest.Test(t, func(t *testing.T) {

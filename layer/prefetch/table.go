@@ -21,22 +21,22 @@ type table struct{ *keymap.Map[id, *record] }
 
 type shard = keymap.Shard[id, *record]
 
-// record describes one key: how hot the key is, and the units held of it. The shard's lock guards the record.
+// record describes one key: how hot it is, and its held units. The shard's lock guards the record.
 type record struct {
 	shard    *shard
-	limit    engine.Limit // the version whose requests are counted and whose units are held
+	limit    engine.Limit // the version of the requests in asked and of the held units
 	asked    int
-	since    time.Time // asked counts from then on
+	since    time.Time // start of the time in which asked counts requests
 	hold     hold
 	inFlight chan struct{} // closed when the units being taken have arrived
-	reset    bool          // while units were in flight: they do not count
+	reset    bool          // set by a reset while units were in flight: they do not count
 	// returning is set while units are being returned.
 	returning bool
 }
 
-// found is the next step of a caller: use the spent units, wait, prefetch and finish the record if ours is set, or
-// otherwise forward its operation. gives contains units held for another version of the limit, which must be returned
-// first.
+// found is a caller's next step. If spent is set, the operation is answered. Otherwise, the caller prefetches and
+// finishes the record if ours is set, waits for inFlight if it is set, or forwards its operation. gives contains units
+// held for another version of the limit, which must be returned first.
 type found struct {
 	gives    []pendingGive
 	spent    bool
@@ -53,7 +53,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	now := time.Now()
 	h.Lock()
 	defer h.Unlock()
-	// This must be under the lock, because SetSpaces examines the records after it has changed the limits.
+	// This must hold the lock, because SetSpaces examines the records after it has changed the limits.
 	counter, leased := s.leased.Load().counter(limit, space)
 	if !leased {
 		return found{}
@@ -94,7 +94,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 // be returned first.
 func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
 	if r.inFlight != nil || r.returning {
-		return found{} // until then every request goes to the store
+		return found{} // every request goes to the store until then
 	}
 	if r.hold.units > 0 {
 		f.gives = []pendingGive{r.giveBack(name)}
@@ -126,14 +126,14 @@ func (r *record) finish(held hold) {
 		r.hold = hold{}
 	}
 	if r.hold.units == 0 {
-		// No units could be spared, so other requests go to the store too, without waiting for each other.
+		// No units could be taken in advance. Other requests go to the store too, without waiting for each other.
 		r.asked, r.since = 0, time.Now()
 	}
 	close(r.inFlight)
 	r.inFlight, r.reset = nil, false
 }
 
-// add makes a record. If there are too many, it first drops some cold ones.
+// add adds a record. If the shard is full, it first drops some cold ones.
 func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duration) *record {
 	if !h.HasRoom(func(r *record) bool {
 		return r.hold.units == 0 && r.inFlight == nil && !r.returning && now.Sub(r.since) >= life
@@ -146,7 +146,7 @@ func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duratio
 	return r
 }
 
-// forget drops the units held of the keys that an operation resets.
+// forget drops the held units of the keys that an operation resets.
 func (t table) forget(op *engine.Op) {
 	for i := range op.Charges {
 		space, key := op.Subject(i)

@@ -30,7 +30,7 @@ func TestProcessesInTurnsStayWithinTheBound(t *testing.T) {
 
 func turns(t *testing.T, joins int) {
 	const rate, burst = 1000, 100_000
-	// In a bubble of synctest the race detector may end the process after many sleeps: golang/go issue 78156.
+	// In a synctest bubble, the race detector may end the process after many sleeps: golang/go issue 78156.
 	ticks := raced.Size(10_000, 2_500)
 	limit := rule.TokenBucket(rule.PerSecond(rate), rule.Burst(burst))
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func turns(t *testing.T, joins int) {
 	})
 }
 
-// drain takes all units, and returns how many there were and the largest overshoot that a decision stated.
+// drain takes all units. It returns their number, and the largest overshoot that a decision stated.
 func drain(t *testing.T, limiters []*headgate.Limiter, limit engine.Limit) (passed, stated int64) {
 	t.Helper()
 	for _, l := range limiters {

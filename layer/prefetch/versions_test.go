@@ -47,14 +47,14 @@ func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 		if n := left(); n > 60 {
 			t.Fatalf("%d left at the store: nothing was taken ahead", n)
 		}
-		// The other version finds these units returned: 97 less its own unit.
+		// The other version finds these units returned: 97, minus its own unit.
 		if d := allow(smaller, engine.Exact); d.Remaining != 56 || left() != 96 {
 			t.Errorf("%d left under the smaller version, %d at the store; want 56 and 96", d.Remaining, left())
 		}
 		if n := held.Stats().Returned; n == 0 {
 			t.Error("nothing was returned")
 		}
-		// Another grid is another counter, which takes no units from this one.
+		// A limit with another grid has another counter, and takes no units from this one.
 		allow(other, engine.Exact)
 		if n := left(); n != 96 {
 			t.Errorf("%d left, want 96", n)

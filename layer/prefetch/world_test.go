@@ -130,8 +130,8 @@ func (w *world) close() {
 	}
 }
 
-// holds makes all processes prefetch as many units as they may, at once. It returns how many units they can then
-// spend without the store, and the largest bound that they state.
+// holds makes all processes prefetch as many units as they may, at once. It returns the number of units that they can
+// then spend without the store, and the largest bound that they state.
 func (w *world) holds() (units, said int64) {
 	w.t.Helper()
 	for _, n := range w.nodes {
@@ -156,7 +156,7 @@ func (w *world) holds() (units, said int64) {
 	return units, said
 }
 
-// away disconnects all processes from the store of the units.
+// away disconnects all processes from the store that counts their units.
 func (w *world) away(down bool) {
 	w.units.mu.Lock()
 	defer w.units.mu.Unlock()

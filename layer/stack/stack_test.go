@@ -31,8 +31,8 @@ func memory(t *testing.T, now func() time.Time) *memstore.Store {
 	return store
 }
 
-// A store wrapped in all layers passes the test suite for stores. The only prefetched limit is one that no request
-// uses, so prefetching must not change any answer.
+// A store wrapped in all layers passes the tests for stores. No request uses the only prefetched limit, so prefetch
+// must not change any answer.
 func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	other := rule.FixedWindow(rule.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
@@ -95,7 +95,7 @@ func (b *beats) Beat(ctx context.Context, group, member string, life time.Durati
 	return b.Coordinator.Beat(ctx, group, member, life)
 }
 
-// kept is a store that stays open.
+// kept is a store that Close leaves open.
 type kept struct{ engine.Store }
 
 func (kept) Close() error { return nil }

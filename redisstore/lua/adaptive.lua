@@ -1,10 +1,10 @@
--- Adaptive rate: engine/algo/adaptive.go. whole and part are the tokens missing from the bucket: whole tokens, and the rest in
--- units of 1/period token. rate is the rate in force. Rates and the period are in 1/1024. After settle, clock is the instant of
--- the decision. Other fragments have the same locals, because a script has at most 200.
+-- Adaptive rate: engine/algo/adaptive.go. whole and part are the missing tokens of the bucket: whole tokens, and the
+-- rest in units of 1/period token. rate is the rate in force. Rates and the period are in units of 1/1024. After
+-- settle, clock is the instant of the decision. Other fragments have the same locals, because a script has at most 200.
 
 --- locals
 local rate, period, burst, whole, part, clock, behind
-local numbers -- of the limit: start, min, max, step, longest (pause) and failures; of the report; and the rest of the state
+local numbers -- start, min, max, step, longest (pause), failures; the report's numbers; the rest of the state
 
 --- read
 prior = prior or call('GET', key)
@@ -48,14 +48,14 @@ end
 numbers.opened, numbers.good, numbers.bad, numbers.used = clock, 0, 0, 0
 
 --- rewind
--- The clock was set back far: the state moves to now.
+-- The clock was set back far, so the state moves to now.
 clock, behind = now, 0
 numbers.opened, numbers.raised = math.min(numbers.opened, now), math.min(numbers.raised, now)
 numbers.paused = math.min(numbers.paused, now + numbers.longest)
 
 --- settle
 whole, part, clock, behind, shifted = 0, 0, now, 0, nil
-local changed -- the rate
+local changed -- whether the rate has changed
 --@read
 if absent or now >= numbers.over then
   rate, whole, part, clock = numbers.start, 0, 0, now
@@ -86,9 +86,9 @@ if numbers.pause then
   numbers.bad = math.min(numbers.bad + numbers.more_bad, 1099511627776)
   local pause = math.min(numbers.pause, numbers.longest)
   if pause > 0 then numbers.paused = math.max(numbers.paused, clock + pause) end
-  count_denied, changed = 2, true -- it is written in any case
+  count_denied, changed = 2, true -- the state is written in any case
 end
-if changed then -- a denial writes it too, because its wait is at the new rate
+if changed then -- even a denial writes the new rate, because its wait is computed with it
   --@last
   --@encode
   shifted, shifted_ttl = value, ttl
@@ -148,7 +148,7 @@ if reset > 0 then reset = reset + behind end
 value = value .. pack('>I6I6', rate, numbers.version)
 
 --- last
--- ttl is how long the state lasts, and 0 if it equals no state.
+-- ttl is how long the state lasts. It is 0 if the state equals no state.
 ttl = 0
 if whole + part + numbers.good + numbers.bad + numbers.used + numbers.version + numbers.paused > 0 then
   ttl = math.max(numbers.paused - clock, 600 * numbers.step)

@@ -1,5 +1,5 @@
--- Keeps a member in its group until the time given, removes the members whose time
--- has passed, and returns all members. The key expires with the last member.
+-- Keeps a member in its group for the given time, removes expired members, and returns all members.
+-- The key expires with the last member.
 local key, member, ends, most = KEYS[1], ARGV[1], now + tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
 if not redis.call('ZSCORE', key, member) and redis.call('ZCARD', key) >= most then return 'full' end

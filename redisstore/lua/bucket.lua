@@ -1,11 +1,10 @@
--- Token bucket and pacer: engine/algo/bucket.go. whole and part are what is missing
--- from a full bucket: whole tokens, and a part of a token in units of 1/period token.
--- rate and period are those that the bucket is under, own_rate and own_period those
+-- Token bucket and pacer: engine/algo/bucket.go. whole and part are the missing amount of the bucket: whole tokens, and
+-- the rest in units of 1/period token. rate and period are those in force for the bucket, own_rate and own_period those
 -- of the operation's limit. behind is how far now is before the bucket's own time.
 
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
-local most -- the largest cost, if the next request pays (debt is 2)
+local most -- the largest cost with next_pays (debt is 2)
 local rate, period, whole, part, clock, behind
 
 --- read
@@ -26,7 +25,7 @@ pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('
 if debt == 2 then most, at = unpack('>I7', arg, at) end
 
 --- alone
--- A bucket without debt, or a pacer, whose state is of the limit's rate.
+-- A bucket without debt, or a pacer, whose state has the limit's rate.
 local units, own_rate, own_period, most, most_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
 local rate, period, whole, part, clock, version = own_rate, own_period, 0, 0, now, FORMAT
 local known = type(prior) == 'string' and #prior == 34
@@ -51,7 +50,7 @@ if (known or not prior and rate < NARROW) and version == FORMAT and rate == own_
 end
 
 --- quick
--- As alone, where the limit's numbers are in the locals.
+-- Like alone, but the limit's numbers are in the locals.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
 local known = not prior and own_rate < NARROW
 if prior and debt == 0 and #prior == 34 then -- the table of an error has no length
@@ -79,8 +78,7 @@ if known and debt == 0 and gained >= 0 and gained < WORD then
 end
 
 --- convert
--- Converts the amount to units of 1/own_period token. The part is rounded up, so that
--- the caller gets no more.
+-- Converts the amount to units of 1/own_period token. The part is rounded up, against the caller.
 local q, r = muldiv(part, own_period, period)
 if r > 0 then q = q + 1 end
 if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -101,8 +99,8 @@ else
   if elapsed >= 0 then
     --@refill
   elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
-    -- The clock was set back farther than a refill takes: the state moves to now,
-    -- under the rate that it was written under.
+    -- The clock was set back farther than a refill takes, so the state moves to now, with the rate in force when it was
+    -- written.
     local whole, part, rate, period = unpack_list(shifted)
     clock = now
     --@encode
@@ -120,7 +118,7 @@ if cost > (debt == 2 and most or depth) then
 elseif cost > 0 then
   local over, over_part = whole + price - depth, part - depth_part
   if debt == 1 and whole >= burst and cost <= depth - burst then
-    -- A bucket in debt denies until a token is there.
+    -- A bucket in debt denies until it has a token.
     over, over_part = whole - burst, part + 1
   end
   if over_part < 0 then over, over_part = over - 1, over_part + period end
@@ -158,8 +156,8 @@ if left > 0 and (pacer == 0 or clock < slot) then
 end
 
 --- free
--- A later caller begins at its slot, and needs room for its own units then: lowers back to the amount that can come back although
--- callers may wait.
+-- A later caller continues at its slot, and its own units must be available then. This lowers back to the amount that
+-- can come back although callers may wait.
 local over, over_part = whole + waited - burst, part + waited_part
 if over_part >= period then over, over_part = over + 1, over_part - period end
 if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) then
@@ -168,7 +166,7 @@ if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) t
   if debt == 2 then
     free, free_part = 0, 0
   elseif debt == 1 then
-    -- It begins up to 1 µs after the bucket is out of debt.
+    -- A caller continues up to 1 µs after the bucket is out of debt.
     free, free_part = depth - after, -after_part
     local rest = rate % period
     local full, full_part = burst - (rate - rest) / period, -rest
@@ -183,8 +181,8 @@ if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) t
 end
 
 --- limit_passed
--- A bucket with debt allows as long as a part of a token is there. The first allow
--- under another rate puts the bucket under its own rate, so it is decided alone.
+-- A bucket with debt allows requests while any part of a token is left. The first allow under another rate changes the
+-- bucket's rate, so it is decided alone.
 if debt == 1 and passed > 0 then
   local left = (burst - whole) / cost
   if passed > left then passed = math.ceil(left) end
@@ -235,7 +233,7 @@ end
 --@write_state
 
 --- expired
--- In floating point, and never too early.
+-- Computed in floating point, and never too early.
 local narrow, wide = #value == 34 and byte(value) <= FORMAT, #value == 36 and byte(value) == WIDE
 if narrow or wide then
   local _, clock, whole, part, rate, period = unpack(narrow and '>Bi8I7I7I4I7' or '>Bi8I7I7I6I7', value)

@@ -1,26 +1,25 @@
--- The beginning of each script that decides operations, after a prelude. README.md
--- describes the locals and the parts that fragments share.
+-- The beginning of each script that decides operations, after a prelude. README.md describes the locals and the parts
+-- that fragments share.
 
 --- constants
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
--- a cost that exceeds the capacity, the same number.
+-- WORD is 2^53. Below it, a double holds every integer exactly. NEVER, the same number, is the wait of a cost that
+-- exceeds the capacity.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state; format.go has the same number. States of
--- the format before it are read. A state with a number of NARROW or more is WIDE: its
--- first byte says so, and that number has 6 bytes in the place of 4. Builds that do not
--- know it take it for a newer format.
+-- FORMAT is the first byte of every state; format.go has the same number. States of the previous format are readable. A
+-- state with a number of NARROW or more has the first byte WIDE, and stores that number in 6 bytes instead of 4. Builds
+-- that do not know WIDE treat it as a newer format.
 local FORMAT, WIDE, NARROW = 2, 3, 4294967296
 
 --- functions
 
--- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
--- word, it is a long multiplication: digit by digit of b, from the highest, in the
--- largest base in which a remainder times a digit is still exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a word, it uses long multiplication:
+-- it processes b digit by digit, from the highest, in the largest base whose products of a remainder and a digit are
+-- exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -42,8 +41,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- state_error returns the error of a value that is not a state: an error reply, or
--- bytes that are not a state of this format.
+-- state_error returns the error for a value that is not a state: an error reply, or bytes that are not a state of this
+-- format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -52,12 +51,12 @@ local function state_error(value)
 end
 
 --- choose
--- Of several choices the first that has room is charged: Pass in engine/algo/choice.go. choice has
--- the choice of each limit, 0 for one that always takes part, and then the choice that is charged.
--- A step has its cost, wait, delay and window at 3, 8, 9 and 10.
+-- With several choices, the first choice with room is charged: Pass in engine/algo/choice.go. choice has the choice of
+-- each limit (0 for a limit that always takes part), and then the choice that is charged. A step has its cost, wait,
+-- delay and window at 3, 8, 9 and 10.
 if choice then
   local choices, chosen = choice, nil
-  for each = 1, 32 do -- as many as there can be limits
+  for each = 1, 32 do -- the maximum number of limits
     local room_for, of = true, false
     for i = 1, limits do
       local own = byte(choices, i)
@@ -76,22 +75,21 @@ if choice then
 end
 
 --- locals
--- The operation and the limit that are being decided. All parts work on these
--- locals of the script: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts share these locals of the script: with tables and
+-- functions, a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
-local field -- of the hash that key names, where states are fields
+local field -- the field of the hash at key, if states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote, _
-local after = 0 -- the charged units count so many µs after now
-local ahead = 0 -- the units will be spent so many ms after now, and are logged then
--- After the server's clock was set back far, even a denied operation stores the state
--- with its times moved to now. shifted is that state, or true if the algorithm's
--- locals are that state; shifted_ttl is its TTL.
+local after = 0 -- the charged units count this many µs after now
+local ahead = 0 -- the units can be spent until this many ms after now, and the log enters them at that time
+-- After the server's clock was set back far, even a denied operation stores the state, with its times moved to now.
+-- shifted is that state, or true if the algorithm's locals contain it. shifted_ttl is its TTL.
 local shifted, shifted_ttl
--- count_denied is 1 if a denial counts, and 2 if shifted has a report, which is stored whether the request passes or not.
--- The longest wait of a denied request, or NEVER if the denial is not counted.
+-- count_denied is 1 if a denial counts. It is 2 if shifted must be stored whether the request passes or not, as with a
+-- report. longest_wait is the longest wait of a denied request, or NEVER if the denial does not count.
 local longest_wait
-local ttl_before, ttl_text -- the TTL of the last key that was written, and its text in ms
+local ttl_before, ttl_text -- the TTL of the last written key, and its text in ms
 
 --- field
 
@@ -121,7 +119,7 @@ else
 end
 
 --- ttl_text
--- A number would be written with 17 digits, which takes longer. Keys of a call often have the same TTL.
+-- A number would be formatted with 17 digits, which takes longer. Keys of one call often have the same TTL.
 local rest = ttl % 1000
 if rest > 0 then ttl = ttl + 1000 - rest end
 if ttl ~= ttl_before then ttl_before, ttl_text = ttl, format('%d', ttl / 1000 + pad) end

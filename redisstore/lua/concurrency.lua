@@ -1,31 +1,29 @@
--- Concurrency limits: engine/algo/concurrency.go, and with a weight fair_concurrency.go. The first key is a sorted set of
--- the holders by expiry, in µs. The second, holders, is a hash. It has the units and the lease time of each
--- holder and, in the field '', the format, the units of all holders and the time of
--- the last acquire or renewal. With a weight, a holder begins with the 8 bytes of its key's hash, and the hash has the
--- units of each key in a field of these 8 bytes; the sum of their squares follows in the field ''. clock is the time of that
--- acquire or renewal.
+-- Concurrency limits: engine/algo/concurrency.go and, with a weight, fair_concurrency.go. The first key is a sorted set
+-- of the holders by expiry, in µs. The second key, holders, is a hash with the units and the lease time of each holder.
+-- Its field '' has the format, the units of all holders and the time of the last acquire or renewal, which is clock.
+-- With a weight, a holder begins with the 8 bytes of its key's hash. The hash then also has the units of each key, in a
+-- field named by these 8 bytes, and the field '' also has the sum of their squares.
 
 --- locals
 local limit, lease_time, in_use, clock, holders, shortened
-local weight, own_key, own -- 0, or the weight, the request's key and the units of all its holders
-local total -- with a weight, the sum of the squares of the units of each key
-local holder, had -- whose permit an operation is about, and how many units it has
-local grant -- how many units it gets: 0 releases its permit, nil leaves it as it is
-local ended -- the holders whose permits have expired; with a weight, left has the units that their keys have left
-local last, last_ends -- the holder whose permit expires last, and when; nil and 0 without permits
-local others_end -- when the last permit of other holders expires, 0 if none counts
+local weight, own_key, own -- 0 without a weight; the request's key, and the units of all its holders
+local total -- with a weight, the sum of the squares of all keys' units
+local holder, had -- the holder of the operation's permit, and its units
+local grant -- the units that it gets: 0 releases its permit, nil does not change it
+local ended -- the holders of expired permits; with a weight, ended.left has the remaining units of their keys
+local last, last_ends -- the holder of the permit that expires last, and its expiry; nil and 0 without permits
+local others_end -- the expiry of the last permit of other holders, or 0 if none counts
 
 --- functions
 
--- permit_of returns a holder's units and its lease time. Format 1 did not store the
--- lease time: it is then the given one.
+-- permit_of returns a holder's units and its lease time. Format 1 did not store the lease time; permit_of then returns
+-- the given one.
 local function permit_of(value, length)
   local units, stored_time = string.match(value or '', '^(%d+) ?(%d*)$')
   return tonumber(units) or 0, tonumber(stored_time) or length
 end
 
--- permits_of returns the sum of the holders' units, the units of each holder and the
--- lease time of each.
+-- permits_of returns the sum of the holders' units, and the units and the lease time of each holder.
 local function permits_of(holders, ids, length)
   local sum, units, lengths = 0, {}, {}
   for from = 1, #ids, 1000 do
@@ -40,8 +38,8 @@ local function permits_of(holders, ids, length)
   return sum, units, lengths
 end
 
--- shorten returns all permits, by expiry, after the clock was set back: none lasts
--- longer than its lease time from now.
+-- shorten returns all permits by expiry after the clock was set back: no permit lasts longer than its lease time from
+-- now.
 local function shorten(key, holders, length)
   local all, ids, list = call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, {}
   for i = 1, #all, 2 do ids[#ids + 1] = all[i] end
@@ -53,8 +51,8 @@ local function shorten(key, holders, length)
   return list
 end
 
--- room_for returns the largest cost that fits in addition to held units, of which the key has own. squares is the sum of the
--- squares of the units of each key. A holder can always have fewer units than before.
+-- room_for returns the largest cost that fits in addition to held units. The key has own of these units, and squares is
+-- the sum of the squares of all keys' units. A holder can always reduce its units.
 local function room_for(held, own, squares)
   local free = limit - held
   if weight == 0 or free <= 0 then return free end
@@ -69,11 +67,11 @@ local function room_for(held, own, squares)
   return math.max(most, own == 0 and 1 or 0, math.min(had, free))
 end
 
--- wait_for returns how long it takes until the cost fits in addition to held units, of which the key has own, without
--- those of the holder `but`. If the clock was set back, shortened has the permits.
+-- wait_for returns the time until the cost fits in addition to held units, without those of the holder `but`. The key
+-- has own of these units. If the clock was set back, shortened has the permits.
 local function wait_for(key, holders, held, own, squares, length, shortened, but)
   if cost <= room_for(held, own, squares) then return 0 end
-  local from, most, left, ends = 0, 4, { [own_key] = own }, now -- most waits need few permits
+  local from, most, left, ends = 0, 4, { [own_key] = own }, now -- most waits need only a few permits
   while true do
     local page = shortened or {}
     if not shortened then
@@ -84,7 +82,7 @@ local function wait_for(key, holders, held, own, squares, length, shortened, but
     end
     for i = 1, #page do
       local permit = page[i]
-      -- Permits of one instant expire together: in between, less can fit.
+      -- Permits with the same expiry expire together. Between two such expiries, fewer units can fit.
       if permit.expires > ends and cost <= room_for(held, own, squares) then return ends - now end
       if permit.id ~= but then
         ends = permit.expires
@@ -100,7 +98,7 @@ local function wait_for(key, holders, held, own, squares, length, shortened, but
     if shortened or #page < most then break end
     from, most = from + most, 100
   end
-  -- The sum of the units is larger than that of the permits: one key was evicted.
+  -- The sum of the units exceeds the units of the permits: one of the two keys was evicted.
   return cost <= room_for(held, own, squares) and ends - now or length
 end
 
@@ -124,7 +122,7 @@ elseif type(in_use) == 'string' and #in_use == (weight > 0 and 25 or 17) and byt
 else
   absent, err, in_use = true, state_error(in_use), 0
 end
--- The last permit tells whether any counts, and when both keys expire.
+-- The last permit shows whether any permit counts, and when both keys expire.
 ended = call('ZRANGE', key, -1, -1, 'WITHSCORES')
 if ended.err then
   err, ended = err or ended.err, {}
@@ -172,7 +170,7 @@ if cost > room_for(0, 0, 0) then
   wait = NEVER
 elseif cost > 0 then
   local before = had
-  had = 0 -- a reserve adds to what its holder has
+  had = 0 -- a reserve adds to the holder's units
   wait = wait_for(key, holders, in_use, own, total, lease_time, shortened)
   had = before
 end
@@ -181,7 +179,7 @@ end
 room = 0
 
 --- holder
--- Of a reservation, after the limit's numbers.
+-- In a reservation, the holder follows the limit's numbers.
 local length = byte(arg, at)
 holder, at = own_key .. string.sub(arg, at + 1, at + length), at + 1 + length
 
@@ -195,7 +193,7 @@ grant, in_use, total, own, clock = units, in_use - had + units, total + (units -
 --- give
 
 --- give_held
--- A permit is released whatever was used.
+-- The permit is released, whatever the used units.
 write = had > 0
 grant, in_use, total, own = write and 0 or nil, in_use - had, total - had * (2 * own - had), own - had
 
@@ -223,7 +221,7 @@ if others_end > now then reset = others_end - now else others_end = 0 end
 if grant and grant > 0 and reset < lease_time then reset = lease_time end
 
 --- store
--- What expires with the clock set back far is written as it is cut. Both keys expire with the last permit.
+-- If the clock was set back, the shortened permits are written. Both keys expire with the last permit.
 if shortened then clock = now end
 local header, permit = pack('>BI8i8', FORMAT, in_use, clock) .. (weight > 0 and pack('>I8', total) or ''), grant and grant > 0 and format('%d %d', grant, lease_time)
 local answer

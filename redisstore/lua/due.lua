@@ -1,7 +1,7 @@
--- Returns the open reservations whose terms have passed, the earliest first: id and bytes, one after
--- another. KEYS are those of reserve.lua. An id without bytes is dropped. For ARGV[2] µs no call returns them
--- again: the caller ends them meanwhile. Reservations that cannot be ended, such as those of a newer format, do not
--- block later ones.
+-- Returns the open reservations whose terms have passed, the earliest first: id and bytes, one after another. KEYS are
+-- those of reserve.lua. An id without bytes is dropped. No call returns these reservations again for ARGV[2] µs,
+-- because the caller ends them in that time. Reservations that cannot be ended, such as those of a newer format,
+-- therefore do not block later ones.
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[1])
 local reservations, later = {}, { KEYS[2], 'XX' }
 for _, id in ipairs(due) do

@@ -1,7 +1,8 @@
--- Fair shares: engine/algo/fair.go. whole and part are the tokens missing from the bucket of all keys: whole tokens, and the rest
--- in units of 1/period token. image is the stored state: a header of 40 bytes, and then the list of keys, the most recently
--- charged first: 8 bytes of the key's hash, 4 bytes with its parts. packed is set while the header agrees with the locals.
--- total is the sum of all parts, including the parts of keys that have left the list.
+-- Fair shares: engine/algo/fair.go. whole and part are the missing tokens of the common bucket: whole tokens, and the
+-- rest in units of 1/period token. image is the stored state: a header of 40 bytes, and then the list of keys, the most
+-- recently charged key first. An entry has 8 bytes with the key's hash and 4 bytes with its parts. packed is set while
+-- the header agrees with the locals. total is the sum of all parts, including the parts of keys that have left the
+-- list.
 
 --- locals
 local rate, period, burst, weight, own_key, image, packed, total
@@ -43,8 +44,9 @@ if numbers then
 end
 
 --- bound
--- The bound of the request's key, or with groups, of its group (i = 1) and its own (i = 2): parts·D/S + slope·D + price·cost ≤
--- slope·burst. none: it does not apply to a single unit. Each part that needs them declares them.
+-- The bound of the request's key. With groups, it is the bound of the key's group (i = 1) or of the key (i = 2):
+-- parts·D/S + slope·D + price·cost ≤ slope·burst. If none is set, the bound does not apply to a single unit. Each part
+-- that needs these locals declares them.
 parts, slope, price, none = own, weight, weight + 1, own == 0
 if i == 2 then
   parts, slope, price = (weight + 1) * own + 8 * numbers, 8 * weight, 9 * (weight + 1)
@@ -53,7 +55,8 @@ elseif numbers then
 end
 
 --- level
--- The missing units, in 1/256 and rounded up. Each part that needs it declares level, because a script has at most 200 locals.
+-- The missing units in 1/256, rounded up. Each part that needs level declares it, because a script has at most 200
+-- locals.
 local q, r = muldiv(part, 256, period)
 level = 256 * whole + q
 if r > 0 then level = level + 1 end
@@ -66,7 +69,7 @@ if not absent then
   if elapsed >= 0 then
     --@refill
   elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
-    -- The clock was set back farther than a refill takes: the state moves to now.
+    -- The clock was set back farther than a refill takes, so the state moves to now.
     clock = now
     --@encode
     shifted, shifted_ttl = value, span(rate, period, whole, part)
@@ -82,7 +85,7 @@ wait, delay = 0, 0
 if (numbers and 9 or 8) * cost * (weight + 1) > 8 * weight * burst then
   wait = NEVER
 elseif cost > 0 then
-  -- The largest missing amount at which the cost fits into the bucket and is within the bounds.
+  -- The largest missing amount with which the cost fits into the bucket and within the bounds.
   local most, most_part = burst - cost, 0
   for i = 1, numbers and 2 or 1 do
     local parts, slope, price, none
@@ -151,7 +154,7 @@ if shrunk then
   --@owner
 end
 own, total, whole, after = own + more, total + more, whole + units, behind
--- One concatenation, because with many keys most of the time goes into copies.
+-- One concatenation, because with many keys most of the time is spent on copies.
 local head = pack('>Bi8I7I7I6I7I4c8I4', FORMAT, clock, whole, part, rate, period, total, own_key, own)
 if own_at then
   image = head .. string.sub(image, 41, own_at - 1) .. string.sub(image, own_at + 12)
@@ -164,7 +167,8 @@ if numbers then -- a key of the group may have left the list
 end
 
 --- returned
--- Reduces the key's parts by the units given back. level is the missing amount before. If nothing is missing, resettle clears the list.
+-- Reduces the key's parts by the returned units. level is the missing amount before. If nothing is missing, resettle
+-- clears the list.
 local before = level
 packed = false
 --@level
@@ -228,7 +232,7 @@ rate, period, burst, weight, own_key, image, packed, total = suspended[1], suspe
 whole, part, clock, behind, own, own_at, numbers = suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14], suspended[15]
 
 --- continues
--- The next operation on the bucket works on the same state, which is written after the last of them.
+-- The next operation on the bucket uses the same state, which is written after the last of them.
 continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 10, 28) == string.sub(arg, 10, 28)
 
 --- ttl

@@ -1,6 +1,6 @@
--- Fixed window: engine/algo/fixed.go. used is the units that are counted, ends when
--- their window ends. With used = 0 there is no state. new_end is when the window ends
--- that a charge at now would start.
+-- Fixed window: engine/algo/fixed.go. used is the number of counted units, and ends is the end of
+-- their window. If used is 0, there is no state. new_end is the end of the window that a charge at
+-- now would open.
 
 --- locals
 local MOST = 281474976710655 -- a window counts up to 2^48-1 units
@@ -21,13 +21,13 @@ end
 
 --- args
 count_denied, align, cost, limit, period, at = unpack('>BBI7I6I7', arg, at)
--- align 2 is the calendar: the window that the client computed, and the end of the
--- window after it.
+-- align 2 is the calendar: start and new_end are the window that the client computed, and next_end
+-- is the end of the window after it.
 if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 
 --- alone
--- A window that starts with its first request, or by the clock, and does not count
--- denied requests.
+-- A window that starts with its first request or is aligned to the clock, and does not count denied
+-- requests.
 local align, units, limit, period = unpack('>BI7I6I7', arg, 5)
 local new_end, version, used, ends = now + period, FORMAT, 0, 0
 if align == 1 then new_end = now - now % period + period end
@@ -45,7 +45,7 @@ if (known or not prior) and version == FORMAT and ends <= now + 2 * period then
 end
 
 --- quick
--- As alone, where the limit's numbers are in the locals.
+-- Like alone, but the limit's numbers are in the locals.
 local version, used, ends = FORMAT, 0, 0
 local known = not prior
 if not known and #prior == 13 then -- the table of an error has no length
@@ -72,7 +72,7 @@ if align == 0 then
 elseif align == 1 then
   new_end = now - now % period + period
 elseif now < start or now >= new_end then
-  err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
+  err = 'RECOMPUTE' -- the client computes the window again, with the time of this reply
 end
 used, ends, shifted = 0, 0, nil
 --@read
@@ -80,7 +80,7 @@ if used > 0 then
   if ends <= now then
     used = 0
   elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
-    -- The clock was set back by more than a window: the units move to now's window.
+    -- The clock was set back by more than a window, so the units move to the current window.
     ends = new_end
     --@encode
     shifted, shifted_ttl = value, ends - now
@@ -100,14 +100,14 @@ room = limit - used
 if room < 0 then room = 0 end
 
 --- spare
--- The room of a limit twice as large, as far as a state can count.
+-- The room of a limit twice as large, within the range of a state's count.
 room = math.min(2 * limit, MOST) - used
 if room < 0 then room = 0 end
 
 --- charge
 if used == 0 then ends = new_end end
 used = used + units
--- If the clock was set back, the units count in the window after now's own.
+-- If the clock was set back, the units count in the window after the current one.
 if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
 if after < 0 then after = 0 end
 
@@ -116,7 +116,7 @@ if units > MOST - used then units = MOST - used end
 --@charge
 
 --- give
--- Units that were charged in another window have expired with it.
+-- Units that were charged in another window have expired with that window.
 local gone = false
 if taken ~= 0 and align == 0 then
   gone = taken < ends - period or taken >= ends

@@ -1,6 +1,6 @@
--- Guaranteed rate: engine/algo/guaranteed.go. numbers has the limit's numbers, the state in missing units of 1/period, and what
--- is computed from them. The state is a list: the shared bucket, and then of each class its own bucket and its ceiling's. Other
--- fragments have the same locals, because a script has at most 200.
+-- Guaranteed rate: engine/algo/guaranteed.go. numbers has the limit's numbers, the state in missing units of 1/period,
+-- and values computed from them. The state is a list: the shared bucket, and then, for each class, its own bucket and
+-- its ceiling's bucket. Other fragments have the same locals, because a script has at most 200.
 
 --- locals
 local rate, period, burst, clock, behind
@@ -30,7 +30,7 @@ for i = 1, numbers.classes do
 end
 
 --- later
--- to is what is missing after us in which nothing is charged.
+-- to is the state us µs later, in missing amounts, if nothing is charged.
 local rest, spill = rate, 0
 to = { 0 }
 for i = 1, numbers.classes do
@@ -46,13 +46,13 @@ to[1] = numbers.missing[1] - spill - us * rest
 if to[1] < 0 then to[1] = 0 end
 
 --- has
--- What the class can take from its own bucket and the shared one.
+-- The amount that the class can take from its own bucket and the shared one.
 local shared = numbers.shared * period - to[1]
 has = numbers.bursts[numbers.rank] * period - to[2 * numbers.rank]
 if shared > 0 then has = has + shared end
 
 --- last
--- numbers.over is when nothing is missing if nothing is charged, and ttl the time until then.
+-- numbers.over is the instant when nothing is missing if nothing is charged, and ttl is the time until then.
 local us, to, capped = 0, nil, 0
 for i = 1, numbers.classes do
   local soonest, own, speed = WORD, 0, 0
@@ -80,7 +80,7 @@ if absent then
 else
   local us, to = now - clock, nil
   if us < 0 and -us > numbers.longest and -us > numbers.over - clock then
-    -- The clock was set back far: the state moves to now.
+    -- The clock was set back far, so the state moves to now.
     numbers.over, clock, us = numbers.over - clock + now, now, 0
     --@encode
     shifted, shifted_ttl = value, numbers.over - now
@@ -105,7 +105,8 @@ elseif cost > 0 then
   if ceiling > 0 and over > 0 then wait = (over - over % ceiling) / ceiling + (over % ceiling > 0 and 1 or 0) end
   --@has
   if has < price then
-    -- By trial, because the rate of what reaches the class changes as buckets fill. First it might get all of the rate.
+    -- The wait is found by trial, because the rate at which units reach the class changes as buckets fill. The first
+    -- trial assumes that the class gets the whole rate.
     local short, late = price - has, nil
     us = (short - short % rate) / rate + (short % rate > 0 and 1 or 0)
     local early = us
@@ -114,7 +115,7 @@ elseif cost > 0 then
       --@has
       if has >= price then late = us else early = us end
       us = late and early + math.floor((late - early) / 2) or 2 * us
-    until late and late - early <= 1 or us > WORD -- no sound state takes so long
+    until late and late - early <= 1 or us > WORD -- no valid state takes so long
     if late and late > wait then wait = late end
   end
   if wait > 0 then wait = wait + behind end
@@ -146,7 +147,8 @@ if numbers.ceilings[numbers.rank] > 0 then missing[own + 1] = missing[own + 1] +
 after = behind
 
 --- returned
--- Gives amount to the class's own bucket and the rest to the shared one, and to its ceiling amount_capped.
+-- Gives amount back to the class's own bucket, and the excess to the shared one. Gives amount_capped back to its
+-- ceiling.
 local missing, own = numbers.missing, 2 * numbers.rank
 local first = math.min(amount, missing[own])
 missing[own], missing[1] = missing[own] - first, math.max(0, missing[1] - (amount - first))

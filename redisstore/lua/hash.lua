@@ -1,7 +1,6 @@
--- The layout in which states are fields of hashes: those of token buckets, pacers and
--- fixed windows. A field is the subject, its value the state. The steps of an algorithm
--- treat a state that has expired as if it were absent, so an expired field is never an
--- error, only garbage.
+-- The layout for states of token buckets, pacers and fixed windows as fields of hashes. A field is
+-- the subject, and its value is the state. The steps of an algorithm treat an expired state as
+-- absent, so an expired field is never an error, only garbage.
 
 --- field
 field, at = unpack('>I2c0', arg, at)
@@ -23,13 +22,13 @@ if type(answer) == 'table' then err = answer.err end
 
 --- delete_state
 answer = call('HDEL', key, field)
--- What is no hash holds no state, and is deleted as a value that is no state is.
+-- A key that is not a hash holds no state. A reset deletes it like any value that is not a state.
 if type(answer) == 'table' and string.find(answer.err, 'WRONGTYPE', 1, true) then answer = call('DEL', key) end
 
 --- write_fields
--- Writes the fields and values in list. The hash lives at least until the last of its
--- states has expired: its TTL is longer than that, so that it is seldom set again. The
--- write comes first, because a server whose memory is full refuses only a script's first.
+-- Writes the fields and values in list. The hash lives at least until the last of its states has
+-- expired. Its TTL is longer than that, so that it is seldom set again. The write comes first,
+-- because a server whose memory is full rejects only a script's first write.
 local rest = longest % 1000
 if rest > 0 then longest = longest + 1000 - rest end
 local needed, left = longest / 1000 + pad, call('PTTL', key)
@@ -37,7 +36,7 @@ local added = type(left) == 'table' and left or call('HSET', key, unpack_list(li
 if type(added) == 'number' and left < needed then
   local answer = call('PEXPIRE', key, format('%d', needed + math.max(needed, 10000)))
   if type(answer) == 'table' then
-    if left == -2 then call('DEL', key) end -- it would never end
+    if left == -2 then call('DEL', key) end -- otherwise it would never expire
     added = answer
   end
 end
@@ -48,10 +47,11 @@ else
 end
 
 --- sweep
--- Looks at some 128 fields, from where the last sweep ended, and deletes those that
--- expired two seconds ago: a field of a key that soon comes again is better written over.
--- The last digits of the time choose which writes sweep, so that on average three fields
--- are looked at for every two new ones, and one for every ten writes if none is new.
+-- Examines about 128 fields, starting where the last sweep ended, and deletes those that expired at
+-- least two seconds ago. It spares fields that expired later, because overwriting the field of a
+-- key that soon returns is cheaper. The last digits of the time choose the writes that sweep: on
+-- average, three fields are examined for every two new fields, and one for every ten writes if no
+-- field is new.
 if now % 1376 <= added * 16 then
   local cursor = call('HGET', key, '') or '0'
   local page = call('HSCAN', key, cursor, 'COUNT', '128')

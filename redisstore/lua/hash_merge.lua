@@ -1,6 +1,6 @@
--- merge.lua and alone.lua where states are fields of hashes. The keys of one hash are a
--- group: their fields come first among its arguments, and are read by one command and
--- written by one.
+-- merge.lua and alone.lua for states in fields of hashes. The keys of one hash are a group. The
+-- group's fields come first among its arguments. One command reads them, and one command writes
+-- them.
 
 --- open
 list = {}
@@ -33,7 +33,7 @@ end
 if filled > 0 then
   err = nil
   --@write_fields
-  if err then -- then none of them is written
+  if err then -- then no field is written
     err = string.sub(err, 1, 255)
     local text, place = pack('>BB', 255, #err) .. err, 1
     for i = 1, keys do

@@ -1,23 +1,23 @@
--- The units that were charged, oldest first, of sliding windows and logs:
--- engine/algo/history.go. An item is a place (a segment's number, or a time in µs)
--- and the running total of units up to and including it. So the units of any span
--- are the difference of two totals, and dropping the oldest items changes no other.
--- Items head to n−1 count; gone is the running total of what was dropped.
+-- The charged units of sliding windows and logs, oldest first: engine/algo/history.go. An item
+-- consists of a place (a segment's number, or a time in µs) and the running total of units up to
+-- and including the item. The units of any span are therefore the difference of two totals, and
+-- dropping the oldest items changes no other item. Items head to n−1 count. gone is the running
+-- total of the dropped units.
 --
--- Up to 64 items are read and written as a whole. Of a longer history, only the
--- items that are needed are read, in chunks, and only changed items are written.
+-- A history of up to 64 items is read and written as a whole. Of a longer history, only the needed
+-- items are read, in chunks, and only changed items are written.
 
 --- locals
--- Where so much was dropped, totals start again from 0. A history holds at most 2^52 units,
--- and an operation adds less than 2^50, so totals stay below 2^53.
+-- When gone reaches REBASE, totals start again from 0. A history holds at most 2^52 units, and an
+-- operation adds less than 2^50, so totals stay below 2^53.
 local REBASE = 2251799813685248
-local grain, kept, gone, head, n -- grain, kept: see window.lua and log.lua
-local instant, behind -- when the operation is decided, and how far now is before that
-local spent -- the running total of all items; a give raises gone instead
+local grain, kept, gone, head, n -- for grain and kept, see window.lua and log.lua
+local instant, behind -- the instant of the decision, and how far now is before it
+local spent -- the running total of all items; a give changes gone instead
 local chunk, skip, base, have -- items base to base+have−1, at byte skip of chunk
 local last_at, last_total -- the newest item, if it was added or changed
 local new_items -- the other added items, before the newest one
-local find_cache -- results of find, as long as no item moves; false: do not cache
+local find_cache -- results of find, valid as long as no item moves; false means that they are not cached
 local prefix, moved -- items head to moved−1, if a give has changed them
 local window_args, window_at, window_count -- the limit's windows: argument, position, number
 
@@ -36,16 +36,15 @@ local function item(i)
   return unpack('>i8I7', chunk, skip + 15 * (i - base))
 end
 
--- newest_item returns the place, nil if there is no item, and the total of the newest
--- item.
+-- newest_item returns the place (nil if there is no item) and the total of the newest item.
 local function newest_item()
   if n > head then return item(n - 1) end
   return nil, 0
 end
 
--- find returns the first item whose place (column 1) or total (column 2) is not below
--- a bound, n if there is none. Several operations on one history look for the same
--- places, so these are cached.
+-- find returns the first item whose place (column 1) or total (column 2) is at least a bound, or n
+-- if there is none. Several operations on one history search for the same places, so these results
+-- are cached.
 local function find(bound, column)
   local low, high, known = head, n, find_cache and column == 1 and find_cache[bound]
   if known then return known end
@@ -66,7 +65,7 @@ local function before(i)
   return total > gone and total or gone
 end
 
--- add charges units at a place, which is not before the newest item.
+-- add charges units at a place. The place is not before the newest item.
 local function add(at, units)
   local total = spent + units
   if n == head or item(n - 1) ~= at then
@@ -77,7 +76,7 @@ local function add(at, units)
     end
     n = n + 1
   elseif moved >= n then
-    -- A give has changed this item, and now it changes again.
+    -- A give has changed this item before, and now it changes again.
     moved = n - 1
     prefix = string.sub(prefix, 1, 15 * (moved - head))
   end
@@ -109,12 +108,11 @@ local function clamp(at)
   add(at, later)
 end
 
--- give_from removes units: the oldest ones from the place oldest on or, with a
--- handle (taken ~= 0), those of one place. The items before them stay, and their
--- totals rise by the units that are removed. To bound the time of a call, that is done
--- with 1000 items at most. If more items come before and they no longer count, they
--- are dropped, as by a charge. If they count, the oldest units are removed instead of
--- those of the handle, which never allows more.
+-- give_from removes units: the oldest units from the place oldest on or, with a handle (taken ~=
+-- 0), the units of one place. The items before them stay, and their totals rise by the number of
+-- removed units. To bound the time of a call, it changes at most 1000 items in this way. If there
+-- are more items before the place and they no longer count, they are dropped, as by a charge. If
+-- they count, the oldest units are removed instead of the handle's units, which never admits more.
 local function give_from(oldest, units, place)
   local i = find(oldest, 1)
   if taken ~= 0 then
@@ -138,7 +136,7 @@ local function give_from(oldest, units, place)
     gone = from
   end
   local first = j - #stale
-  for p = j, moved - 1 do -- items that a give before this one has changed
+  for p = j, moved - 1 do -- items that an earlier give has changed
     stale[#stale + 1] = pack('>i8I7', item(p))
   end
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
@@ -167,9 +165,8 @@ end
 spent = before(n)
 
 --- continues
--- Does the next operation have the same key and limit? Then it continues on this
--- history, which is written once, after the last of them. Totals that start again are
--- written first.
+-- If the next operation has the same key and limit, it continues on this history, which is written
+-- once, after the last of them. Before totals start again from 0, the history is written first.
 local last = window_at + 13 * window_count - 1
 continued = gone < REBASE and KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
 if continued then find_cache = find_cache or {} end
@@ -179,7 +176,7 @@ local more = 0
 --@windows_room
 
 --- spare
--- The room of windows that are larger by the largest limit.
+-- The room if each window's limit were larger by the largest limit.
 local more = 0
 for w = 0, window_count - 1 do
   local limit = unpack('>I6', window_args, window_at + 13 * w)
@@ -227,7 +224,7 @@ else
     answer = call('SET', key,
       pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
   else
-    -- The expiry comes first, so that it is not too short if a later write fails.
+    -- The expiry is set first, so that it is not too short if a later write fails.
     answer = call('PEXPIRE', key, ttl)
     if type(answer) ~= 'table' then
       answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, head, n))

@@ -1,4 +1,4 @@
--- The layout in which each state has a key of its own.
+-- The layout with a separate key for each state.
 
 --- get_state
 prior = prior or call('GET', key)

@@ -1,6 +1,7 @@
--- keys_merge.lua for servers with MSETEX (Redis 8.4, Valkey 9.1), which writes many keys that end together. The states of a limit
--- that had a key before are written together at its end, in lists by class. The class of a state is an exponent: its key ends
--- after 2^class µs, up to 4 times as late as the state, which says itself when it ends.
+-- keys_merge.lua for servers with MSETEX (Redis 8.4, Valkey 9.1), which writes many keys with the same expiry. After
+-- all keys of a limit, the states that already existed are written together, in lists by class. The class of a state is
+-- an exponent: its key expires after 2^class µs, which is up to 4 times as long as the state lasts. The state itself
+-- contains its end.
 
 --- open_group
 list = {}
@@ -24,10 +25,11 @@ end
 --- close_group
 for class, some in pairs(list) do
   local n = #some
-  local life = format('%d', 2 ^ class / 1000 + 1 + pad) -- not ttl_text, which later writes may use again
+  local life = format('%d', 2 ^ class / 1000 + 1 + pad) -- not ttl_text, which later writes may reuse
   some[n + 1], some[n + 2] = 'PX', life
   local answer = n > 2 and call('MSETEX', n / 2, unpack_list(some)) or {}
-  -- One key, a node of a Cluster without MSETEX, no right to it, or an error that SET has too.
+  -- For a single key, on a Cluster's node without MSETEX, without the permission for it, or after an error that SET
+  -- returns too.
   for i = 1, type(answer) == 'table' and n or 0, 2 do
     answer = call('SET', some[i], some[i + 1], 'PX', life)
     if answer.err then

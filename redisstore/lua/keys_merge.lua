@@ -1,5 +1,4 @@
--- merge.lua and alone.lua where each state has a key of its own. All keys of a limit
--- are one group.
+-- merge.lua and alone.lua for states with separate keys. All keys of a limit are one group.
 
 --- open
 if #KEYS > 1 then
@@ -19,7 +18,8 @@ if not values then prior = call('GET', key) end
 if prior or not values then
   --@write_key
 else
-  -- MGET does not find a key of another type either. NX keeps it, and it is then read as an error.
+  -- MGET does not find a key of another type either. NX preserves such a key, which is then read
+  -- and reported as an error.
   --@ttl_text
   local answer = call('SET', key, value, 'PX', ttl_text, 'NX')
   decided = answer

@@ -1,6 +1,6 @@
--- Sliding log: engine/algo/log.go, with history.lua. A place is a time in µs. grain is
--- the longest window under which units were charged since the log was last empty.
--- kept is how many ms after now its entries may lie.
+-- Sliding log: engine/algo/log.go, with history.lua. A place is a time in µs. grain is the longest
+-- window under which units were charged since the log was last empty. kept is how many ms after now
+-- entries may be.
 
 --- locals
 local longest
@@ -14,7 +14,7 @@ window_args, window_at, at = arg, at, at + 13 * window_count
 --@resettle
 
 --- resettle
--- The operation is decided at now, or at the last charge if now is before it.
+-- The operation is decided as of now, or as of the last charge if now is before it.
 instant, behind = now, 0
 local newest, total = newest_item()
 if total > gone then
@@ -57,8 +57,8 @@ left = limit - spent + before(find(instant - (span < grain and span or grain) + 
 if left < 0 then left = 0 end
 
 --- append
--- Appends an entry `ahead` after now, but not before the newest entry. A log holds
--- 100 000 units at most: the oldest are dropped.
+-- Appends an entry `ahead` after now, but not before the newest entry. A log holds at most 100 000
+-- units. Beyond that, the oldest units are dropped.
 drop(instant - grain + 1)
 if longest > grain then grain = longest end
 local place, newest = instant + ahead * 1000, newest_item()
@@ -73,8 +73,8 @@ if spent - 100000 > gone then gone = spent - 100000 end
 --@append
 
 --- give
--- With a handle the units of one instant, without the oldest units that the limit's
--- own windows count.
+-- With a handle, gives back the units of one instant. Without one, gives back the oldest units that
+-- count in the limit's own windows.
 local span = grain
 if taken == 0 and longest < grain then span = longest end
 give_from(instant - span + 1, units, taken)
@@ -83,8 +83,8 @@ give_from(instant - span + 1, units, taken)
 units, ahead = cost, 0
 local most = spent - before(find(instant - grain + 1, 1))
 --@append
--- A wait depends on no more than the newest units, as many as the largest window
--- holds, or as there were before. Older units are dropped.
+-- A wait depends only on the newest units: as many as the largest window holds, or as many as there
+-- were before if that is more. Older units are dropped.
 for w = 0, window_count - 1 do
   local limit = unpack('>I6', window_args, window_at + 13 * w)
   if limit > most then most = limit end

@@ -1,5 +1,5 @@
--- Expiry and reset, which do not depend on the limit's numbers: returns whether
--- there is a state and its TTL, or deletes it.
+-- Expiry and reset. They do not depend on the limit's numbers. Expiry returns whether there is a
+-- state, and its TTL. Reset deletes the state.
 local EXPIRY = 5
 local out = { pack('>i8', now) }
 

@@ -1,14 +1,13 @@
--- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
--- fixed windows, merged by key.
--- For each limit there is an argument with its numbers, how many groups of keys follow
--- and how many keys each group has: keys.lua and hash.lua say what a group is. If the
--- limit's cost is not 0, each key has one allow of that cost. Otherwise each key has an
--- argument of entries: whether any may charge, and then kind, cost and number of
--- equal operations in a row. The answer is the state that each key had before; the
--- client decides each operation on it with the steps of package algo (decode.go).
+-- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of fixed windows,
+-- merged by key. Each limit has an argument with its numbers, the number of its groups of keys, and
+-- the size of each group: keys.lua and hash.lua define a group. If the limit's cost is not 0, each
+-- key has one allow of that cost. Otherwise each key has an argument with entries: whether any of
+-- them may charge, and then the kind, the cost and the number of equal consecutive operations. The
+-- answer contains the previous state of each key. The client decides each operation on that state
+-- with the steps of package algo (decode.go).
 local GIVE, COUNT = 3, 9
 local out, answered, a = { pack('>i8', now) }, 1, 0
-local values, list, filled, longest -- of the states that are read or written together
+local values, list, filled, longest -- for the states that are read or written together
 --@open
 
 while a < count do
@@ -17,7 +16,7 @@ while a < count do
   arg, count_denied, taken = ARGV[a], 0, 0
   algorithm, groups, at = unpack('>BI2', arg)
   --@args
-  same_cost = cost -- each key has one allow of it; 0: each key has entries
+  same_cost = cost -- if not 0, each key has one allow of this cost; otherwise each key has entries
   for _ = 1, groups do
     local keys, first
     keys, at = unpack('>I2', arg, at)
@@ -34,7 +33,7 @@ while a < count do
         cost = same_cost
       end
       local decided, before, read_error = false, prior or '\0', nil
-      if same_cost > 0 and count_denied == 0 then -- nearly all end here
+      if same_cost > 0 and count_denied == 0 then -- nearly all operations end here
         --@quick
       end
       if not decided then

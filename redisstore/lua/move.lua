@@ -1,11 +1,11 @@
--- Moves states of token buckets, pacers and fixed windows between layouts. KEYS has where
--- each state is and where it goes to. ARGV has the field of each, empty where the state
--- has a key of its own. A state that has expired is deleted. Each state is written before
--- it is deleted, so an error in between loses none, and the move can be repeated.
--- Returns how many states were moved, and how many values that are no state stay.
+-- Moves states of token buckets, pacers and fixed windows between layouts. KEYS has the old and the
+-- new key of each state. ARGV has their fields, which are empty for a state with a separate key. An
+-- expired state is deleted. Each state is written before it is deleted, so an error in between
+-- loses no state, and the move can be repeated. Returns the number of moved states, and the number
+-- of values that stay because they are not states.
 local moved, stay = 0, 0
 
--- life returns how long a state counts, in ms, and nil of what is no state.
+-- life returns how long a state counts, in ms, or nil for a value that is not a state.
 local function life(value)
   local ends
   if type(value) ~= 'string' then return nil end
@@ -22,7 +22,7 @@ local function life(value)
   return math.ceil((ends - now) / 1000) + 1
 end
 
--- write writes a state that counts for so many ms.
+-- write writes a state that counts for the given number of ms.
 local function write(key, field, value, ms)
   if field == '' then
     redis.call('SET', key, value, 'PX', string.format('%.0f', ms + pad))

@@ -5,7 +5,7 @@
 --- locals
 local limit, period, used, start, ends
 local own, clock
-local numbers -- of the limit: block, max_block, forget and most, the largest number of strikes; and over, of the state
+local numbers -- the limit's block, max_block, forget and most (the largest number of strikes), and the state's over
 
 --- read
 prior = prior or call('GET', key)
@@ -40,7 +40,7 @@ if own > 0 then
 end
 
 --- tolerated
--- left is the number of strikes that are not forgotten, and tries how many ignored denials begin a block.
+-- left is the number of strikes that are not forgotten, and tries is the number of ignored denials that starts a block.
 left, tries = own, limit
 if now > clock then left = own - math.floor((now - clock) / numbers.forget) end
 for n = 1, left do tries = (tries - tries % 2) / 2 end
@@ -52,7 +52,7 @@ local over
 --@read
 if now >= numbers.over then own, clock, used, start, ends = 0, 0, 0, 0, 0 end
 if clock - now > numbers.max_block or start - now > period then
-  -- The clock was set back by more than the longest_wait block or the period: the state moves to now.
+  -- The clock was set back by more than the longest block or the period, so the state moves to now.
   if clock > now then clock = now end
   if start > now then start = now end
   ends = 0
@@ -68,7 +68,7 @@ if now >= ends then ends = 0 end
 numbers.over = math.min(numbers.over, over)
 local rest
 --@blocked
-if rest > 0 and cost > 0 then longest_wait = NEVER end -- the denial is not counted
+if rest > 0 and cost > 0 then longest_wait = NEVER end -- the denial does not count
 
 --- wait
 local rest

@@ -1,6 +1,6 @@
--- Acquire, renew and release: engine/algo/hold.go. Each call that writes drops the
--- permits that have expired. After the clock was set back, no permit lasts longer than
--- its lease time from now, and each call writes that.
+-- Acquire, renew and release: engine/algo/hold.go. Each call that writes drops the expired permits.
+-- After the clock was set back, each call shortens permits to at most their lease time from now,
+-- and writes them.
 local ACQUIRE, RENEW = 6, 7
 local out = { pack('>i8', now) }
 

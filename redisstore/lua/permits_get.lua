@@ -1,5 +1,5 @@
--- Returns a holder's permit of each limit: its expiry, and its units with the lease
--- time, as they are stored, or two empty texts. The keys are those of permits.lua, and ARGV has the holder of each two.
+-- Returns a holder's permit for each limit: its expiry, and its units with the lease time, as stored, or two empty
+-- texts. KEYS are those of permits.lua, two for each limit. ARGV has the holder for each limit.
 local found = {}
 for i = 1, #KEYS, 2 do
   local id = ARGV[(i + 1) / 2]

@@ -1,5 +1,5 @@
--- Tells scripts the time: now is the time of the server in µs. count is the number of arguments. pad, in ms, is how much longer than its
--- state a key lives: Redis 8 counts a TTL from the start of the command, in whole ms, which can be some µs before TIME answers, and more if
--- the process was interrupted in between.
+-- Reads the time: now is the server's time in µs. count is the number of arguments. pad is how much longer a key lives
+-- than its state, in ms. Redis 8 counts a TTL from the start of the command, in whole ms. That can be some µs before
+-- the answer to TIME, or more if the process was interrupted in between.
 local clock = redis.call('TIME')
 local now, pad, count = clock[1] * 1000000 + clock[2], 100, #ARGV

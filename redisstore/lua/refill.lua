@@ -2,7 +2,7 @@
 
 --- functions
 
--- span returns the time in which an amount refills, rounded up.
+-- span returns the refill time of an amount, rounded up.
 local function span(rate, period, whole, part)
   local q, r = period * whole + part, nil
   if q < WORD then
@@ -20,7 +20,7 @@ local function span(rate, period, whole, part)
 end
 
 --- refill
--- Refills a bucket for the time since clock, elapsed µs.
+-- Refills a bucket for the time elapsed since clock, in µs.
 clock = now
 if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
   whole, part = 0, 0
@@ -38,7 +38,7 @@ else
 end
 
 --- returns
--- Of a settlement: the key after the state's has the record of the units that were given back: engine/algo/returns.go.
+-- For a settlement, the key after the state's key has the record of returned units: engine/algo/returns.go.
 if kind ~= RESERVE then
   k = k + 1
   local record = found and found[k - first]
@@ -50,8 +50,9 @@ if kind ~= RESERVE then
 end
 
 --- read_returns
--- Reads the record into all, as of moment. before is the amount that earlier charges have given back since the reservation was
--- charged, and waited the amount that has come back since then, while callers waited that may still wait.
+-- Reads the record as of moment into all. before is the amount that earlier charges have given back since the
+-- reservation was charged. waited is the amount that has come back since then at times when callers waited that may
+-- still be waiting.
 local record = returns.record
 local parts = record ~= '' and unpack('>I7', record, 2)
 for i = 9, #record, 54 do
@@ -77,7 +78,8 @@ for i = 9, #record, 54 do
 end
 
 --- write_returns
--- Adds a return of back to the record. Without an order the charges of one instant may have the same end.
+-- Adds a return of the amount back to the record. If charges are not ordered, charges of one instant may have the same
+-- end.
 local one = { taken, ordered and held_ends or -WORD, moment, ends, waits, back, back_part }
 for i = 1, #all do
   local other = all[i]
@@ -86,7 +88,7 @@ for i = 1, #all do
 end
 all[#all + 1] = one
 if #all > 16 then
-  -- The two that are closest in time become one.
+  -- The two returns that are closest in time become one.
   local closest = 1
   for i = 2, #all - 1 do
     if all[i + 1][3] - all[i][3] < all[closest + 1][3] - all[closest][3] then closest = i end
@@ -107,9 +109,9 @@ end
 returns.value = table.concat(list)
 
 --- give_back
--- Gives units of a reservation back to a bucket, if its charge refills within left µs, counted from moment: no more than
--- the part of the charge that has not refilled (back). same_rate is set if the bucket is under the reservation's rate,
--- own_rate. It is a function, made where it is needed, because a script has at most 200 locals.
+-- Gives units of a reservation back to a bucket. The charge refills within left µs, counted from moment; at most the
+-- part that has not refilled (back) is given back. same_rate is set if the bucket has the reservation's rate, own_rate.
+-- This is a function, made where it is needed, because a script has at most 200 locals.
 local give = function()
   local all, before, before_part, waited, waited_part, waits = {}, 0, 0, 0, 0, -WORD
   --@read_returns
@@ -121,7 +123,7 @@ local give = function()
   if back < 0 then back, back_part = 0, 0 end
   if back >= units then back, back_part = units, 0 end
   if whole < back or whole == back and part < back_part then back, back_part = whole, part end
-  -- The missing amount that was charged after the reservation, in whole µs, rounded up.
+  -- The missing amount charged after the reservation, in whole µs, rounded up.
   local after, after_part = whole, part
   if same_rate then
     local later = span(rate, period, whole, part) - left

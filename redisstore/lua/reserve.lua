@@ -1,29 +1,28 @@
--- Reserve and settle: engine/algo/reserve.go. As in several.lua all limits are settled
--- first. Then a reserve finds the wait of each, and charges all or none. A settle gives
--- back what was not used of a reservation, or charges more, limit by limit. Before that
--- it writes the reservation's key, which lasts until the reservation ends.
+-- Reserve and settle: engine/algo/reserve.go. As in several.lua, all limits are settled first. A reserve then finds the
+-- wait of each limit, and charges all limits or none. A settle gives back the unused units of a reservation, or charges
+-- more, limit by limit. Before that it writes the reservation's key, which lasts until the reservation ends.
 --
--- A reservation with a term is kept instead, in a hash of all that are open, by its id: the end of its
--- term, the term, what it holds of each limit, and the body, which only clients read. A sorted set has the
--- ends of the terms. A settlement takes what is held from there; a report (stage 2) leaves it open. The hash
--- also has, by counter, how many units those with a ceiling can still charge.
+-- A reservation with a term has no such key. Instead it is kept by id in a hash of all open reservations: the end of
+-- its term, the term, its charge for each limit, and the body, which only clients read. A sorted set has the ends of
+-- the terms. A settlement reads the charge from the hash. A report (stage 2) leaves the reservation open. The hash also
+-- has, by counter, the number of units that reservations with a ceiling can still charge.
 --
--- One MGET reads the first keys of an operation, where they are strings: the argument's second byte is
--- their number. 128 is added to a kept reservation's number of limits if it has ceilings.
+-- One MGET reads the operation's leading keys that are strings. The argument's second byte is their number. If a kept
+-- reservation has ceilings, 128 is added to its number of limits.
 local RESERVE = 10
 local out, recompute_keys = { pack('>i8', now) }, nil
 local accepts -- the longest delay that the caller accepts
-local delays -- all limits can delay their caller
-local slot, held_ends -- what the reservation holds of the limit
-local returns -- of a settlement: the key of the record of the returns, the record, and the new one (value) with its end
-local dropped -- the most units that a settlement could not charge
--- Stages of a settlement: 1 is the last, 2 a report, 3 one after the term, 4 takes back a reserve.
+local delays -- whether all limits can delay their caller
+local slot, held_ends -- the reservation's charge for the limit
+local returns -- for a settlement: the key of the record of returns, the record, and the new record (value) with its end
+local dropped -- the largest number of units that a settlement could not charge
+-- Stages of a settlement: 1 is final, 2 is a report, 3 ends an overdue reservation, 4 undoes a reserve.
 local REPORT, HELD = 2, '>I7i8i8i8I7'
 
 for j = 1, count do
   arg = ARGV[j]
   local limits, steps, allowed, failed, mark, settles_until, choice = byte(arg, 3), {}, 1, nil, nil, nil, nil
-  local stage, opened, ceilings = 0, nil, '' -- opened: the open reservation of an operation with a term
+  local stage, opened, ceilings = 0, nil, '' -- opened is the open reservation of an operation with a term
   kind, at, wrote, dropped, longest_wait = byte(arg), 4, false, 0, 0
   if limits > 128 then
     limits = limits - 128
@@ -71,7 +70,7 @@ for j = 1, count do
   local first, found = k, byte(arg, 2) > 0 and call('MGET', unpack_list(KEYS, k + 1, k + byte(arg, 2)))
   if mark then
     k = k + 1
-    -- The write of a mark that MGET did not find finds a key of another type.
+    -- MGET returns nothing for a key of another type. Writing the mark reports such a key.
     local settled = found and found[1]
     if not settled and (not found or now >= settles_until) then settled = call('GET', mark) end
     if type(settled) == 'table' then failed = settled.err end
@@ -101,7 +100,7 @@ for j = 1, count do
       at = at + 31
     end
     --@suspend
-    -- 11 is where the argument has what the reservation holds, and then the answer.
+    -- s[11] is the position of the reservation's charge in the argument, and later the answer.
     local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
     s.returns = returns
     steps[i] = s
@@ -233,7 +232,7 @@ for j = 1, count do
     end
     if keeps then
       call('ZADD', opened.due, format('%d', ends), opened.id)
-      -- The keys last for a day after the last term, and an hour more, so that their expiry is seldom set.
+      -- The keys last for a day after the last term, plus an hour, so that their expiry is seldom set again.
       local left = (opened.term - opened.term % 1000) / 1000 + 86400000 + pad
       if call('PTTL', opened.key) < left then
         left = format('%d', left + 3600000)
@@ -247,8 +246,7 @@ for j = 1, count do
   end
 
   if failed == 'RECOMPUTE' then
-    -- It is sent again, and so are the operations that follow on its keys, to keep
-    -- their order.
+    -- The operation is sent again. So are the later operations on its keys, to keep their order.
     recompute_keys = recompute_keys or {}
     for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end
@@ -260,7 +258,7 @@ for j = 1, count do
     out[answers + 1] = pack('>BI7', allowed, choice or dropped)
     for i = 1, limits do
       out[answers + 1 + i] = steps[i][11]
-      -- Open reservations can still charge so much.
+      -- The number of units that open reservations can still charge.
       if kind == RESERVE and allowed == 1 and ceilings ~= '' then out[answers + 1 + limits + i] = pack('>I7', steps[i].pending or 0) end
     end
   end

@@ -1,6 +1,6 @@
--- Operations on several limits, all or nothing. All limits are settled, then the wait
--- of each is found, then all are charged, or none. The locals of a limit are suspended
--- while another limit is worked on.
+-- Operations on several limits, all or nothing. First all limits are settled, then the wait of each
+-- is found, and then all are charged, or none. A limit's locals are suspended while another limit
+-- is processed.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
 
@@ -98,8 +98,7 @@ for j = 1, count do
   end
 
   if failed == 'RECOMPUTE' then
-    -- It is sent again, and so are the operations that follow on its keys, to keep
-    -- their order.
+    -- The operation is sent again. So are the later operations on its keys, to keep their order.
     recompute_keys = recompute_keys or {}
     for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end

@@ -1,11 +1,11 @@
--- Operations on one limit each. An answer is a status byte, the units that "at most"
--- granted, and the outcome of the limit: decode.go. Operations on one history follow
--- each other: the history is read once and written once for all of them.
+-- Operations on one limit each. An answer consists of a status byte, the units granted by "at
+-- most", and the outcome of the limit: decode.go. Operations on one history are adjacent, so the
+-- history is read once and written once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
-local continued = false -- this operation continues on the history of the last one
-local unsaved -- the first operation whose change is not written yet
-local unchanged -- the argument of the last operation, if it changed nothing
+local continued = false -- whether this operation continues on the history of the previous one
+local unsaved -- the first operation whose change is not yet written
+local unchanged -- the argument of the previous operation, if it changed nothing
 
 for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
@@ -22,8 +22,7 @@ for j = 1, count do
     --@resettle
   end
   if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
-    -- It is sent again, and so are the operations that follow on its key, to keep
-    -- their order.
+    -- The operation is sent again. So are the later operations on its key, to keep their order.
     recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
     recompute_keys[key] = true
   end
@@ -60,7 +59,7 @@ for j = 1, count do
         allowed, delay = 0, 0
         if wait > longest_wait then longest_wait = wait end
         if count_denied == 1 and cost > 0 and longest_wait < NEVER then
-          -- A peek answers the wait that counting would lead to, and counts nothing.
+          -- A peek returns the wait that counting would cause, but counts nothing.
           if kind == PEEK then
             --@suspend
           end

@@ -1,12 +1,12 @@
--- Warm-up: engine/algo/warmup.go. whole and part are the price of what is missing from a
--- full bucket, in tokens and in units of 1/period token. passed is how many units have
--- passed since the limit was cold, and warm how many of them still count. clock is the
--- instant of the last change or, of a full bucket, the one at which it became full.
+-- Warm-up: engine/algo/warmup.go. whole and part are the price of the missing tokens, in tokens and
+-- in units of 1/period token. passed is the number of units that have passed since the limit was
+-- cold, and warm is how many of them still count. clock is the instant of the last change or, for a
+-- full bucket, the instant when it became full.
 
 --- functions
 
--- price_to returns the price of the first v units after the limit was cold. The ramp has
--- so many units that the first one costs three tokens, and the one after it one token.
+-- price_to returns the price of the first v units after the limit was cold. On the ramp, the price
+-- of a unit falls from three tokens to one.
 local function price_to(v, ramp, period)
   if v < 0 then return 3 * v, 0 end
   if v >= ramp then return ramp + v, 0 end
@@ -16,7 +16,7 @@ local function price_to(v, ramp, period)
   return 3 * v - whole, 0
 end
 
--- price returns the price of the units from the one after from to the one at to.
+-- price returns the price of the units from+1 to to.
 local function price(from, to, ramp, period)
   local whole, part = price_to(from, ramp, period)
   local q, r = price_to(to, ramp, period)
@@ -25,8 +25,7 @@ local function price(from, to, ramp, period)
   return q, r
 end
 
--- below returns how many of the last units before the one at v cost less than an amount
--- together, and at most n.
+-- below returns how many of the last n units before unit v cost less than an amount together.
 local function below(whole, part, v, n, ramp, period)
   local least = 0
   while n > least do
@@ -38,7 +37,7 @@ local function below(whole, part, v, n, ramp, period)
 end
 
 --- locals
-local rate, period, burst, over, ramp, most -- most: the largest cost if the next request pays, or 0
+local rate, period, burst, over, ramp, most -- most is the largest cost with next_pays, or 0
 local whole, part, passed, warm, clock, behind, tail
 
 --- read
@@ -82,7 +81,7 @@ if not absent then
   if elapsed < 0 then
     local q, r = price_to(burst, ramp, period)
     if -elapsed > span(rate, period, q, r) and -elapsed > span(rate, period, whole, part) then
-      -- The clock was set back farther than a refill takes: the state moves to now.
+      -- The clock was set back farther than a refill takes, so the state moves to now.
       clock = now
       --@encode
       shifted, shifted_ttl = value, span(rate, period, whole, part) + tail
@@ -133,9 +132,10 @@ local burst = 2 * burst
 --@room
 
 --- give_held
--- The units that no later charge follows in the bucket, and whose price is not paid yet.
+-- Gives back the units that are not followed by later charges in the bucket, and whose price is not
+-- paid yet.
 local moment = now + behind
-local give = function() -- because a script has at most 200 locals
+local give = function() -- a function, because a script has at most 200 locals
   if held_ends > moment and (whole > 0 or part > 0) then
     local all, before, before_part, waited, waited_part, waits = {}, 0, 0, 0, 0, -WORD
     --@read_returns
@@ -205,7 +205,7 @@ if shifted then
 elseif passed == 0 and whole == 0 and part == 0 then
   value, ttl = nil, 0
 else
-  -- From then on it takes so long to be cold.
+  -- From then on, this is how long it takes to become cold.
   tail = math.max(muldiv(math.min(passed, 2 * ramp) - 1, period, rate), (over - over % 4) / 4) + 1
   --@encode
   ttl = clock + span(rate, period, whole, part) + tail - now

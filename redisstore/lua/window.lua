@@ -15,7 +15,7 @@ window_args, window_at, at = arg, at, at + 13 * window_count
 --@resettle
 
 --- resettle
--- The current segment is that of now, or the newest one if now is before it.
+-- The current segment is that of now, or the newest segment if now is before it.
 instant, behind = now, 0
 current = (now - now % segment) / segment
 local newest, total = newest_item()
@@ -34,9 +34,9 @@ else
 end
 
 --- reach
--- reach is the number of segments before the current one that a window counts.
--- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
--- strict, 2 lenient, which does not count the oldest.
+-- reach is the number of segments before the current one that a window counts. weighted is set if
+-- the oldest of them counts by weight. variant is 0 for weighted, 1 for strict, and 2 for lenient,
+-- which ignores the oldest segment.
 reach = span / segment
 weighted = variant == 0 and reach <= kept
 if variant == 2 then reach = reach - 1 end
@@ -54,8 +54,8 @@ if cost > 0 then
       local over = spent - free
       if over > gone then
         local oldest = item(find(over, 2))
-        -- A weighted segment need not have expired: it can be the oldest one of
-        -- the window, which is partly expired.
+        -- A weighted segment need not have expired: it can be the window's oldest, partly expired
+        -- segment.
         place = math.max(current, oldest + reach + (weighted and 0 or 1))
       end
       time = place * segment - instant
@@ -88,13 +88,14 @@ if left < 0 then left = 0 end
 drop(current - kept)
 if span_segments > kept then kept = span_segments end
 add(current, units)
--- Segments hold 2^52 units at most: the oldest are dropped. So the totals stay exact.
+-- Segments hold at most 2^52 units, so that totals stay exact. Beyond that, the oldest units are
+-- dropped.
 if spent - 4503599627370496 > gone then gone = spent - 4503599627370496 end
 after = behind
 
 --- give
--- With a handle the units of one segment, without the oldest units that the limit's
--- own windows count.
+-- With a handle, gives back the units of one segment. Without one, gives back the oldest units that
+-- count in the limit's own windows.
 local oldest, span = current - kept, span_segments * segment
 if taken == 0 then
   local reach, weighted

@@ -20,7 +20,7 @@ func (a *Address) ReadPassword() (err error) {
 	return err
 }
 
-// WithPasswordFile returns a URL with a password file; "" changes nothing.
+// WithPasswordFile returns a URL with the option password_file. If file is "", it returns the URL unchanged.
 func WithPasswordFile(address, file string) string {
 	if file == "" {
 		return address

@@ -17,7 +17,7 @@ import (
 type Address struct {
 	Kind Kind
 	TLS  bool
-	// Hosts are host:port each, or the path of the socket.
+	// Hosts are the servers as host:port, or the path of a socket.
 	Hosts              []string
 	Master             string // the name of the primary watched by the Sentinels
 	Username, Password string
@@ -46,7 +46,7 @@ var options = []string{
 	"ca_file", "cert_file", "key_file", "server_name",
 }
 
-// schemes are the accepted schemes, each with the address fields that it implies.
+// schemes maps the accepted schemes to the address fields that they imply.
 var schemes = map[string]Address{
 	"redis": {}, "rediss": {TLS: true}, "valkey": {}, "valkeys": {TLS: true},
 	"redis+sentinel": {Kind: Sentinel}, "rediss+sentinel": {Kind: Sentinel, TLS: true},
@@ -61,9 +61,8 @@ func invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
-// Parse parses a URL. It neither connects to a server nor reads a file. An error is an
-// [*engine.InputError]. The list of hosts is parsed here, because net/url does not
-// allow one.
+// Parse parses a URL. It neither connects to a server nor reads a file. The error is an [*engine.InputError]. Parse
+// splits the list of hosts itself, because net/url does not accept one.
 func Parse(text string) (Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	a, known := schemes[scheme]
@@ -124,7 +123,7 @@ func (a *Address) deadline() (err error) {
 	return nil
 }
 
-// Redacted returns a URL for logs, without user and password: the text between the scheme and the last @ is removed.
+// Redacted returns a URL for logs, without user and password. It removes the text between the scheme and the last @.
 func Redacted(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
 		scheme, _, _ := strings.Cut(text, "://")
@@ -219,7 +218,7 @@ func (a *Address) database(text string) error {
 	return nil
 }
 
-// Schemes lists the prefixes of the URLs, for error texts.
+// Schemes lists the beginnings of the URLs, for error texts.
 const Schemes = "redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
 
 // Known reports whether a URL has the scheme of a store on Redis.

@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// An accepted address can be dialled and has everything that its kind needs. Any other URL is an input error, and no
+// An accepted address can be dialled and has every field that its kind needs. Any other URL is an input error, and no
 // error contains a password.
 func FuzzParse(f *testing.F) {
-	// A word that cannot occur by chance, unlike "0000", which is in a quoted "\x80000".
+	// This word cannot occur by chance, unlike "0000", which is part of the quoted text "\x80000".
 	const secret = "swordfish"
 	for _, seed := range []string{
 		"redis://user:swordfish@host:6379/3?prefix=p", "rediss://h", "redis+sentinel://a:1,b,[::1]:3/m?db=2", "redis+cluster://a,b",
@@ -69,7 +69,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// An option must have a value, and the database is named once, or twice with the same number.
+// An option must have a value. The database may be named once, or twice with the same number.
 func TestOptionsSayOneThing(t *testing.T) {
 	for text, want := range map[string]string{
 		"redis://h/2?db=1":                          `store is database "2" and ?db=1; accepted: one of them, or both the same`,

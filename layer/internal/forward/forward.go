@@ -8,9 +8,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Subset contains the operations of a call that go to the wrapped store. It is reused: Clear empties it.
+// Subset contains the operations of a call that go to the wrapped store. It can be reused after Clear.
 type Subset struct {
-	// From contains their indexes in the call.
+	// From contains the indexes of the operations in the call.
 	From     []int
 	replaced []replaced
 	ops      []engine.Op
@@ -31,7 +31,7 @@ func (r *Subset) Replace(op engine.Op) {
 	r.replaced = append(r.replaced, replaced{len(r.From) - 1, op})
 }
 
-// Do forwards the operations and stores the results at their indexes. If they are the whole call, unchanged, it
+// Do forwards the operations and stores the results at their indexes. If the subset is the unchanged whole call, Do
 // forwards the call itself.
 func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Result) {
 	if len(r.From) == len(ops) && len(r.replaced) == 0 {
@@ -50,7 +50,7 @@ func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, re
 	}
 }
 
-// Clear drops everything except the memory.
+// Clear empties the subset, but keeps its memory for reuse.
 func (r *Subset) Clear() {
 	clear(r.replaced)
 	clear(r.ops)

@@ -20,7 +20,7 @@ type Map[K comparable, V any] struct {
 type Shard[K comparable, V any] struct {
 	sync.Mutex
 	Known map[K]V
-	// Version counts changes that affect the whole shard: code that makes such a change increments it.
+	// Version counts changes that affect the whole shard. Code that makes such a change increments it.
 	Version uint64
 	room    int
 }
@@ -50,11 +50,11 @@ func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 	}
 }
 
-// looks is the number of entries that HasRoom examines to find finished ones.
+// looks is the number of entries that HasRoom examines in search of removable ones.
 const looks = 8
 
-// HasRoom reports whether there is room for one more name. In a full shard it first drops some entries for which over
-// is true. Iteration over a Go map starts at a random entry.
+// HasRoom reports whether there is room for one more name. In a full shard it first examines a few entries and drops
+// those that are over. They are random, because iteration over a Go map starts at a random entry.
 func (h *Shard[K, V]) HasRoom(over func(V) bool) bool {
 	if len(h.Known) < h.room {
 		return true
