@@ -12,8 +12,8 @@ import (
 )
 
 // due fills the queue. Without a time limit it has all mutants. With a time limit, mutants of changed files come first,
-// and the others follow in an order seeded by the tree, so that each tree tries different mutants, and one tree the
-// same mutants on every machine.
+// and the others, except those for the audit, follow in an order seeded by the tree, so that each tree tries different
+// mutants, and one tree the same mutants on every machine.
 func (r *runner) due(edits []edit) error {
 	var part, parts int
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
@@ -28,7 +28,7 @@ func (r *runner) due(edits []edit) error {
 		}
 		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && slices.Contains(changed, file) {
 			first = append(first, i)
-		} else {
+		} else if m.kind != audited { // these take minutes, and the audit finds them by chance
 			rest = append(rest, i)
 		}
 	}
