@@ -32,8 +32,7 @@ const (
 	tailLeast = 3
 )
 
-// classify classifies the keys: outliers in a minute, an hour or a day, and shared addresses. If a key has many
-// people, the busiest of them counts.
+// classify classifies the keys: outliers and shared addresses. If a key has many people, the busiest of them counts.
 func classify(all []profile) {
 	for i := range all {
 		all[i].class = behaved
@@ -48,6 +47,8 @@ func classify(all []profile) {
 		for _, i := range beyondTail(all, w) {
 			all[i].class = outlier
 		}
+	}
+	for _, w := range longer {
 		for _, i := range standOut(all, w) {
 			all[i].class, all[i].alone = outlier, true
 		}
@@ -69,11 +70,8 @@ func beyondTail(all []profile, w int) (keys []int) {
 	return keys
 }
 
-// standOut returns the keys above the widest gap among the highest values of a window of a minute or longer.
+// standOut returns the keys above the widest gap among the highest values of a window.
 func standOut(all []profile, w int) (keys []int) {
-	if w < inMinute {
-		return nil
-	}
 	value := func(i int) float64 { return float64(all[i].busiest[w]) }
 	few := max(outlierCount, int(outlierShare*float64(len(all))))
 	order := highest(len(all), max(few, int(wideShare*float64(len(all))))+1, value)
@@ -105,9 +103,8 @@ func tail(all []profile, w int) (bound float64, ok bool) {
 	if len(values) < fewestKeys {
 		return 0, false
 	}
-	slices.Sort(values)
-	median, high := float64(values[len(values)/2]), float64(values[len(values)-1-int(tailShare*float64(len(values)))])
-	ratio := max(high/median, tailLeast)
+	high := float64(upTo(values, tailShare))
+	ratio := max(high/float64(values[len(values)/2]), tailLeast) // upTo has sorted them
 	return high * ratio * ratio, true
 }
 

@@ -17,7 +17,8 @@ type finder struct {
 	policy  string // the name of the suggested policy
 	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither list.
 	behaved, outliers, exempt []int
-	fewSet                    bool // a note says that a group of keys sets the limit
+	// set says that a group of keys sets the limit, or is empty.
+	set string
 }
 
 // maxRefill is the maximum time that a suggested limit's bucket takes to fill up.
@@ -49,37 +50,28 @@ func admits(l engine.Limit, d time.Duration) int64 {
 	return l.Capacity() * max(1, int64(d/rate.Period))
 }
 
-// lowest returns the bucket with the lowest rate that is full again soon enough.
-func (f *finder) lowest(keys []int) (limit engine.Limit) {
-	for _, rate := range rates {
-		if limit = f.bucketAt(rate, keys); limit.Err() == nil && refill(limit) <= maxRefill {
+// lowest returns the bucket with the lowest rate that is full again soon enough, or else the bucket with the highest
+// rate, and the rate's place in rates. Higher rates need no larger burst, so their buckets are full even sooner.
+func (f *finder) lowest(keys []int) (limit engine.Limit, place int) {
+	for place = range rates {
+		if limit = f.bucketAt(rates[place], keys); limit.Err() == nil && refill(limit) <= maxRefill {
 			break
 		}
 	}
-	return limit
+	return limit, place
 }
 
 // bucket returns the token bucket that denies the outliers the most without affecting the other keys. Among buckets
 // that deny nearly as much, the highest rate wins; without outliers, the lowest.
 func (f *finder) bucket(keys []int) engine.Limit {
+	lowest, place := f.lowest(keys)
 	var chosen []Compared
-	for _, rate := range rates {
-		limit := f.bucketAt(rate, keys)
-		if limit.Err() != nil || refill(limit) > maxRefill {
-			continue
-		}
-		if len(chosen) > 0 && !likeLowest(limit, chosen[0].limit) {
-			break // and so are all higher rates
-		}
-		c := Compared{limit: limit}
-		c.Outliers = f.deniedShare(limit)
+	for limit := lowest; likeLowest(limit, lowest); limit = f.bucketAt(rates[place], keys) {
+		c := Compared{limit: limit, Outliers: f.deniedShare(limit)}
 		chosen = append(chosen, c)
-		if limit.Capacity() == 1 || len(f.outliers) == 0 || c.Outliers == 0 {
+		if place++; place == len(rates) || limit.Capacity() == 1 || len(f.outliers) == 0 || c.Outliers == 0 {
 			break // higher rates deny less
 		}
-	}
-	if len(chosen) == 0 {
-		return f.bucketAt(rates[len(rates)-1], keys)
 	}
 	best, last := 0.0, 0
 	for i := range chosen {
@@ -141,11 +133,16 @@ func (f *finder) long(w int) []engine.Limit {
 
 // rate returns the limit that well-behaved keys need over a window, with headroom for busier days.
 func (f *finder) rate(w int) engine.Rate {
+	return rule.Per(roundUp(headroom(f.mostUpTo(w, f.options.Deny))), Windows[w].Length)
+}
+
+// mostUpTo returns the number of requests in a window that at most a share of the well-behaved keys exceed.
+func (f *finder) mostUpTo(w int, share float64) int64 {
 	values := make([]int64, len(f.behaved))
 	for n, key := range f.behaved {
 		values[n] = f.all[key].most[w]
 	}
-	return rule.Per(roundUp(headroom(upTo(values, f.options.Deny))), Windows[w].Length)
+	return upTo(values, share)
 }
 
 // evaluate computes the effect that a limit would have had on its own.

@@ -1,10 +1,8 @@
 package suggest
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/headgate/headgate/internal/format"
 )
@@ -18,9 +16,8 @@ func (f *finder) notes() []string {
 	if text := f.tooFew(); text != "" {
 		all = append(all, text)
 	}
-	if text := cmp.Or(f.tooMany(), f.setBy()); text != "" {
-		f.fewSet = true
-		all = append(all, text)
+	if f.set != "" {
+		all = append(all, f.set)
 	}
 	return all
 }
@@ -33,38 +30,39 @@ func (f *finder) tooFew() string {
 	two := highest(len(f.behaved), 2, func(n int) float64 { return float64(f.all[f.behaved[n]].most[inMinute]) })
 	first, second := f.behaved[two[0]], f.behaved[two[1]]
 	return fmt.Sprintf("--deny %s of %d keys is less than one key: none may be denied anything, so the busiest, %s, sets the limit with %d requests in a minute, where the next one has %d; --deny %g%% leaves one key out",
-		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), f.all[first].most[inMinute], f.all[second].most[inMinute], math.Ceil(1000/float64(len(f.behaved)))/10)
+		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), f.all[first].most[inMinute], f.all[second].most[inMinute], f.percent(1))
 }
 
-// tooMany notes that a group of keys sends far more than the others, but is too large to be outliers.
+// percent returns the percentage of the well-behaved keys that covers a number of them, rounded up to a tenth.
+func (f *finder) percent(keys int) float64 {
+	return math.Ceil(1000*float64(keys)/float64(len(f.behaved))) / 10
+}
+
+// tooMany notes that a group of keys sends far more than the others, but is too large to be outliers, or sends only for
+// a moment.
 func (f *finder) tooMany() string {
 	if len(f.all) < fewestKeys {
 		return ""
 	}
-	for _, w := range []int{inMinute, inHour, inDay} {
+	for _, w := range longer {
 		value := func(n int) float64 { return float64(f.all[f.behaved[n]].busiest[w]) }
 		order := highest(len(f.behaved), len(f.behaved)/2+1, value)
 		for i := range len(order) - 1 {
 			if value(order[i]) < max(atLeast, wideGap*value(order[i+1])) {
 				continue
 			}
-			why := fmt.Sprintf("more than %g %% of the keys", 100*wideShare)
+			send, why := "send", fmt.Sprintf("more than %g %% of the keys", 100*wideShare)
+			if i == 0 {
+				send = "sends"
+			}
 			if float64(i+1) <= wideShare*float64(len(f.all)) {
 				why = "only for a moment"
 			}
-			return fmt.Sprintf("%s at least %d times as much in %s as the others, the busiest %s: %s, so they are taken for what your clients do; a limit for the others needs a log without them, or a route of their own",
-				ofKeys(i+1, len(f.behaved), "sends", "send"), wideGap, spanWords(Windows[w].Length), format.Quote(f.texts[f.behaved[order[0]]]), why)
+			return fmt.Sprintf("%d of %d keys %s at least %d times as much in %s as the others, the busiest %s: %s, so they are taken for what your clients do; a limit for the others needs a log without them, or a route of their own",
+				i+1, len(f.behaved), send, wideGap, spanWords(Windows[w].Length), format.Quote(f.texts[f.behaved[order[0]]]), why)
 		}
 	}
 	return ""
-}
-
-// ofKeys says how many keys of all do something.
-func ofKeys(n, all int, one, many string) string {
-	if n == 1 {
-		many = one
-	}
-	return fmt.Sprintf("%d of %d keys %s", n, all, many)
 }
 
 // fewShare is the share of keys, at least fewKeys, whose effect on the limit is stated if it is more than mostOften.
@@ -75,33 +73,29 @@ const (
 
 // setBy notes that a few keys set the limit: without them a much lower one would do.
 func (f *finder) setBy() string {
-	few := max(fewKeys, int(fewShare*float64(len(f.behaved))))
-	if len(f.behaved) < fewestKeys || few >= len(f.behaved)/2 {
+	if len(f.behaved) < fewestKeys {
 		return ""
 	}
+	few := max(fewKeys, int(fewShare*float64(len(f.behaved))))
 	var half [len(Windows)]float64
 	for w := range Windows {
-		values := make([]int64, len(f.behaved))
-		for n, key := range f.behaved {
-			values[n] = f.all[key].most[w]
-		}
-		half[w] = float64(upTo(values, 0.5))
+		half[w] = float64(f.mostUpTo(w, 0.5))
 	}
-	order := highest(len(f.behaved), few, func(n int) (most float64) {
+	order := highest(len(f.behaved), len(f.behaved), func(n int) (most float64) {
 		for w := range Windows {
 			most = max(most, float64(f.all[f.behaved[n]].most[w])/half[w])
 		}
 		return most
 	})
-	rest := slices.Clone(f.behaved)
-	for _, n := range order {
-		rest[n] = -1
+	var rest []int
+	for _, n := range order[few:] {
+		rest = append(rest, f.behaved[n])
 	}
-	rest = slices.DeleteFunc(rest, func(key int) bool { return key < 0 })
-	limit, without := f.lowest(f.behaved), f.lowest(rest)
+	limit, _ := f.lowest(f.behaved)
+	without, _ := f.lowest(rest)
 	if likeLowest(limit, without) {
 		return ""
 	}
-	return fmt.Sprintf("%s the limit, above all %s: without them %s would do; leave them out of the log if they are not what your clients do, or let --deny %g%% leave them out",
-		ofKeys(few, len(f.behaved), "sets", "set"), format.Quote(f.texts[f.behaved[order[0]]]), without, math.Ceil(1000*float64(few)/float64(len(f.behaved)))/10)
+	return fmt.Sprintf("%d of %d keys set the limit, above all %s: without them %s would do; leave them out of the log if they are not what your clients do, or let --deny %g%% leave them out",
+		few, len(f.behaved), format.Quote(f.texts[f.behaved[order[0]]]), without, f.percent(few))
 }

@@ -34,7 +34,7 @@ func (f *finder) explainLong(s *Suggestion, slow []int) {
 func (f *finder) explainOutliers(s *Suggestion) {
 	switch n := len(f.outliers); n {
 	case 0:
-		if f.fewSet {
+		if f.set != "" {
 			s.Why = append(s.Why, "A group of keys sets the limit, as the note says, but no key stands out, so it denies nothing of this log.")
 			return
 		}

@@ -27,6 +27,9 @@ const (
 	inDay
 )
 
+// longer are the windows in which gaps between keys count.
+var longer = []int{inMinute, inHour, inDay}
+
 // Percentiles describe the distribution, over the keys, of the maximum number of requests in any window of one length.
 type Percentiles struct {
 	Window string `json:"window"`

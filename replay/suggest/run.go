@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -191,6 +192,7 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 	f.all = profiles(f.groups, c.agents)
 	classify(f.all)
 	f.split()
+	f.set = cmp.Or(f.tooMany(), f.setBy())
 	r := &Result{
 		Requests: int64(f.groups.Len()), NoKey: c.noKey, Other: c.other, Keys: int64(len(f.all)),
 		Percentiles: percentiles(f.all, total), Notes: f.notes(),
