@@ -21,20 +21,12 @@ func (c *Config) Notes() (notes []string) {
 	if len(routes) == 0 {
 		return c.penaltyNotes()
 	}
-	hidden, more := firstOf(c.Routes.Hidden())
-	for _, h := range hidden {
-		notes = append(notes, fmt.Sprintf("route %d matches no request: route %d comes first and matches all of them", h.Route, h.By))
-	}
-	if more > 0 {
-		notes = append(notes, fmt.Sprintf("%d more routes match no request", more))
-	}
-	penalties, more := firstOf(c.onlyPenalties(routes))
-	for _, i := range penalties {
-		notes = append(notes, fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i))
-	}
-	if more > 0 {
-		notes = append(notes, fmt.Sprintf("%d more routes have only penalties", more))
-	}
+	notes = noteEach(c.Routes.Hidden(), "%d more routes match no request", func(h route.Hidden) string {
+		return fmt.Sprintf("route %d matches no request: route %d comes first and matches all of them", h.Route, h.By)
+	})
+	notes = append(notes, noteEach(c.onlyPenalties(routes), "%d more routes have only penalties", func(i int) string {
+		return fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i)
+	})...)
 	by := c.chargesByPolicy()
 	notes = append(notes, c.keyNotes(by)...)
 	var unnamed []string
@@ -54,21 +46,16 @@ func (c *Config) Notes() (notes []string) {
 }
 
 // penaltyNotes reports policies that are only a penalty.
-func (c *Config) penaltyNotes() (notes []string) {
+func (c *Config) penaltyNotes() []string {
 	var only []string
 	for _, name := range c.Policies.Names() {
 		if p, _ := c.Policies.Get(name); p.punishesOnly() {
 			only = append(only, name)
 		}
 	}
-	only, more := firstOf(only)
-	for _, name := range only {
-		notes = append(notes, "policy "+name+" is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all")
-	}
-	if more > 0 {
-		notes = append(notes, fmt.Sprintf("%d more policies are only a penalty", more))
-	}
-	return notes
+	return noteEach(only, "%d more policies are only a penalty", func(name string) string {
+		return "policy " + name + " is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all"
+	})
 }
 
 // punishesOnly reports whether a policy has no limit other than penalties.
@@ -108,17 +95,25 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 			}
 		})
 	}
-	notes, more := firstOf(all)
-	if more > 0 {
-		notes = append(slices.Clip(notes), fmt.Sprintf("%d more overrides are of keys that no request of a route has", more))
-	}
-	return notes
+	return noteEach(all, "%d more overrides are of keys that no request of a route has", func(note string) string { return note })
 }
 
 // firstOf returns the first elements, and the number of others.
 func firstOf[T any](all []T) (first []T, more int) {
 	first = all[:min(len(all), maxNoted)]
 	return first, len(all) - len(first)
+}
+
+// noteEach returns a note for each of the first, and the number of the others.
+func noteEach[T any](all []T, others string, note func(T) string) (notes []string) {
+	first, more := firstOf(all)
+	for _, one := range first {
+		notes = append(notes, note(one))
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf(others, more))
+	}
+	return notes
 }
 
 // chargesByPolicy returns the routes' charges on each policy, including those through another policy's all.

@@ -61,8 +61,8 @@ func TestRenewSeveralAllOrNothing(t *testing.T) {
 	}
 }
 
-// Acquire takes units of all limits or of none, regardless of the limit that denies, and of the limit whose units the id
-// already holds (rule 5).
+// Acquire takes units of all limits or of none, whichever limit denies, and for whichever limit the id already holds
+// units (rule 5).
 func TestAcquireSeveralAllOrNothing(t *testing.T) {
 	one := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	many := algo.Limit{Algorithm: algo.Concurrency, Count: 3, Period: 50}

@@ -331,10 +331,10 @@ func (s *Store) flushOutbox(life context.Context) {
 func (s *Store) flush(life context.Context, wanted func(*engine.Op) bool) {
 	for life.Err() == nil {
 		taken, flying := s.outbox.take(s.now(), wanted)
-		if len(taken) == 0 && len(flying) == 0 {
-			return
-		}
 		if len(taken) == 0 {
+			if len(flying) == 0 {
+				return
+			}
 			await(life, flying)
 			continue
 		}

@@ -97,9 +97,8 @@ function spanText(s: number): string {
   return Number((s * 1000).toPrecision(3)) + " ms";
 }
 
-/** shapes returns the curves of a limit and of a candidate over the same time. */
-function shapes(limit: string, candidate?: string): Shape[] {
-  const all = [parse(limit), candidate ? parse(candidate) : null].filter((l) => l !== null);
+/** shapes returns the curves of limits over the same time. */
+function shapes(all: Limit[]): Shape[] {
   const end = Math.max(...all.map((l) => curve(l)?.end ?? 0));
   return all.map((l) => curve(l, end)).filter((s) => s !== null);
 }
@@ -119,9 +118,11 @@ function texts(penalty: boolean) {
 
 /** Drawing draws a limit given as text, with a candidate for comparison. */
 export function Drawing({ limit, candidate }: { limit: string; candidate?: string }) {
-  const [shape, tried] = shapes(limit, candidate);
   const parsed = parse(limit);
-  if (!shape || !parsed) return null;
+  const other = candidate ? parse(candidate) : null;
+  if (!parsed) return null;
+  const [shape, tried] = shapes(other ? [parsed, other] : [parsed]);
+  if (!shape) return null;
   const edges = bounds(parsed, shape.end);
   const say = texts(parsed.algorithm === "penalty");
   const most = Math.max(...[shape, tried ?? shape, ...edges].flatMap((s) => s.points.map(([, y]) => y))) * 1.08;

@@ -1,6 +1,6 @@
 package model
 
-// Gate admits or denies attempts. It is told how each admitted attempt ended.
+// Gate admits or denies attempts. The caller reports the outcome of each admitted attempt.
 type Gate interface {
 	// Allow decides an attempt. wait is the Retry-After of a denial in µs, or 0 if the gate cannot know it.
 	Allow(now int64, a Attempt) (allowed bool, wait int64)

@@ -61,17 +61,17 @@ bounds: the columns from and to.`,
 }
 
 func (f *topFlags) run(c *cobra.Command) error {
-	for flag, word := range map[string]string{"by": f.by, "window": f.window} {
-		if topkeys.FormerWords[word] == "" && !slices.Contains(flagWords[flag], word) {
+	if now := topkeys.FormerWords[f.by]; now != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "headgate: --by %s is the former name of --by %s\n", f.by, now)
+		f.by = now
+	}
+	for _, flag := range []string{"by", "window"} {
+		if word := c.Flags().Lookup(flag).Value.String(); !slices.Contains(flagWords[flag], word) {
 			return unknownWord(flag, word)
 		}
 	}
 	if f.every < 100*time.Millisecond || f.every > time.Hour {
 		return fmt.Errorf("--every %s: accepted: 100ms to 1h", f.every)
-	}
-	if now := topkeys.FormerWords[f.by]; now != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "headgate: --by %s is the former name of --by %s\n", f.by, now)
-		f.by = now
 	}
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

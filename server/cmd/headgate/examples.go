@@ -18,8 +18,15 @@ import (
 //go:embed examples/*.txt
 var exampleFiles embed.FS
 
-// topics returns the names and first lines of the examples.
-func topics() (names, firstLines []string) {
+// example is a topic, with its text for --output json.
+type example struct {
+	Topic   string `json:"topic"`
+	Summary string `json:"summary"`
+	Text    string `json:"text,omitempty"`
+}
+
+// topics returns the examples without their texts, and their names.
+func topics() (all []example, names []string) {
 	files, err := exampleFiles.ReadDir("examples")
 	if err != nil {
 		panic(err) // the directory is embedded in the binary
@@ -27,9 +34,9 @@ func topics() (names, firstLines []string) {
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".txt")
 		first, _, _ := strings.Cut(exampleText(name), "\n")
-		names, firstLines = append(names, name), append(firstLines, strings.TrimPrefix(first, "# "))
+		all, names = append(all, example{Topic: name, Summary: strings.TrimPrefix(first, "# ")}), append(names, name)
 	}
-	return names, firstLines
+	return all, names
 }
 
 func exampleText(topic string) string {
@@ -40,13 +47,6 @@ func exampleText(topic string) string {
 	return string(text)
 }
 
-// example is a topic with its text, for --output json.
-type example struct {
-	Topic   string `json:"topic"`
-	Summary string `json:"summary"`
-	Text    string `json:"text,omitempty"`
-}
-
 func newExamples() *cobra.Command {
 	var output outputFlag
 	c := &cobra.Command{
@@ -55,39 +55,37 @@ func newExamples() *cobra.Command {
 		Long:  "Print an example: its files, and the commands in order with what they print. Without a topic it lists the topics.",
 		Args:  atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
-			names, lines := topics()
+			all, names := topics()
 			if len(args) == 0 {
-				return listExamples(c.OutOrStdout(), names, lines, output)
+				return listExamples(c.OutOrStdout(), all, output)
 			}
-			text := exampleText(args[0])
-			if text == "" {
+			place := slices.Index(names, args[0])
+			if place < 0 {
 				return fmt.Errorf("examples: TOPIC %q; accepted: %s%s", args[0], strings.Join(names, ", "), yamlfile.DidYouMean(args[0], names))
 			}
-			var shown strings.Builder
-			printExample(&shown, text)
+			text := exampleText(args[0])
 			if output.json() {
-				return writeJSON(c.OutOrStdout(), example{args[0], lines[slices.Index(names, args[0])], shown.String()})
+				var shown strings.Builder
+				printExample(&shown, text)
+				all[place].Text = shown.String()
+				return writeJSON(c.OutOrStdout(), all[place])
 			}
-			_, err := io.WriteString(c.OutOrStdout(), shown.String())
-			return err
+			printExample(c.OutOrStdout(), text)
+			return nil
 		},
 	}
 	output.addTo(c.Flags())
-	c.ValidArgs, _ = topics()
+	_, c.ValidArgs = topics()
 	return c
 }
 
 // listExamples prints the topics.
-func listExamples(w io.Writer, names, lines []string, output outputFlag) error {
-	all := make([]example, len(names))
-	for i, name := range names {
-		all[i] = example{Topic: name, Summary: lines[i]}
-		if !output.json() {
-			fmt.Fprintf(w, "%-10s %s\n", name, lines[i])
-		}
-	}
+func listExamples(w io.Writer, all []example, output outputFlag) error {
 	if output.json() {
 		return writeJSON(w, all)
+	}
+	for _, one := range all {
+		fmt.Fprintf(w, "%-10s %s\n", one.Topic, one.Summary)
 	}
 	return nil
 }

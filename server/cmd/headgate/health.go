@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,24 +50,21 @@ func newHealth() *cobra.Command {
 
 // report prints nothing for a healthy server, or the reason why it is not. With --output json it always prints a value.
 func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
-	if h.output.json() {
-		var answer struct {
-			Healthy bool   `json:"healthy"`
-			Error   string `json:"error,omitempty"`
-		}
-		if answer.Healthy = unhealthy == nil; unhealthy != nil {
-			answer.Error = unhealthy.Error()
-		}
-		if err := writeJSON(c.OutOrStdout(), answer); err != nil {
-			return err
-		}
-	} else if unhealthy != nil {
-		fmt.Fprintln(c.ErrOrStderr(), "headgate: health: "+unhealthy.Error())
+	var answer struct {
+		Healthy bool   `json:"healthy"`
+		Error   string `json:"error,omitempty"`
 	}
-	if unhealthy != nil {
-		return exitUnhealthy
+	var status error
+	if answer.Healthy = unhealthy == nil; !answer.Healthy {
+		answer.Error, status = unhealthy.Error(), exitUnhealthy
 	}
-	return nil
+	switch {
+	case h.output.json():
+		status = cmp.Or(writeJSON(c.OutOrStdout(), answer), status)
+	case !answer.Healthy:
+		fmt.Fprintln(c.ErrOrStderr(), "headgate: health: "+answer.Error)
+	}
+	return status
 }
 
 // check returns nil if the server answers 200.

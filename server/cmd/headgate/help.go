@@ -87,7 +87,7 @@ func (p *helpPrinter) commands(c *cobra.Command) {
 
 // flags prints the flags of a command, grouped.
 func (p *helpPrinter) flags(c *cobra.Command) {
-	c.InitDefaultHelpFlag()
+	c.InitDefaultHelpFlag() // it also adds the flags of the parents
 	c.InitDefaultVersionFlag()
 	groups, names := map[string]*pflag.FlagSet{}, []string{}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -97,16 +97,6 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 			names = append(names, group)
 		}
 		groups[group].AddFlag(f)
-	})
-	c.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if c.Flags().Lookup(f.Name) != nil {
-			return // listed above
-		}
-		if groups[serverFlags] == nil {
-			groups[serverFlags] = pflag.NewFlagSet(serverFlags, pflag.ContinueOnError)
-			names = append(names, serverFlags)
-		}
-		groups[serverFlags].AddFlag(f)
 	})
 	for _, name := range inOrder(c, names) {
 		title := name + " flags:"

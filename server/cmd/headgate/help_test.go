@@ -30,7 +30,7 @@ func TestHelpExamples(t *testing.T) {
 		if c.Example == "" {
 			t.Errorf("%s has no example", c.CommandPath())
 		}
-		if helpExamples[strings.TrimPrefix(c.CommandPath(), "headgate ")] != "" {
+		if helpExamples[pathOf(c)] != "" {
 			used++
 		}
 		for line := range strings.SplitSeq(c.Example, "\n") {
@@ -126,7 +126,7 @@ func TestHelpFitsWidth(t *testing.T) {
 
 // TestExamples runs the scripts that the command examples prints.
 func TestExamples(t *testing.T) {
-	names, lines := topics()
+	all, names := topics()
 	for i, name := range names {
 		var b bytes.Buffer
 		printExample(&b, exampleText(name))
@@ -135,7 +135,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s has %q:\n%s", name, left, b.String())
 			}
 		}
-		if !strings.Contains(b.String(), "\n$ headgate ") || lines[i] == "" {
+		if !strings.Contains(b.String(), "\n$ headgate ") || all[i].Summary == "" {
 			t.Errorf("%s has no command:\n%s", name, b.String())
 		}
 	}

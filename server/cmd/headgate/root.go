@@ -63,7 +63,7 @@ func newRoot() *cobra.Command {
 // prepare adds examples and completion to a command and its subcommands. A command with only subcommands prints its
 // help, and suggests the nearest name for an unknown one.
 func prepare(c *cobra.Command) {
-	if text, ok := helpExamples[strings.TrimPrefix(c.CommandPath(), "headgate ")]; ok {
+	if text, ok := helpExamples[pathOf(c)]; ok {
 		c.Example = text
 	}
 	if c.HasSubCommands() && !c.Runnable() {
