@@ -11,27 +11,27 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// advice is the state of one limit as reported by one answer.
+// advice is the state of one limit as reported by one response.
 type advice struct {
 	name      string
 	remaining int64
 	reset     time.Duration // from now
-	quota     int64         // 0 if not in the answer
+	quota     int64         // 0 if the response has none
 }
 
-// Bounds of the headers that are read. Anything beyond is ignored.
+// Bounds on the headers. Anything beyond them is ignored.
 const (
-	// maxLimits is the maximum number of limits read from one answer. Only the first ones are read.
+	// maxLimits is the maximum number of limits read from one response. Only the first ones are read.
 	maxLimits = 8
-	// maxHeader is the length of the longest header that is read.
+	// maxHeader is the maximum length of a header. Longer ones are ignored.
 	maxHeader = 4096
-	// maxReset is the longest time until a reset that the client accepts. After it, the client calls again, even if the
-	// server announced a longer time.
+	// maxReset is the longest time until a reset that the client respects. If the server announces a longer time, the
+	// client sends a request after maxReset.
 	maxReset = time.Hour
 )
 
-// read returns the limits in an answer's headers, from the newest form present. It ignores malformed headers, and
-// limits in units other than requests.
+// read returns the limits in a response's headers. If the headers come in several forms, it uses the newest. It
+// ignores malformed headers, and limits that count units other than requests.
 func read(h http.Header, now time.Time) []advice {
 	if limits := readDraft(h); len(limits) > 0 {
 		return limits
@@ -168,8 +168,8 @@ func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	return min(maxReset, wait), ok
 }
 
-// serverTime returns when the server sent an answer, by the server's clock, which the instants in its headers refer
-// to. Without a Date it returns now.
+// serverTime returns the time of the response by the server's clock, because the instants in its headers refer to that
+// clock. Without a Date header it returns now.
 func serverTime(h http.Header, now time.Time) time.Time {
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
 		return sent
@@ -192,7 +192,7 @@ func integer(text string) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// joined returns all lines of a header as one, or "" if they are too long.
+// joined returns all values of a header, joined into one, or "" if they are too long.
 func joined(h http.Header, name string) string {
 	lines := h[name]
 	if len(lines) == 1 && len(lines[0]) <= maxHeader {

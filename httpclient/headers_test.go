@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fields makes headers from pairs, as in a server's answer.
+// fields returns response headers with the given names and values.
 func fields(pairs ...string) http.Header {
 	h := http.Header{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -17,7 +17,7 @@ func fields(pairs ...string) http.Header {
 	return h
 }
 
-// Every form of the headers is read, the newest first. Malformed headers are ignored.
+// read supports every form of the headers and prefers the newest. It ignores malformed headers.
 func TestReadHeaders(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestReadHeaders(t *testing.T) {
 	}
 }
 
-// An instant is compared with the Date of the answer, not with the clock of the client, which can be an hour late.
+// An instant in a header is relative to the response's Date, not to the client's clock, which can be an hour off.
 func TestInstantsAreTheServers(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	date := now.Add(time.Hour).UTC().Format(http.TimeFormat)
@@ -87,7 +87,7 @@ func TestInstantsAreTheServers(t *testing.T) {
 	}
 }
 
-// Headers of any bytes never crash a client, and the values read are within bounds.
+// Arbitrary header bytes never crash the client, and the values read from them are within bounds.
 func FuzzRead(f *testing.F) {
 	f.Add(`"burst";r=50;t=30`, `"burst";q=100;w=60;pk=:cHM=:`, "120")
 	f.Add("limit=100, remaining=50, reset=30", "", "Sat, 01 Jan 2000 00:00:07 GMT")

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/httpclient"
 )
 
-// The longest hold announced by a server stays, because a later answer with a shorter hold belongs to a request sent
-// earlier.
+// The longest hold that the server announced stays in force: a later response with a shorter hold belongs to a request
+// sent earlier.
 func TestLongestHoldStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){
@@ -43,8 +43,8 @@ func TestLongestHoldStays(t *testing.T) {
 	})
 }
 
-// A caller whose deadline is before the end of the server's hold fails at once, even if another caller waits before
-// it, or if the hold is announced while it waits.
+// A caller whose deadline is before the end of the server's hold fails immediately, even if another caller is ahead of
+// it in the queue, or if the server announces the hold while the caller waits.
 func TestDeadlineBehindAnotherCaller(t *testing.T) {
 	for name, announced := range map[string]time.Duration{"before": 0, "meanwhile": 2 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestDeadlineBehindAnotherCaller(t *testing.T) {
 	}
 }
 
-// If the deadline passes while a caller waits, it also gets the documented error.
+// A caller whose deadline passes while it waits also gets the documented error.
 func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})
@@ -100,7 +100,7 @@ func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 	})
 }
 
-// A denial with an endless body blocks no other call, because draining it is bounded.
+// A denial with an endless body does not block other requests, because the client reads only a bounded part of it.
 func TestDenialWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

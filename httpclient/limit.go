@@ -6,12 +6,12 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// Limit returns a transport that sends each request as soon as a policy of this program allows it. It is for servers
-// with known limits but no rate-limit headers. Processes with the same policy on one store share the limit. key returns
-// the key of a request; nil means the host.
+// Limit returns a transport that sends each request as soon as a policy of this program allows it. Use it for servers
+// that have known limits but send no rate-limit headers. Processes with the same policy on one store share the limit.
+// key returns the key of a request; nil means the host.
 //
-// A request waits like [headgate.Policy.Wait], until its context ends: give requests a deadline. If the deadline is
-// before the end of the wait, the request is not sent, and the error matches [headgate.ErrDenied]. A base of nil is
+// A request waits like [headgate.Policy.Wait], until its context ends, so give requests a deadline. If the deadline is
+// before the end of the wait, the request is not sent, and the error matches [headgate.ErrDenied]. A nil base means
 // [http.DefaultTransport].
 func Limit(base http.RoundTripper, policy *headgate.Policy, key func(*http.Request) string) http.RoundTripper {
 	if base == nil {
@@ -29,7 +29,7 @@ type limited struct {
 	key    func(*http.Request) string
 }
 
-// RoundTrip waits, and then sends the request.
+// RoundTrip waits until the policy allows the request, then sends it.
 func (l *limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := l.policy.Wait(r.Context(), l.key(r)); err != nil {
 		closeBody(r)

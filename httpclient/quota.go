@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-// quota is one limit of a scope as reported by its answers.
+// quota is the state of one limit of a scope, according to the server's responses.
 type quota struct {
 	name string
-	// budget is the number of requests that fit until the reset, if no other client sends any.
+	// budget is the number of requests that still fit before the reset, if no other client sends any.
 	budget int64
 	reset  time.Time
-	// span is the time between the last answer and its reset, at least a second.
+	// span is the time between the last response and its reset; at least one second.
 	span time.Duration
-	// size is the server's quota or, if unknown, the highest number remaining so far.
+	// size is the quota announced by the server or, if it announced none, the highest remaining number so far.
 	size int64
-	// most is the highest number remaining after a request.
+	// most is the highest remaining number seen after a request.
 	most int64
 	last time.Time // when the last request was sent
-	// recent are the last answers, as a ring buffer.
+	// recent is a ring buffer of the last responses.
 	recent  [overlapping]remained
 	answers int
 }
 
-// remained is the number remaining after an answer. place is the answer's number in the scope.
+// remained is the remaining number in a response. place is the response's sequence number in the scope.
 type remained struct{ place, units int64 }
 
-// overlapping is the number of answers kept for concurrent requests. With more in flight the budget is a little lower
-// than necessary.
+// overlapping is the number of responses kept to account for concurrent requests. If more requests are in flight, the
+// budget is slightly lower than necessary.
 const overlapping = 64
 
-// slowest is the longest pause between two requests while units remain, so that a nearly spent daily quota does not
-// stop a client for hours.
+// slowest is the longest pause between two requests while units remain. It prevents a nearly spent daily quota from
+// stopping the client for hours.
 const slowest = time.Second
 
-// wait returns how long the next request must wait, or 0 if it fits. While more than half of the quota remains,
-// requests are not delayed. Below that, they are spread over the time until the reset.
+// wait returns how long the next request must wait, or 0 if it can be sent now. While more than half of the quota
+// remains, requests are not delayed. Below that, they are spread over the time until the reset.
 func (q *quota) wait(now time.Time, inFlight int64) time.Duration {
 	if !now.Before(q.reset) { // the quota is full again
 		q.budget = max(1, q.most+1-inFlight)
@@ -56,12 +56,12 @@ func (q *quota) sent(now time.Time) {
 	q.last = now
 }
 
-// answered records the advice from the scope's answer number place. sentAt is the number of the scope's answers
-// before the request was sent.
+// answered updates the quota with the advice from response number place of the scope. sentAt is the number of
+// responses that the scope had when the request was sent.
 //
-// Answers may arrive in a different order than the server decided them. The server's last decision is this answer or
-// one received since the request was sent, so at least the lowest of their numbers remains, less the requests still in
-// flight.
+// Responses may arrive in a different order than the server's decisions. The server's last decision is in this
+// response or in one received since the request was sent. So the number of remaining units is at least the lowest
+// number in these responses, minus the requests still in flight.
 func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time) {
 	reset := now.Add(a.reset)
 	if q.answers > 0 && reset.After(q.reset.Add(time.Second)) && a.remaining > q.recent[(q.answers-1)%overlapping].units {
@@ -80,7 +80,7 @@ func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time
 	q.size = max(a.quota, q.most)
 }
 
-// denied blocks requests until the given time, and then lets one pass.
+// denied blocks requests until the given time. Then one request may pass.
 func (q *quota) denied(until, now time.Time) {
 	q.budget, q.most, q.reset, q.span = 0, 0, until, max(time.Second, until.Sub(now))
 }

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The retry budget of a scope: each request earns retryShare of a retry, and up to retryBurst are saved. So retries
-// add at most a tenth to the load.
+// The retry budget of a scope. Each request earns retryShare of a retry, and a scope saves up to retryBurst retries.
+// So retries add at most a tenth to the load.
 const (
 	retryShare = 0.1
 	retryBurst = 10
 )
 
-// denied reports whether an answer tells the client to retry later.
+// denied reports whether a response tells the client to retry later.
 func denied(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusTooManyRequests ||
 		answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
@@ -54,7 +54,7 @@ func (s *scope) spendRetry() bool {
 	return true
 }
 
-// Bounds for reading the body of a denial so that its connection can be reused.
+// Bounds on reading the body of a denial, which allows its connection to be reused.
 const (
 	maxDrained  = 4 << 10
 	drainWithin = time.Second
@@ -67,7 +67,7 @@ func drain(answer *http.Response) {
 	_ = answer.Body.Close()
 }
 
-// shouldRetry decides whether to retry after the answer to a try. The first try is 0.
+// shouldRetry decides whether to retry after the response to attempt number try, counted from 0.
 func (t *Transport) shouldRetry(r *http.Request, answer *http.Response, s *scope, try int) bool {
 	if !denied(answer) || try >= t.retries || !repeatable(r) || r.Context().Err() != nil {
 		return false

@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// Bounds for a scope before its first answer.
+// Bounds for a scope that has no response yet.
 const (
-	// unknownInFlight is the number of requests that may be in flight before the first answer.
+	// unknownInFlight is the number of requests that may be in flight before the first response.
 	unknownInFlight = 8
-	// unknownWait is the longest time that further requests wait for that answer.
+	// unknownWait is the longest time that further requests wait for the first response.
 	unknownWait = time.Second
 )
 
@@ -25,15 +25,15 @@ type scope struct {
 	line     queue.Queue[struct{}, struct{}]
 	limits   quotas
 	hold     time.Time // no request is sent before then
-	known    bool      // an answer has arrived
+	known    bool      // a response has arrived
 	inFlight int64
-	answers  int64 // number of answers with limits
+	answers  int64 // number of responses with limits
 	retries  float64
 }
 
 func newScope() *scope { return &scope{retries: retryBurst} }
 
-// enter waits until a request fits, and counts it as sent. The caller passes ticket to leave.
+// enter waits until a request fits, and counts it as sent. The caller passes the ticket to leave.
 func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64, err error) {
 	start := time.Now()
 	s.mu.Lock()
@@ -81,12 +81,12 @@ func (s *scope) ended(ctx context.Context) error {
 type turn struct {
 	sent   bool // the request fits, and is counted
 	ticket int64
-	first  bool          // no other request is before it
+	first  bool          // no other request is ahead of it
 	wait   time.Duration // the shortest time until it fits
-	known  bool          // an answer has arrived, so no first answer can end the wait early
+	known  bool          // a response has arrived, so the wait cannot end early with the first response
 }
 
-// tooLong returns the error of a request that would have to wait beyond its deadline or beyond latest.
+// tooLong returns the error for a request that would have to wait past its deadline or past latest.
 func (t *turn) tooLong(ctx context.Context, latest time.Time) error {
 	fits := time.Now().Add(t.wait)
 	if deadline, ok := ctx.Deadline(); ok && fits.After(deadline) && t.known {
@@ -98,7 +98,7 @@ func (t *turn) tooLong(ctx context.Context, latest time.Time) error {
 	return nil
 }
 
-// try counts a request as sent if it is first in line and fits.
+// try counts a request as sent if it is first in the queue and fits.
 func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time.Duration) turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time
 	return t
 }
 
-// untilFit returns the known time until the next request fits, or 0 or less if it fits now.
+// untilFit returns the time until the next request fits, as far as known. It is 0 or less if the request fits now.
 func (s *scope) untilFit(now time.Time) time.Duration {
 	wait := s.hold.Sub(now)
 	for i := range s.limits {
@@ -135,7 +135,7 @@ func (s *scope) soonest() time.Duration {
 	return max(0, s.untilFit(time.Now()))
 }
 
-// leave records the answer of a request, or nil if it had none.
+// leave records the response to a request. answer is nil if there was none.
 func (s *scope) leave(ticket int64, answer *http.Response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *scope) leave(ticket int64, answer *http.Response) {
 		s.note(ticket, answer, time.Now())
 	}
 	if answer != nil && denied(answer) {
-		s.line.WakeAll() // some waiting requests have a deadline before the end of the hold
+		s.line.WakeAll() // some waiting requests have deadlines before the end of the hold
 	} else {
 		s.line.Wake()
 	}
@@ -173,7 +173,7 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 		if !ok {
 			wait = time.Second
 		}
-		// Another request may have been told to wait longer.
+		// Another response may have asked for a longer wait.
 		if until := now.Add(wait); until.After(s.hold) {
 			s.hold = until
 		}

@@ -10,29 +10,29 @@ import (
 
 // The defaults and bounds of a [Transport].
 const (
-	// DefaultMaxWait is the longest time that a request waits before it is sent.
+	// DefaultMaxWait is how long a request can wait before it is sent.
 	DefaultMaxWait = 30 * time.Second
-	// DefaultRetries is the number of times that a denied request is sent again.
+	// DefaultRetries is the number of times that a denied request is retried.
 	DefaultRetries = 2
-	// MaxHosts is the maximum number of hosts that a transport remembers. Beyond it, the transport forgets the host
-	// that was used least recently.
+	// MaxHosts is the maximum number of hosts whose state a transport keeps. Beyond it, the transport drops the least
+	// recently used host.
 	MaxHosts = 1000
 )
 
-// Transport is an [http.RoundTripper] that respects the rate limits of servers. It is safe
-// for concurrent use.
+// Transport is an [http.RoundTripper] that respects the rate limits of servers. It is safe for concurrent use.
 //
 // It reads RateLimit and RateLimit-Policy, the headers of their older drafts (RateLimit-Remaining and -Reset),
 // X-RateLimit-… and X-Rate-Limit-…, and Retry-After. Malformed headers are ignored. While more than half of a quota
-// remains, requests are not delayed. Below that they are spread over the time until the reset, at least one a second.
-// Once nothing remains they wait for the reset. Before a host's first answer at most 8 requests are in flight.
+// remains, requests are not delayed. After that they are spread over the time until the reset, at least one per
+// second. When nothing remains, they wait for the reset. Until a host's first response, at most 8 requests are in
+// flight.
 //
-// A request answered with 429, or with 503 and Retry-After, is sent again up to [DefaultRetries] times, if it is
-// idempotent and its body can be recreated ([http.Request].GetBody). All retries to a host together are at most a tenth
-// of its requests plus 10. Otherwise the caller gets the answer.
+// A request that gets a 429, or a 503 with Retry-After, is retried up to [DefaultRetries] times if it is idempotent
+// and its body can be recreated ([http.Request].GetBody). All retries to a host together are at most a tenth of its
+// requests plus 10. Otherwise the caller gets the response.
 //
-// A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is not sent: the error
-// matches [ErrLimited]. It fails as soon as that is known, even while other requests wait before it.
+// A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is not sent, and its error
+// matches [ErrLimited]. It fails as soon as this is known, even if other requests are ahead of it in the queue.
 type Transport struct {
 	base    http.RoundTripper
 	maxWait time.Duration
@@ -52,17 +52,17 @@ type known struct {
 // Option changes a [Transport].
 type Option func(*Transport)
 
-// WithMaxWait sets the longest time that a request waits before it is sent, or before a retry. With 0, every request
-// that would have to wait fails.
+// WithMaxWait sets how long a request can wait before it is sent or retried. With 0, every request that would have to
+// wait fails.
 func WithMaxWait(longest time.Duration) Option {
 	return func(t *Transport) { t.maxWait = max(0, longest) }
 }
 
-// WithRetries sets how many times a denied request is sent again: 0 to 10. Other numbers are clamped to this range.
+// WithRetries sets how many times a denied request is retried: 0 to 10. Values outside this range are clamped.
 func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
 
-// WithScope sets which requests share a limit of the server: requests with the same result of scope. The default is the
-// host. A program with several credentials for one host adds the credential.
+// WithScope sets which requests share a server's limit: those for which scope returns the same string. By default,
+// requests to the same host share a limit. If a program uses several credentials for one host, include the credential.
 func WithScope(scope func(*http.Request) string) Option {
 	return func(t *Transport) { t.scopeOf = scope }
 }
@@ -81,18 +81,18 @@ func New(base http.RoundTripper, options ...Option) *Transport {
 
 func host(r *http.Request) string { return r.URL.Host }
 
-// ErrLimited is matched by every [LimitedError].
+// ErrLimited matches every [LimitedError].
 var ErrLimited = errors.New("httpclient: rate limit")
 
-// LimitedError is the error of a request that was not sent, because the server's limit would deny it for longer than
-// the request may wait.
+// LimitedError is the error for a request that was not sent, because it would have to wait longer than it may for the
+// server's limit.
 type LimitedError struct {
 	// RetryAfter is the shortest time until a request can fit.
 	RetryAfter time.Duration
 	cause      error
 }
 
-// Error says when a request can fit.
+// Error reports when the next request can fit.
 func (e *LimitedError) Error() string {
 	return ErrLimited.Error() + ": not sent: the server's limit admits the next request in " + e.RetryAfter.Round(time.Millisecond).String() + ", which is longer than it may wait"
 }
@@ -139,7 +139,7 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// scope returns the state of a host.
+// scope returns the scope with this name, and creates it if necessary.
 func (t *Transport) scope(name string) *scope {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,10 +24,10 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// requests is the number of requests that the client makes on real sockets.
+// requests is the number of requests in TestClientOnRealSockets.
 var requests = flag.Int("requests", 2000, "requests of TestClientOnRealSockets")
 
-// handlerTransport answers requests from a handler, with a latency of 1 to 20 ms each way, or up to longest.
+// handlerTransport serves requests with a handler. The latency in each direction is 1 to 20 ms, or up to longest.
 type handlerTransport struct {
 	handler http.Handler
 	longest time.Duration
@@ -58,7 +58,7 @@ func (h *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer := w.Result()
-	for name, values := range w.Header() { // as a client would read them
+	for name, values := range w.Header() { // as a client would receive them
 		answer.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	return answer, nil
@@ -87,7 +87,7 @@ func get(ctx context.Context, client *http.Client) (int, error) {
 	return answer.StatusCode, err
 }
 
-// crowd makes requests from several goroutines, and returns how long they took.
+// crowd sends n requests from several goroutines, and returns how long they took.
 func crowd(t *testing.T, client *http.Client, callers, n int) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -110,8 +110,8 @@ func crowd(t *testing.T, client *http.Client, callers, n int) time.Duration {
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 
-// A client that is its server's only one is never denied, for any limit, headers and number of concurrent requests. It
-// takes little longer than the limit requires.
+// If a server has no other clients, the client is never denied, with any limit, any headers and any number of
+// concurrent requests. The requests take only slightly longer than the limit requires.
 func TestClientIsNeverDenied(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -150,7 +150,7 @@ func TestClientIsNeverDenied(t *testing.T) {
 	}
 }
 
-// The same on real sockets with the real clock. -requests=10000 takes ten seconds.
+// The same on real sockets with the real clock. With -requests=10000 it takes ten seconds.
 func TestClientOnRealSockets(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -184,7 +184,7 @@ func (rw rewrite) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rw.base.RoundTrip(r)
 }
 
-// script answers the nth request with its nth step, and all later ones with the last step.
+// script answers the nth request with its nth step, and all requests after the last step with that step.
 type script struct {
 	steps []func(http.ResponseWriter, *http.Request)
 	mu    sync.Mutex
@@ -210,7 +210,7 @@ func answering(status int, headers ...string) func(http.ResponseWriter, *http.Re
 	}
 }
 
-// A denied request is sent again after Retry-After if it is idempotent and its body can be recreated. Otherwise the
+// A denied request is retried after Retry-After if it is idempotent and its body can be recreated. Otherwise the
 // caller gets the denial.
 func TestRetries(t *testing.T) {
 	type edit func(*http.Request)
@@ -274,8 +274,8 @@ func TestRetries(t *testing.T) {
 				if c.asked < 2 {
 					return
 				}
-				// The extra second covers the simulated network delay. Retry-After in seconds counts from the arrival of the answer; a
-				// date does not.
+				// The extra second covers the simulated network delay. Retry-After in seconds is relative to the
+				// arrival of the response; a date is not.
 				if waited := server.at[1].Sub(start); waited < c.wait || waited > c.wait+time.Second {
 					t.Errorf("sent again after %s, want %s", waited, c.wait)
 				}
@@ -284,8 +284,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// If a server denies everything, a request is tried 3 times, and the retries add at most a tenth to the client's
-// requests.
+// If a server denies everything, each request is tried 3 times, but all retries together add at most a tenth to the
+// client's requests.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(429, "Retry-After", "0")}}
@@ -304,7 +304,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// Requests that cannot fit in time are not sent: the error has the time until one fits.
+// Requests that cannot fit in time are not sent. Their error contains the time until a request fits.
 func TestTooLongWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"hourly";r=0;t=3600`)}}
@@ -330,7 +330,7 @@ func TestTooLongWaits(t *testing.T) {
 	})
 }
 
-// A request whose caller leaves while it waits is not sent, and blocks no other.
+// A request whose caller gives up while it waits is not sent, and does not block other requests.
 func TestCancelledWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"p";r=0;t=10`), answering(200)}}
@@ -362,8 +362,8 @@ func TestCancelledWaits(t *testing.T) {
 	})
 }
 
-// Before a slow server's first answer, few requests are in flight. After it, requests to a server without limits are
-// not slowed down.
+// Until a slow server's first response, few requests are in flight. After that, a server without limits slows no
+// request down.
 func TestUnknownServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})
@@ -391,7 +391,7 @@ func TestUnknownServer(t *testing.T) {
 	})
 }
 
-// The number of scopes is bounded, and the limits of one do not delay another.
+// The number of scopes is bounded, and the limits of one scope do not delay another.
 func TestScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"p";r=0;t=3600`)}}
@@ -423,7 +423,7 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Limit sends at the rate of the program's policy, separately for each host.
+// Limit sends requests at the rate of the program's policy, separately for each host.
 func TestLimitByPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := headgate.New()

@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/adaptive"
 )
 
-// retryWithin is the longest Retry-After of an overloaded server. Each answer has a random one between 1 s and this, so
-// that clients do not retry at the same moment.
+// retryWithin is the longest Retry-After that an overloaded server sends. Each response has a random one between 1 s
+// and retryWithin, so that clients do not all retry at the same moment.
 const retryWithin = 4 * time.Second
 
-// OverloadWait returns the Retry-After of one answer of an overloaded server: a random time of 1 s to 4 s.
+// OverloadWait returns the Retry-After for one response of an overloaded server: a random time between 1 s and 4 s.
 func OverloadWait() time.Duration {
 	return time.Second + rand.N(retryWithin-time.Second) //nolint:gosec // no secret
 }
@@ -26,11 +26,11 @@ func Overloaded(status int) bool {
 
 // Adaptive returns a middleware that bounds the requests in flight with the limiter, whose limit follows their
 // latency. A denied request gets a 503 with a Retry-After of 1 s to 4 s, because the server is overloaded and the
-// caller did nothing wrong. Requests whose context reaches its deadline, and answers with 503 or 504, count as
-// failed. A client that leaves early counts neither way.
+// caller is not at fault. Requests whose context reaches its deadline, and responses with status 503 or 504, count as
+// failed. Requests whose client leaves early count neither as failed nor as done.
 //
-// Keep health checks outside the middleware. Use separate limiters for cheap and expensive requests: their mixed
-// latency says little.
+// Keep health checks outside the middleware. Use separate limiters for cheap and expensive requests, because the
+// latency of a mixture is not meaningful.
 func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

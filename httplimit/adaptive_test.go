@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// TestAdaptive: with as many requests in flight as the limiter allows, another one gets a 503. Once one has ended, the
-// next one is allowed.
+// TestAdaptive checks that a request gets a 503 while as many requests are in flight as the limiter allows, and that
+// the next request is allowed once one of them has ended.
 func TestAdaptive(t *testing.T) {
 	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 1, Latency: time.Second})
 	if err != nil {
@@ -52,7 +52,7 @@ func TestAdaptive(t *testing.T) {
 	}
 }
 
-// TestAdaptivePanics: a handler that panics gives its permit back.
+// TestAdaptivePanics checks that a handler that panics releases its permit.
 func TestAdaptivePanics(t *testing.T) {
 	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 1, Latency: time.Second})
 	if err != nil {

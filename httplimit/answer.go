@@ -16,7 +16,7 @@ type Decider interface {
 }
 
 // Settler is a [Decider] that returns more than the decision, and can correct a charge once the response is known, as
-// [WithFinalCost] requires. The limiter of a policies file is one: see package policy/decide.
+// [WithFinalCost] requires. The limiter for a policies file implements it: see package policy/decide.
 type Settler interface {
 	Decider
 	// ChargeRequest decides like AllowRequest. settles is true if every request needs [Answer].Settle, not only those
@@ -24,34 +24,34 @@ type Settler interface {
 	ChargeRequest(r *http.Request, settles bool) (Answer, error)
 }
 
-// Answer is a [Settler]'s answer.
+// Answer is the result of [Settler].ChargeRequest.
 type Answer struct {
 	Decision headgate.Decision
-	// Limits are the limits of the request for its headers, the binding one first. If it is empty, the headers show
-	// the decision's binding limit.
+	// Limits are the request's limits as shown in the headers, with the binding limit first. If it is empty, the
+	// headers show the decision's binding limit.
 	Limits []Limit
 	// Style is the form of the headers, unless [WithHeaders] chooses one.
 	Style Style
 	// Cost is the number of units charged or, for a denied request, the units it would have cost.
 	Cost int64
-	// Settle corrects the charge to the final cost of the request: 0 or more. It is nil if nothing limits the
-	// request, or if it was not charged.
+	// Settle corrects the charge to the request's final cost, which is 0 or more. It is nil if the request has no
+	// limits or was not charged.
 	Settle func(ctx context.Context, final int64) error
-	// Outcome reports how the request has ended, for limits whose rate adapts. It is nil if the request has no such
+	// Outcome reports how the request ended, for limits with an adaptive rate. It is nil if the request has no such
 	// limit.
 	Outcome func(failed bool, retryAfter time.Duration)
 }
 
-// Charge is the charge of a request. The zero value means no charge.
+// Charge is the charge of a request. The zero value means that nothing was charged.
 type Charge struct {
 	// Decision is the decision of the request.
 	Decision headgate.Decision
-	// Units is the cost of the request, before the decision.
+	// Units is the requested cost, before the decision.
 	Units int64
 
-	settle  func(ctx context.Context, final int64) error // nil if the charge stays as it is
-	outcome func(failed bool, retryAfter time.Duration)  // nil if no rate adapts
-	policy  *headgate.Policy                             // the policy that was charged; nil with a decider
+	settle  func(ctx context.Context, final int64) error // nil if the charge cannot be corrected
+	outcome func(failed bool, retryAfter time.Duration)  // nil if no limit has an adaptive rate
+	policy  *headgate.Policy                             // the charged policy; nil with a decider
 	limits  []Limit                                      // from a decider
 	style   Style                                        // from a decider, or ""
 }

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// maxHops is the largest number of proxies followed towards the client.
+// maxHops is the largest number of proxies that a search for the client passes.
 const maxHops = 64
 
-// Proxies configures the peers that are trusted to name their client, and the headers that they use.
+// Proxies configures which peers are trusted to name their clients, and which headers they use.
 type Proxies struct {
 	// Networks are the addresses of the proxies whose X-Forwarded-For and Forwarded are
 	// trusted.
 	Networks []netip.Prefix
-	// RealIP also trusts X-Real-IP, for requests without the other two. Set it only if every proxy of Networks sets
-	// or removes that header: most forward the value sent by the client.
+	// RealIP also trusts X-Real-IP, for requests that have neither of the two other headers. Set it only if every
+	// proxy in Networks sets or removes that header, because most proxies forward the value that the client sent.
 	RealIP bool
 }
 
-// Loopback trusts proxies on the same machine. It is the default if no [Proxies] are set.
+// Loopback trusts proxies on the same machine. It is the default if no [Proxies] are configured.
 var Loopback = Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 
 // Trusts reports whether an address belongs to a trusted proxy.
@@ -33,7 +33,7 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Peer returns the peer address of a request's connection, or the zero Addr if it has none, as on a Unix socket.
+// Peer returns the peer address of the request's connection, or the zero Addr if there is none, as on a Unix socket.
 func Peer(r *http.Request) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // the form that net/http writes
 		return plain(withPort.Addr())
@@ -42,10 +42,10 @@ func Peer(r *http.Request) netip.Addr {
 	return address
 }
 
-// Client returns the client's address for a request with these headers. An untrusted peer is the client. If the peer
-// is trusted, the client is the first untrusted address from the right in X-Forwarded-For, or else in Forwarded, or
-// else, with RealIP, the address in X-Real-IP. An entry that is not an address ends the search at the address to its
-// right.
+// Client returns the address of the client that sent a request with these headers. If the peer is not trusted, it is
+// the client. If the peer is trusted, the client is the rightmost untrusted address in X-Forwarded-For. Without that
+// header it is the rightmost untrusted address in Forwarded or, with RealIP, the address in X-Real-IP. An entry that
+// is not an address ends the search at the address to its right.
 func (p Proxies) Client(peer netip.Addr, h http.Header) netip.Addr {
 	peer = plain(peer)
 	if !p.Trusts(peer) {
@@ -65,7 +65,7 @@ func (p Proxies) Client(peer netip.Addr, h http.Header) netip.Addr {
 	return peer
 }
 
-// last follows the entries of a header from the right past trusted proxies.
+// last follows the entries of a header from right to left, past trusted proxies.
 func (p Proxies) last(client netip.Addr, lines []string, read func(entry string) string) netip.Addr {
 	hops := 0
 	for _, line := range slices.Backward(lines) {

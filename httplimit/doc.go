@@ -5,7 +5,7 @@
 //	http.Handle("/", httplimit.New(perIP, httplimit.ByIP())(handler))
 //
 // The middleware is a func(http.Handler) http.Handler, which chi and other routers accept as well. A denied request
-// gets a 429 with Retry-After and an RFC 9457 problem; every answer has rate-limit headers. The handler gets the
+// gets a 429 with Retry-After and an RFC 9457 problem. Every response has rate-limit headers. The handler receives the
 // server's own ResponseWriter or, with [WithFinalCost], a wrapper with the same capabilities.
 //
 // Adapters for gin, echo, fiber, connect and gRPC are separate modules in adapter/.
@@ -17,5 +17,5 @@
 //	key.go        the key of a request
 //	client.go     the address of a client behind proxies
 //	headers.go    rate-limit headers
-//	denied.go     the answer to a denied request
+//	denied.go     the response to a denied request
 package httplimit

@@ -14,7 +14,7 @@ import (
 // Style is a form of rate-limit headers.
 type Style string
 
-// The supported styles.
+// The styles.
 const (
 	// Draft is RateLimit and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers.
 	Draft Style = "draft"
@@ -22,26 +22,25 @@ const (
 	Draft03 Style = "draft-03"
 	// XRateLimit is X-RateLimit-Limit, -Remaining and -Reset.
 	XRateLimit Style = "x-ratelimit"
-	// Spring is the names of Spring Cloud Gateway: X-RateLimit-Remaining,
-	// -Replenish-Rate (units a second, rounded down), -Burst-Capacity and
-	// -Requested-Tokens.
+	// Spring uses the header names of Spring Cloud Gateway: X-RateLimit-Remaining, -Replenish-Rate (units per second,
+	// rounded down), -Burst-Capacity and -Requested-Tokens.
 	Spring Style = "spring"
-	// Off writes no rate-limit headers. A denial still has Retry-After.
+	// Off writes no rate-limit headers. Denials still have Retry-After.
 	Off Style = "off"
 )
 
-// Limit is one limit in the headers. Its numbers are from the binding window.
+// Limit is one limit as shown in the headers. Its numbers are those of the binding window.
 type Limit struct {
-	// Name is the name of the policy, or of the limit within it.
+	// Name is the name of the policy, or of one limit within the policy.
 	Name string
-	// Unit names the unit, such as tokens; it can be empty.
+	// Unit names the unit, such as "tokens". It can be empty.
 	Unit string
 	// Rate is the rate of the limit as written.
 	Rate headgate.Rate
-	// Capacity is the number of units that pass at once, such as a bucket's burst. Remaining is never above it.
+	// Capacity is the number of units that can pass at once, such as a bucket's burst. Remaining never exceeds it.
 	Capacity, Remaining int64
-	// Until is the time until a retry passes or, if a retry passes now or never, until the binding window is full
-	// again.
+	// Until is the time until a retry can pass. If a retry can pass now or never, it is the time until the binding
+	// window is full again.
 	Until time.Duration
 	// Cost is the number of units charged.
 	Cost int64
@@ -60,7 +59,7 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 }
 
 // LimitsOf returns the limits of a decision, the binding one first. It omits limits that allow everything. of returns
-// the policy, its unit, the limit and the cost for an index of [headgate.Decision].Limits.
+// the policy, its unit, the limit and the cost for an index in [headgate.Decision].Limits.
 func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
 	add := func(place int) {
@@ -83,7 +82,8 @@ func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, lim
 	return limits
 }
 
-// Until returns the time until a retry passes or, if a retry passes now or never, until the window is full again.
+// Until returns the time until a retry can pass. If a retry can pass now or never, it returns the time until the
+// window is full again.
 func Until(retry, reset time.Duration) time.Duration {
 	if retry > 0 && retry != headgate.Never {
 		return retry
@@ -103,7 +103,7 @@ func LimitName(policy, limit string) string {
 	}
 }
 
-// RetryAfter sets the headers that every denial has in any style: Cache-Control and, unless the request can never pass,
+// RetryAfter sets the headers that a denial has in every style: Cache-Control and, unless the request can never pass,
 // Retry-After in whole seconds, at least 1.
 func RetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Cache-Control", "no-store")
@@ -112,11 +112,11 @@ func RetryAfter(h http.Header, wait time.Duration) {
 	}
 }
 
-// seconds rounds up.
+// seconds returns d in seconds, rounded up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// Write writes the limits, the binding one first. Draft appends all of them to the values already in h, such as an
-// outer middleware's. The other styles replace the values in h with the first limit.
+// Write writes the limits, the binding one first. Draft appends all of them to the values already in h, such as those
+// of an outer middleware. The other styles replace the values in h with the first limit.
 func (s Style) Write(h http.Header, limits ...Limit) {
 	if len(limits) == 0 {
 		return
@@ -148,13 +148,13 @@ func RemoveHeaders(h http.Header) {
 	}
 }
 
-// draftFields holds the text of both structured fields, so that they cost one allocation.
+// draftFields holds the text of both structured fields, so that they need only one allocation.
 type draftFields struct {
 	values [2]string
 	text   [96]byte
 }
 
-// write returns the two values, which are the parts of text before and after place.
+// write returns the two values: the parts of text before and after index place.
 func (f *draftFields) write(text []byte, place int) []string {
 	var all string
 	if len(text) <= len(f.text) {
@@ -198,7 +198,7 @@ func writeDraft(h http.Header, limits []Limit) {
 	h["Ratelimit"] = behind(h["Ratelimit"], values[1:2:2])
 }
 
-// behind appends a value to a list written by an outer middleware.
+// behind appends a value to a list that may contain the value of an outer middleware.
 func behind(list, value []string) []string {
 	if len(list) == 0 {
 		return value
@@ -206,8 +206,8 @@ func behind(list, value []string) []string {
 	return []string{strings.Join(list, ", ") + ", " + value[0]}
 }
 
-// appendString appends a String of RFC 9651: printable ASCII, with quotes and backslashes escaped. Any other byte
-// becomes a question mark.
+// appendString appends a String as defined in RFC 9651: printable ASCII, with quotes and backslashes escaped. Other
+// bytes become question marks.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, c := range []byte(s) {
@@ -223,8 +223,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// writeThree writes the headers of older drafts. Limit is the capacity, so that Remaining never exceeds it: a burst
-// can be larger than the count of the rate. Reset is in seconds from now.
+// writeThree writes the headers of older drafts. Limit is the capacity, not the count of the rate, because a burst can
+// be larger than that count and Remaining must not exceed Limit. Reset is in seconds from now.
 func writeThree(h http.Header, l *Limit, limit, remaining, reset string) {
 	h[limit] = []string{strconv.FormatInt(l.Capacity, 10)}
 	h[remaining] = []string{strconv.FormatInt(l.Remaining, 10)}

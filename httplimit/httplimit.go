@@ -10,21 +10,22 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// New returns middleware that charges each request on a policy, under the key of the request. A request without a key
-// gets a 400: see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]).
+// New returns middleware that charges each request to a policy, under the request's key. A request without a key gets
+// a 400; see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]).
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
 }
 
-// By returns middleware that lets a decider decide each request. [WithCost] and [WithPolicy] have no effect here.
-// [WithFinalCost] needs a [Settler]: with any other decider, every request is an error, which [WithError] answers.
+// By returns middleware in which a decider decides each request. [WithCost] and [WithPolicy] have no effect here.
+// [WithFinalCost] needs a [Settler]. With any other decider every request is then an error, to which [WithError]
+// responds.
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
 	return MiddlewareBy(decider, options...).Handler
 }
 
-// Middleware decides requests and writes the answer to denied ones. [New] and [By] are enough for net/http; adapters
-// to other frameworks call [Middleware.Admit], or [Middleware.Decide] if a denial is not an HTTP answer. It is safe
-// for concurrent use.
+// Middleware decides requests and responds to denied ones. [New] and [By] are enough for net/http. Adapters for other
+// frameworks call [Middleware.Admit], or [Middleware.Decide] if their denials are not HTTP responses. It is safe for
+// concurrent use.
 type Middleware struct {
 	policy  *headgate.Policy
 	key     Key
@@ -62,15 +63,15 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 	return &m
 }
 
-// Decide decides a request and writes no answer. Under a pacer it returns at the slot of an allowed request; if the
-// request's context ends earlier, it gives the slot back. It returns the same errors as [headgate.Policy.AllowN], or
-// [ErrNoKey].
+// Decide decides a request but writes no response. If a pacer delays an allowed request, Decide returns at the
+// request's slot. If the request's context ends earlier, it gives the slot back. It returns the same errors as
+// [headgate.Policy.AllowN], or [ErrNoKey].
 func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 	err = m.decide(&c, r)
 	return c, err
 }
 
-// decide fills in the caller's c, because returning a Charge would copy it.
+// decide writes to the caller's c, because returning a Charge would copy it.
 func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 	if m.decider == nil {
 		return m.charge(c, r)
@@ -81,7 +82,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 	return err
 }
 
-// chargeBy calls the decider.
+// chargeBy decides a request with the decider.
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
 		a, err := settler.ChargeRequest(r, m.finalCost != nil)
@@ -131,7 +132,7 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
 		return err
 	}
-	// A client that leaves while the store decides still gives its slot back.
+	// If a client leaves while the store decides, its slot is still given back.
 	ctx, cancel := queue.Outliving(settleWithin, r.Context())
 	charged, d, err := operate.Charge(ctx, policy, key, c.Units)
 	cancel()
@@ -148,11 +149,11 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 	return nil
 }
 
-// Admit decides a request and sets the rate-limit headers. If ok is false, it has written the answer, and the handler
-// must not run. After the handler, call [Middleware.Settle].
+// Admit decides a request and sets the rate-limit headers. If ok is false, Admit has written the response, and the
+// handler must not run. After the handler, call [Middleware.Settle].
 //
-// The next handler passed to a function of [WithError] does not serve: it only records that the request is to be
-// served.
+// The next handler that a [WithError] function receives does not serve the request. It only records that the request
+// is to be served.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
 	if err := m.decide(&c, r); err != nil {
 		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)

@@ -63,8 +63,8 @@ func with(name string, values ...string) func(*http.Request) {
 	}
 }
 
-// Each address has its own limit. A denied request gets a 429 with Retry-After, a problem and rate-limit headers;
-// allowed ones have the headers too.
+// Each address has its own limit. A denied request gets a 429 with Retry-After, a problem and rate-limit headers.
+// Allowed requests have the headers too.
 func TestPerIP(t *testing.T) {
 	p := operate.Policy(limiter(t), "per-ip", rule.TokenBucket(rule.Per(2, 3*time.Second)))
 	h := httplimit.New(p, httplimit.ByIP())(hello)
@@ -93,8 +93,8 @@ func TestPerIP(t *testing.T) {
 	}
 }
 
-// Known bug 38: the client of a trusted proxy is the last address that is not a trusted proxy. An untrusted peer is the
-// client, whatever its headers say.
+// Known bug 38: the client of a trusted proxy is the last address that is not a trusted proxy. If the peer is not
+// trusted, it is the client, regardless of its headers.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestClientBehindProxies(t *testing.T) {
 		{"10.0.0.1:1", "X-Forwarded-For", "203.0.113.9, 198.51.100.7, 10.2.3.4", "198.51.100.7"},
 		{"10.0.0.1:1", "X-Forwarded-For", "198.51.100.7, garbage", "10.0.0.1"},
 		{"10.0.0.1:1", "Forwarded", `for="[2001:db8:1:2:3::4]:80";proto=https`, "2001:db8:1:2::/64"},
-		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "10.0.0.1"}, // known bug 68: most proxies pass it on
+		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "10.0.0.1"}, // known bug 68: most proxies forward it
 		{"[2001:db8:1:2::9]:1", "", "", "2001:db8:1:2::/64"},
 		{"[::ffff:192.0.2.1]:1", "", "", "192.0.2.1"},
 		{"192.0.2.1", "", "", "192.0.2.1"},
@@ -126,7 +126,8 @@ func TestClientBehindProxies(t *testing.T) {
 	}
 }
 
-// X-Real-IP names the client only if the program declares that its proxies set it, and only if such a proxy sent it.
+// X-Real-IP names the client only if the program declares that its proxies set the header, and only in requests from
+// such a proxy.
 func TestRealIPCountsWhereConfigured(t *testing.T) {
 	key := httplimit.ByClient(httplimit.Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, RealIP: true})
 	for _, c := range []struct{ peer, forwarded, want string }{
@@ -146,7 +147,7 @@ func TestRealIPCountsWhereConfigured(t *testing.T) {
 	}
 }
 
-// Keys compose without colliding, and a request that lacks a part gets a 400.
+// Combined keys do not collide. A request that lacks a part of its key gets a 400.
 func TestKeys(t *testing.T) {
 	user, ip := httplimit.ByHeader("x-user"), httplimit.ByIP()
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -220,7 +221,7 @@ func TestCostAndStyles(t *testing.T) {
 		w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost), httplimit.WithHeaders(style))(hello))
 		got := map[string]string{}
 		for name, values := range w.Header() {
-			// Get, Set and Del of http.Header, and a ReverseProxy, know canonical names only.
+			// Get, Set and Del of http.Header, and ReverseProxy, work with canonical names only.
 			if name != http.CanonicalHeaderKey(name) {
 				t.Errorf("%s: %s is not its canonical name", style, name)
 			}
@@ -232,21 +233,21 @@ func TestCostAndStyles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", style, got, want)
 		}
 	}
-	// No answer tells a client to retry immediately.
+	// No response tells a client to retry immediately.
 	for wait, want := range map[time.Duration]string{0: "1", 1: "1", time.Second + 1: "2", headgate.Never: ""} {
 		h := http.Header{}
 		if httplimit.RetryAfter(h, wait); h.Get("Retry-After") != want {
 			t.Errorf("a wait of %s: Retry-After %q, want %q", wait, h.Get("Retry-After"), want)
 		}
 	}
-	// A cost that can never pass has no Retry-After.
+	// If a request's cost can never pass, its denial has no Retry-After.
 	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerMinute(5)))
 	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
 		t.Errorf("a cost above the limit: %d %v", w.Code, w.Header())
 	}
 }
 
-// Known bug 37: a middleware inside another adds its limit to the two fields of the draft.
+// Known bug 37: an inner middleware adds its limit to the outer middleware's two draft fields.
 func TestNestedMiddlewares(t *testing.T) {
 	outer := httplimit.New(operate.Policy(limiter(t), "all", rule.FixedWindow(rule.PerHour(9))), httplimit.All())
 	inner := httplimit.New(operate.Policy(limiter(t), "route", rule.FixedWindow(rule.PerHour(1))), httplimit.All())
@@ -296,8 +297,8 @@ func (d *decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	}
 }
 
-// A decider needs no policy. An unlimited answer has no rate-limit headers. A program's own answers replace the
-// middleware's.
+// A decider needs no policy. An unlimited response has no rate-limit headers. Responses written by the program replace
+// those of the middleware.
 func TestDecider(t *testing.T) {
 	denied := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) { w.WriteHeader(http.StatusTeapot) }
 	h := httplimit.By(&decider{}, httplimit.WithDenied(denied))(hello)
@@ -309,7 +310,7 @@ func TestDecider(t *testing.T) {
 	}
 }
 
-// A final cost with a decider that cannot settle is an error, instead of a charge that silently stays.
+// A final cost with a decider that cannot settle is an error; the charge does not silently stay.
 func TestFinalCostNeedsSettler(t *testing.T) {
 	var problem error
 	failed := func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
@@ -322,7 +323,7 @@ func TestFinalCostNeedsSettler(t *testing.T) {
 	}
 }
 
-// The handler gets the server's own ResponseWriter, so it can flush, hijack and so on.
+// The handler receives the server's own ResponseWriter, so it can flush, hijack and so on.
 func TestResponseWriterIsTheServers(t *testing.T) {
 	var got http.ResponseWriter
 	p := operate.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1)))
@@ -339,7 +340,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
-// An allowed request makes one allocation, for the headers, and one more for an IPv6 address.
+// An allowed request needs one allocation, for the headers, and one more for an IPv6 address.
 func TestAllocations(t *testing.T) {
 	p := operate.Policy(headgate.New(), "per-ip", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

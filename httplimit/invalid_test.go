@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// An invalid limit, or one that cannot charge requests, is the program's mistake: New panics, and a policy chosen later
-// is answered with 500, even with FailOpen. The answer used to be 400, as if the client were at fault.
+// A limit that is invalid or cannot charge requests is the program's mistake. New panics, and if such a policy is
+// chosen later, the response is a 500, even with FailOpen. It used to be a 400, as if the client were at fault.
 func TestInvalidPolicyIsTheProgramsMistake(t *testing.T) {
 	l := limiter(t)
 	for name, text := range map[string]string{"anchor": "fixed-window 9/1h anchor 2026-01-31", "slots": "concurrency 3"} {

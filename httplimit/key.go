@@ -13,21 +13,21 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Key returns the key of a request. ok is false if the request lacks it, such as a header; the answer is then 400
-// ([WithError] changes that).
+// Key returns the key of a request. ok is false if the request lacks the key, such as a header. The response is then a
+// 400, unless [WithError] sets another one.
 //
-// A key is at most 1024 bytes long. A longer one must come from the client and also gets a 400, unless [HashLong]
-// shortens it.
+// A key is at most 1024 bytes long. A longer key can only come from the client, so it also gets a 400, unless
+// [HashLong] shortens it.
 type Key func(r *http.Request) (key string, ok bool)
 
-// ByIP counts by the client's address, and IPv6 by /64, because a single subscriber has at least that much. If the
-// server runs behind proxies, pass their addresses: X-Forwarded-For and Forwarded are trusted only from these.
-// Without any, the peer is the client.
+// ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
+// /64. If the server runs behind proxies, pass their addresses: X-Forwarded-For and Forwarded are trusted only from
+// them. Without trusted proxies, the peer is the client.
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
 }
 
-// ByClient is ByIP for proxies that also use other headers.
+// ByClient is like [ByIP], for proxies that also use other headers.
 func ByClient(proxies Proxies) Key {
 	return func(r *http.Request) (string, bool) {
 		peer := Peer(r)
@@ -44,14 +44,14 @@ func ByClient(proxies Proxies) Key {
 	}
 }
 
-// textOfPeer returns the peer's IPv4 address as written in the request, which is its canonical form. ok is false for
-// other addresses.
+// textOfPeer returns the peer's IPv4 address as it appears in the request, which is its canonical form. ok is false
+// for other addresses.
 func textOfPeer(r *http.Request) (text string, ok bool) {
 	text, _, ok = strings.Cut(r.RemoteAddr, ":")
 	return text, ok && strings.IndexByte(text, '.') > 0 && text[0] != '['
 }
 
-// network returns an IPv4 address, or the /64 of an IPv6 address.
+// network returns the address itself for IPv4, or its /64 for IPv6.
 func network(client netip.Addr) string {
 	if client.Is4() {
 		return client.String()
@@ -63,8 +63,8 @@ func network(client netip.Addr) string {
 	return prefix.String()
 }
 
-// ByHeader counts by the value of a header, such as an API key. Validate it first: a value that clients can make up
-// gives them a fresh limit.
+// ByHeader counts by the value of a header, such as an API key. Validate the value first: a client that can invent
+// values gets a fresh limit with each.
 func ByHeader(name string) Key {
 	name = http.CanonicalHeaderKey(name)
 	return func(r *http.Request) (string, bool) {
@@ -76,8 +76,8 @@ func ByHeader(name string) Key {
 	}
 }
 
-// ByCookie counts by the value of a cookie. Validate it first: a value that clients can make up gives them a fresh
-// limit.
+// ByCookie counts by the value of a cookie. Validate the value first: a client that can invent values gets a fresh
+// limit with each.
 func ByCookie(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		c, err := r.Cookie(name)
@@ -88,7 +88,7 @@ func ByCookie(name string) Key {
 	}
 }
 
-// ByPathValue counts by a wildcard of the pattern matched by [http.ServeMux], such as id in /users/{id}. The
+// ByPathValue counts by a wildcard of the pattern that [http.ServeMux] matched, such as id in /users/{id}. The
 // middleware must be inside the mux.
 func ByPathValue(name string) Key {
 	return func(r *http.Request) (string, bool) {
@@ -97,8 +97,8 @@ func ByPathValue(name string) Key {
 	}
 }
 
-// ByQuery counts by a field of the query, such as a token. Validate it first: a value that clients can make up gives
-// them a fresh limit. A malformed query has no fields.
+// ByQuery counts by a query parameter, such as a token. Validate the value first: a client that can invent values gets
+// a fresh limit with each. A malformed query has no parameters.
 func ByQuery(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
@@ -110,7 +110,7 @@ func ByQuery(name string) Key {
 	}
 }
 
-// HashLong replaces a key of more than 1024 bytes with its SHA-256. Without it the answer is 400.
+// HashLong replaces keys longer than 1024 bytes with their SHA-256. Without it, such requests get a 400.
 func HashLong(key Key) Key {
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
@@ -122,7 +122,7 @@ func HashLong(key Key) Key {
 	}
 }
 
-// All counts every request under one key.
+// All counts all requests under one key.
 func All() Key {
 	return func(*http.Request) (string, bool) { return "all", true }
 }
@@ -143,12 +143,12 @@ func Join(keys ...Key) Key {
 	}
 }
 
-// Or uses the first of the keys that the request has, such as the user or else the address.
+// Or uses the first of the keys that the request has: for example the user or, without one, the address.
 func Or(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {
 			if part, ok := key(r); ok {
-				// The index keeps a user and an address with the same text apart.
+				// The index distinguishes a user from an address with the same text.
 				return headgate.Key(strconv.Itoa(i), part), true
 			}
 		}

@@ -2,7 +2,7 @@ package httplimit
 
 import "errors"
 
-// ErrNoKey is the error for a request that lacks its key. [WithError] and [Middleware.Decide] get it.
+// ErrNoKey is the error for a request that lacks its key. [WithError] receives it, and [Middleware.Decide] returns it.
 var ErrNoKey = errors.New("httplimit: " + noKey + ", such as a header")
 
 const noKey = "the request lacks a part of its key"
@@ -11,15 +11,15 @@ const noKey = "the request lacks a part of its key"
 type NoKeyError struct {
 	// Part names the missing or unreadable part of the key, such as "header X-API-Key".
 	Part string
-	// Policy is the policy whose key has the part, or "" if the request has a single key.
+	// Policy is the policy whose key has the missing part, or "" if the request has a single key.
 	Policy string
-	// Unreadable is true if the request has the part but it cannot be read, such as a token that is too long.
+	// Unreadable is true if the request has the part, but the part cannot be read, such as a token that is too long.
 	Unreadable bool
-	// Status is the status of the answer, 400 to 499.
+	// Status is the status of the response: 400 to 499.
 	Status int
 }
 
-// Error implements error.
+// Error returns the error message.
 func (e *NoKeyError) Error() string { return "httplimit: " + e.Detail() }
 
 // Detail returns the text for clients.
@@ -34,5 +34,5 @@ func (e *NoKeyError) Detail() string {
 	return detail
 }
 
-// Is makes it match [ErrNoKey].
+// Is makes every NoKeyError match [ErrNoKey].
 func (e *NoKeyError) Is(target error) bool { return target == ErrNoKey }

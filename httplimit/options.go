@@ -10,40 +10,40 @@ import (
 // Option changes the middleware.
 type Option func(*Middleware)
 
-// WithHeaders sets the style of the rate-limit headers. The default is the style set in the policies file, or else
+// WithHeaders sets the style of the rate-limit headers. The default is the style in the policies file or, without one,
 // [Draft].
 func WithHeaders(style Style) Option { return func(m *Middleware) { m.style = style } }
 
-// WithPolicy chooses the policy for a request, such as the policy of the customer's plan. If choose returns nil, the
-// policy of [New] applies. Each policy has its own counters. An invalid policy is answered with 500.
+// WithPolicy chooses the policy for a request, such as the policy for the customer's plan. If choose returns nil, the
+// policy of [New] applies. Each policy has its own counters. A request with an invalid policy gets a 500.
 func WithPolicy(choose func(*http.Request) *headgate.Policy) Option {
 	return func(m *Middleware) { m.choose = choose }
 }
 
-// WithCost charges a request the number of units returned by cost; 0 charges nothing. The default is 1. A negative cost
-// is an error, which [WithError] answers.
+// WithCost charges a request the number of units returned by cost; 0 charges nothing. The default is 1. A negative
+// cost is an error, to which [WithError] responds.
 func WithCost(cost func(*http.Request) int64) Option { return func(m *Middleware) { m.cost = cost } }
 
-// WithFinalCost corrects the charge of a request after its handler has answered: see [Rule]. The request is charged
-// first, so that concurrent requests cannot all pass on one unit. The rate-limit headers show that first charge. With
-// [By] it needs a [Settler].
+// WithFinalCost corrects the charge of a request after its handler has run; see [Rule]. The request is charged first,
+// so that concurrent requests cannot all pass on one unit. The rate-limit headers show this first charge. With [By] it
+// needs a [Settler].
 func WithFinalCost(rule Rule) Option { return func(m *Middleware) { m.finalCost = rule } }
 
-// WithDenied replaces the answer to a denied request. The headers are already set. The default is an RFC 9457 problem
-// with status 429.
+// WithDenied replaces the response to a denied request. The headers are already set. The default is an RFC 9457
+// problem with status 429.
 func WithDenied(denied func(http.ResponseWriter, *http.Request, headgate.Decision)) Option {
 	return func(m *Middleware) { m.denied = denied }
 }
 
-// WithError replaces the answer to a request whose decision is not known: the store does not answer, or the key, the
-// cost or the chosen policy is invalid. The default answer is 503, or 400 if the request is at fault, or 500 if the
-// policy is. [FailOpen] serves the request instead.
+// WithError replaces the response to a request that could not be decided: the store did not answer, or the key, the
+// cost or the chosen policy is invalid. The default response is a 503, or a 400 if the request is at fault, or a 500
+// if the policy is. [FailOpen] serves the request instead.
 func WithError(failed func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Option {
 	return func(m *Middleware) { m.failed = failed }
 }
 
-// FailOpen serves a request while the store does not answer. It is for [WithError]. A request that lacks its key, or
-// whose key is too long, still gets a 400: a client must not pass by omitting a header.
+// FailOpen serves requests while the store does not answer. Pass it to [WithError]. A request whose key is missing or
+// too long still gets a 400, so that clients cannot pass by omitting a header.
 func FailOpen(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
 	if errors.Is(err, ErrNoKey) || errors.Is(err, headgate.ErrInvalid) {
 		writeFailed(w, r, next, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Outcome returns how a request ended, by its answer, for [headgate.Policy.Outcome]: failed with the status 429 or 5xx,
-// and the Retry-After of a 429 or 503.
+// Outcome derives a request's outcome, for [headgate.Policy.Outcome], from its response. Status 429 and 5xx mean that
+// the request failed. The Retry-After of a 429 or 503 is returned too.
 func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) {
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		retryAfter, _ = ReadRetryAfter(h, time.Now())
@@ -21,8 +21,8 @@ func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) 
 // longestRetryAfter is the longest wait that a server can request.
 const longestRetryAfter = algo.MaxReportedPause * time.Microsecond
 
-// ReadRetryAfter reads the header Retry-After: seconds from now, or a date, which is compared with the header Date. The
-// longest wait is 366 days. ok is false without the header, and for a number with more than 15 digits.
+// ReadRetryAfter parses the Retry-After header: seconds from now, or a date, which it compares with the Date header.
+// The wait is at most 366 days. ok is false if the header is missing or its number has more than 15 digits.
 func ReadRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(text, 10, 63); err == nil && len(text) <= 15 {

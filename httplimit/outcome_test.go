@@ -24,7 +24,7 @@ func TestReadRetryAfter(t *testing.T) {
 			t.Errorf("%q is read as %s", text, got)
 		}
 	}
-	// A date is on the clock of the server that sent it.
+	// A date refers to the clock of the server that sent it.
 	h := http.Header{"Retry-After": {"Sat, 31 Jan 2026 12:00:05 GMT"}, "Date": {"Sat, 31 Jan 2026 12:00:03 GMT"}}
 	if got, _ := httplimit.ReadRetryAfter(h, now); got != 2*time.Second {
 		t.Errorf("2 s after the header Date: %s", got)

@@ -5,21 +5,21 @@ import (
 	"net/http"
 )
 
-// Problem is an RFC 9457 error: the body of an answer.
+// Problem is an RFC 9457 problem, the body of an error response.
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
-	// Field is the invalid field of the request. It is omitted if the error is not about a field.
+	// Field is the invalid field of the request. It is omitted if the error does not concern a field.
 	Field string `json:"field,omitempty"`
-	// RequestID is the id of the request. [Problem.Write] takes it from the answer's header X-Request-Id.
+	// RequestID is the id of the request. [Problem.Write] takes it from the X-Request-Id header of the response.
 	RequestID string `json:"request_id,omitempty"`
 	// Violated are the policies that denied the request.
 	Violated []string `json:"violated-policies,omitempty"`
 }
 
-// requestID is the header of a request's id, in net/http's canonical form.
+// requestID is the header with the request's id, in net/http's canonical form.
 const requestID = "X-Request-Id"
 
 // NewProblem returns a problem. field is the name of the invalid field, or "".
@@ -43,8 +43,8 @@ func QuotaExceeded(status int, policy string) Problem {
 // Problem returns the problem for a request that lacks a part of its key.
 func (e *NoKeyError) Problem() Problem { return NewProblem(e.Status, "", e.Detail()) }
 
-// Write answers a request with the problem, and with the request's id if it has one. Temporary answers are marked as
-// not cacheable.
+// Write responds to a request with the problem, including the request's id if there is one. Temporary responses are
+// marked as not cacheable.
 func (p Problem) Write(w http.ResponseWriter) {
 	h := w.Header()
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {

@@ -30,7 +30,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteString avoids a copy of the text if the server's writer supports it.
+// WriteString avoids copying the text if the server's writer supports it.
 func (r *recorder) WriteString(s string) (int, error) {
 	n, err := io.WriteString(r.writer, s)
 	r.wrote(int64(n))
@@ -44,7 +44,7 @@ func (r *recorder) wrote(n int64) {
 	r.bytes += n
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.writer }
 
 func (r *recorder) response(returned bool) Response {
@@ -58,7 +58,7 @@ func (r *recorder) response(returned bool) Response {
 	return o
 }
 
-// The parts of a ResponseWriter that only some servers have.
+// The optional capabilities of a ResponseWriter.
 type (
 	flusher    struct{ r *recorder }
 	hijacker   struct{ r *recorder }
@@ -68,7 +68,7 @@ type (
 // Flush sends everything written so far, including the status.
 func (f flusher) Flush() { _ = f.FlushError() }
 
-// FlushError is for [http.ResponseController].
+// FlushError supports [http.ResponseController].
 func (f flusher) FlushError() error {
 	f.r.wrote(0)
 	return http.NewResponseController(f.r.writer).Flush()
@@ -83,7 +83,7 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, buffer, err
 }
 
-// ReadFrom lets the server send a file without a copy.
+// ReadFrom lets the server send a file without copying it.
 func (f readerFrom) ReadFrom(from io.Reader) (int64, error) {
 	n, err := f.r.writer.(io.ReaderFrom).ReadFrom(from)
 	f.r.wrote(n)

@@ -8,51 +8,51 @@ import (
 	"time"
 )
 
-// Response is the answer of a handler.
+// Response is a handler's response.
 type Response struct {
-	// Status is the status of the answer: 200 if the handler wrote none, 101 if it hijacked the connection, 500 if it
-	// panicked before writing one. Answers written by handlers outside the middleware are visible only with the
+	// Status is the status of the response: 200 if the handler wrote none, 101 if it hijacked the connection, 500 if
+	// it panicked before writing one. Responses that handlers outside the middleware write are visible only with the
 	// adapters for gin, echo and fiber.
 	Status int
-	// Bytes is the number of body bytes sent, without headers: 0 for a HEAD. Bytes on a hijacked connection are not
-	// counted.
+	// Bytes is the number of body bytes sent: 0 for a HEAD request. Headers are not counted. Nor are bytes on a
+	// hijacked connection.
 	Bytes int64
 	// Charged is the cost charged before the handler ran. If the policies of a route have different costs, it is the
-	// cost of the first policy. With several charges, it is the highest.
+	// cost of the first policy. If the route has several charges, it is the highest.
 	Charged int64
-	// Header is the header of the answer, for its Retry-After. It can be nil.
+	// Header is the response's header, for its Retry-After. It can be nil.
 	Header http.Header
 }
 
 // Rule returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
-// is given back. If it is higher, the difference is charged, or everything that the limit has left if that is less.
-// With Debt a [headgate.TokenBucket] can owe the rest.
+// is given back. If it is higher, the difference is charged, or all units that the limit has left, if there are fewer.
+// A [headgate.TokenBucket] with Debt can owe the rest.
 //
-// With the routes of a policies file the final cost applies to each limit of the route: limits with their own cost
-// are corrected to the same final cost. If a rule returns Response.Charged, nothing is corrected.
+// With routes of a policies file, the final cost applies to every limit of the route, even to limits with their own
+// cost. If a rule returns Response.Charged, nothing is corrected.
 //
-// Units are given back only to the window that they were charged to, and to a bucket only as far as it has not refilled
-// them. Additional units are charged at the time of the answer.
+// Units are given back only to the window to which they were charged, and to a bucket only if it has not refilled them
+// yet. Additional units are charged at the time of the response.
 type Rule func(r *http.Request, o Response) int64
 
-// OnlyStatus counts only requests that were answered with one of these statuses.
+// OnlyStatus counts only requests whose response has one of these statuses.
 func OnlyStatus(statuses ...int) Rule {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
 }
 
-// ExceptStatus counts all requests except those answered with one of these statuses, such as 304.
+// ExceptStatus counts all requests except those whose response has one of these statuses, such as 304.
 func ExceptStatus(statuses ...int) Rule {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(!slices.Contains(statuses, o.Status)) }
 }
 
-// OnlyFailures counts requests answered with 400 to 499, such as wrong passwords. It does not count failures of the
-// server itself (500 and above).
+// OnlyFailures counts requests whose response has a status from 400 to 499, such as attempts with a wrong password. It
+// does not count server errors (500 and above).
 func OnlyFailures(_ *http.Request, o Response) int64 {
 	return o.chargedIf(o.Status >= 400 && o.Status < 500)
 }
 
-// BytesWritten charges one unit for each byte of the answer's body. Because the charge comes when the answer ends,
-// also set a limit of requests, or charge an estimate first with [WithCost].
+// BytesWritten charges one unit for each byte of the response's body. The charge is made when the response ends, so
+// also limit the number of requests, or charge an estimate first with [WithCost].
 func BytesWritten(_ *http.Request, o Response) int64 { return o.Bytes }
 
 func (o *Response) chargedIf(counts bool) int64 {
@@ -62,21 +62,21 @@ func (o *Response) chargedIf(counts bool) int64 {
 	return 0
 }
 
-// settleWithin bounds how long a hanging store can delay an answer.
+// settleWithin bounds how long a hanging store can delay a response.
 const settleWithin = time.Second
 
-// settling returns a context for correcting the charge of a request. It outlives the request's own context.
+// settling returns a context for settling a request. It outlives the request's own context.
 func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 }
 
-// Settles reports whether a charge needs [Middleware.Settle]: for [WithFinalCost], or because a limit's rate adapts.
-// Otherwise Settle does nothing, and the bytes of a response need not be counted.
+// Settles reports whether a charge needs [Middleware.Settle]: because of [WithFinalCost], or because a limit has an
+// adaptive rate. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
 func (m *Middleware) Settles(c *Charge) bool { return m.finalCost != nil || c.outcome != nil }
 
-// Settle corrects the charge of a served request, and reports how it ended to limits whose rate adapts. The call to the
-// store takes at most a second, and is made even if the request's context has ended. If the store does not answer, the
-// first charge remains; an observer of the limiter sees the error.
+// Settle corrects the charge of a served request, and reports its outcome to limits with adaptive rates. The call to
+// the store takes at most a second, and is made even if the request's context has ended. If the store does not answer,
+// the first charge stays, and the limiter's observer receives the error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if c.outcome != nil {
 		c.outcome(Outcome(o.Status, o.Header))
@@ -96,9 +96,10 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	}
 }
 
-// SettleAtEnd is [Middleware.Settle] for frameworks whose outer handlers can still write the answer after the
-// middleware has returned. It settles when the request's context ends, which net/http does after the last handler, with
-// the last response passed to note, or with first if there was none. If the context never ends, it settles at once.
+// SettleAtEnd is like [Middleware.Settle], for frameworks whose outer handlers can still write the response after the
+// middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It
+// uses the last response passed to note, or first if there was none. If the context never ends, it settles
+// immediately.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)

@@ -23,7 +23,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// answers is a handler that answers with the status in the query, and with n bytes.
+// answers is a handler that sends the status and the number of bytes in the query.
 var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	var status, bytes int
 	if _, err := fmt.Sscanf(r.URL.RawQuery, "%d,%d", &status, &bytes); err != nil {
@@ -45,7 +45,7 @@ func spent(t *testing.T, p *headgate.Policy) int64 {
 	return d.Limit - d.Remaining
 }
 
-// Each rule keeps the charge for the answers that it counts, even if a handler panics.
+// Each rule keeps the charge for the responses that it counts, even if a handler panics.
 func TestFinalCostOfResponses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -60,7 +60,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 		{"only 401", httplimit.OnlyStatus(401, 403), "401,0", 3},
 		{"only 401", httplimit.OnlyStatus(401, 403), "404,0", 0},
 		{"except 304", httplimit.ExceptStatus(304), "304,0", 0},
-		{"except 304", httplimit.ExceptStatus(304), "0,0", 3}, // no status is 200
+		{"except 304", httplimit.ExceptStatus(304), "0,0", 3}, // without a status it is 200
 		{"except 304", httplimit.ExceptStatus(304), "panic", 3},
 		{"bytes", httplimit.BytesWritten, "200,70", 70},
 		{"bytes", httplimit.BytesWritten, "200,0", 0},
@@ -82,7 +82,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 	}
 }
 
-// A HEAD request is not charged for a body, because none is sent.
+// A HEAD request is not charged for its body, because no body is sent.
 func TestHeadHasNoBytes(t *testing.T) {
 	p := operate.Policy(limiter(t), "bytes", rule.TokenBucket(rule.PerHour(100)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
@@ -97,7 +97,7 @@ func TestHeadHasNoBytes(t *testing.T) {
 	}
 }
 
-// A download beyond a limit that allows debt leaves a debt. The client pays even if it is gone.
+// A download that exceeds a limit with debt leaves a debt. The client is charged even if it has left.
 func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	p := operate.Policy(limiter(t), "bytes", rule.TokenBucket(rule.PerSecond(1000), rule.AllowDebt(1<<20)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))
@@ -110,8 +110,7 @@ func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	}
 }
 
-// A request without a known plan uses the policy of New. Concurrent requests are all charged before the first is
-// answered.
+// A request without a known plan uses New's policy. Concurrent requests are all charged before the first response.
 func TestPolicyByPlan(t *testing.T) {
 	l := limiter(t)
 	free, paid := operate.Policy(l, "free", rule.FixedWindow(rule.PerDay(1))), operate.Policy(l, "paid", rule.FixedWindow(rule.PerDay(5)))
@@ -146,7 +145,7 @@ func TestFailOpenNeedsAKey(t *testing.T) {
 	}
 }
 
-// Known bug 36: if the store does not answer, settling neither panics nor changes the answer.
+// Known bug 36: if the store does not answer, settling neither panics nor changes the response.
 func TestSettleWithoutStore(t *testing.T) {
 	p := operate.Policy(headgate.New(headgate.WithStore(&once{Store: store(t)})), "p", rule.TokenBucket(rule.PerSecond(9)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
@@ -157,7 +156,7 @@ func TestSettleWithoutStore(t *testing.T) {
 	}
 }
 
-// once is a store that answers its first call only.
+// once is a store that answers only its first call.
 type once struct {
 	engine.Store
 	calls int
@@ -193,7 +192,7 @@ func TestPacerDelaysRequests(t *testing.T) {
 	})
 }
 
-// An adapter without http.Handler gets the same answers from Admit and Settle.
+// An adapter without http.Handler gets the same responses from Admit and Settle.
 func TestAdmitAndSettle(t *testing.T) {
 	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(1)))
 	m := httplimit.NewMiddleware(p, httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
@@ -222,7 +221,7 @@ func TestAdmitAndSettle(t *testing.T) {
 	}
 }
 
-// serve runs a handler wrapped with a rule that records its response.
+// serve runs a server with the handler, wrapped in middleware with a rule that records the responses.
 func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, <-chan httplimit.Response) {
 	t.Helper()
 	responses := make(chan httplimit.Response, 1)
@@ -247,7 +246,7 @@ func fetch(t *testing.T, url string) string {
 	return string(body)
 }
 
-// With a rule, a handler can still flush, send a file and hijack the connection on a real server, and the bytes are
+// With a rule, a handler on a real server can still flush, send a file and hijack the connection, and the bytes are
 // counted.
 func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 	t.Run("flush", func(t *testing.T) {
@@ -311,7 +310,7 @@ func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 	})
 }
 
-// Writers with every combination of capabilities.
+// These types combine to writers with every set of capabilities.
 type (
 	flushes struct{}
 	hijacks struct{}
@@ -395,8 +394,8 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 	}
 }
 
-// The reset of a limit with several windows is the reset of the deciding window, as a server writes it for the same
-// policy. It used to be the reset of the longest window, t=3600 (known bug 74).
+// If a limit has several windows, its reset is the reset of the binding window, as in the server's headers for the
+// same policy. It used to be the reset of the longest window, t=3600 (known bug 74).
 func TestResetOfTheBindingWindow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -409,7 +408,7 @@ func TestResetOfTheBindingWindow(t *testing.T) {
 	}
 }
 
-// The headers have all limits of a policy, the binding one first, as a server writes them.
+// The headers contain all limits of a policy, the binding one first, as in the server's headers.
 func TestHeadersOfSeveralLimits(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Known bug 58: units that have refilled, or that a new window has replaced, are not given back. Failed requests that
-// should not count are charged, and their answers come after the limit has recovered.
+// Known bug 58: a final cost of 0 gives no units back that have already refilled, or whose window has ended. Here
+// failed requests that should not count are charged, and their responses come after the limit has recovered.
 func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket": rule.TokenBucket(rule.PerSecond(10)),
@@ -40,7 +40,7 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 					all.Go(func() { get(h) })
 				}
 				time.Sleep(1050 * time.Millisecond)
-				for range 2 { // the first ten are answered between the two
+				for range 2 { // the first ten responses come between the two rounds
 					for range 10 {
 						all.Go(func() {
 							if get(h).Code == http.StatusOK {
@@ -61,8 +61,7 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	}
 }
 
-// A second charge settles only the difference to the first: a response cheaper than its estimate gets the difference
-// back, a more expensive one is charged the difference, and both only once.
+// Settling charges or gives back only the difference from the first charge, and does so only once.
 func TestFinalCostOfSeveralLimits(t *testing.T) {
 	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(100)), rule.NoLimit())
 	for _, c := range []struct{ cost, final, small, large int64 }{{4, 1, 1, 1}, {2, 5, 6, 6}, {0, 2, 8, 8}, {1, 30, 10, 38}} {
@@ -76,8 +75,8 @@ func TestFinalCostOfSeveralLimits(t *testing.T) {
 	}
 }
 
-// A client that leaves while a pacer delays its request gives its units back, on other limits too, and later requests
-// move up.
+// If a client leaves while a pacer delays its request, its units are given back, on other limits too, and later
+// requests move up.
 func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -118,7 +117,7 @@ func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	})
 }
 
-// lateAnswers is a store whose client leaves before the answer, so the ended call never sees the charge.
+// lateAnswers is a store whose answer comes after the client has left, so the cancelled call never sees the charge.
 type lateAnswers struct {
 	engine.Store
 
@@ -185,7 +184,8 @@ func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
 	})
 }
 
-// For an adapter whose outer handlers write the answer, the last answer settles when the request's context ends.
+// For an adapter whose outer handlers write the response, the request is settled with the last response when its
+// context ends.
 func TestSettleAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(9)))

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// slots are the requests that wait for their slot from a pacer.
+// slots holds the requests that wait for their pacer slots.
 type slots struct {
 	queue.Slots[slotName, *operate.Charged]
 }
@@ -22,25 +22,25 @@ type slotName struct {
 	units  int64
 }
 
-// undoneAtOnce is the largest number of slots given back in one call, within settleWithin, if many requests leave
+// undoneAtOnce is the maximum number of slots given back in one call, within settleWithin, when many requests leave
 // together.
 const undoneAtOnce = 100
 
-// wait returns at the time of the request's slot, with the charge of that slot. It gives the slot back if the client
-// leaves.
+// wait returns at the time of the request's slot, with the charge of that slot. If the client leaves, it gives the
+// slot back.
 func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *operate.Charged) (*operate.Charged, error) {
 	waiter := s.Take(name, time.Now().Add(delay), charged)
 	return s.Wait(ctx, nil, name, waiter, undoneAtOnce, func(left []*operate.Charged) {
 		own, cancel := settling(ctx)
 		defer cancel()
 		for _, c := range left {
-			_ = c.Settle(own, 0) // if that fails, the units stay spent
+			_ = c.Settle(own, 0) // if this fails, the units stay charged
 		}
 	})
 }
 
-// sleep waits for the slot from a decider's pacer. If the client leaves, it gives the charge back, except units that
-// later slots depend on.
+// sleep waits until the slot of a decider's pacer. If the client leaves, it gives the charge back, except for units
+// that later slots depend on.
 func (c *Charge) sleep(r *http.Request) error {
 	timer := time.NewTimer(c.Decision.Delay)
 	defer timer.Stop()
