@@ -26,9 +26,9 @@ func control(t *testing.T, start int) *adaptive.Controller {
 	return c
 }
 
-// TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and that
-// a window at most doubles the limit or lowers it by a quarter. The limit moves only if it was reached or calls were
-// late.
+// TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and
+// that one window can at most double the limit or lower it by a quarter. The limit moves only if it was reached or
+// calls were late.
 func TestLimitFollowsWhatCompletes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -60,8 +60,8 @@ func TestLimitFollowsWhatCompletes(t *testing.T) {
 	}
 }
 
-// TestBurst: after a calm time, four times the limit may be in flight for six times the latency. Afterwards only the
-// limit may be in flight, until no more than half the limit is.
+// TestBurst checks that after a quiet period four times the limit may be in flight for six times the latency. After
+// that the limit applies again, until at most half of it is in flight.
 func TestBurst(t *testing.T) {
 	l := control(t, 20)
 	for _, c := range []struct {
@@ -87,7 +87,7 @@ func TestBurst(t *testing.T) {
 }
 
 // TestMinAndMaxAreThePromise checks that no call is denied with fewer than Min others in flight, and no call is
-// admitted with Max others in flight, whatever calls do.
+// admitted with Max others in flight, whatever the calls do.
 func TestMinAndMaxAreThePromise(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
@@ -182,7 +182,7 @@ func TestAnswered(t *testing.T) {
 	for _, p := range held {
 		p.Answered()
 	}
-	clock.Advance(time.Minute) // clients read slowly
+	clock.Advance(time.Minute) // clients read the responses slowly
 	for i, p := range held {
 		if n := l.Status().InFlight; n != 30-i {
 			t.Errorf("%d in flight, want %d", n, 30-i)
@@ -194,7 +194,7 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// TestLimitFallsToItsMinimum: a quarter of a small limit counts as at least one call.
+// TestLimitFallsToItsMinimum checks that a small limit falls by at least one call.
 func TestLimitFallsToItsMinimum(t *testing.T) {
 	c, err := adaptive.NewController(adaptive.Config{Min: 1, Max: 8, Latency: 100 * time.Millisecond})
 	if err != nil {
@@ -213,7 +213,8 @@ func TestLimitFallsToItsMinimum(t *testing.T) {
 	}
 }
 
-// Calls in flight count under new settings, and the learned limit is kept as far as the new settings allow.
+// TestConfigure checks that calls in flight count under new settings, and that the learned limit is kept as far as the
+// new settings allow.
 func TestConfigure(t *testing.T) {
 	c := adaptive.Config{Min: 1, Max: 10, Start: 4, Latency: time.Second, Clock: headgatetest.NewClock().Now}
 	l, err := adaptive.New(c)

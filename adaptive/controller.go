@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// The length of a window: at least window µs, and until there are samples calls or windowLong µs have passed.
+// A window lasts at least window µs. It ends when it has samples calls, or after windowLong µs.
 const (
 	window     = 250_000
 	windowLong = 2_000_000
 	samples    = 20
 )
 
-// A burst may have burst times the limit in flight, for burstFor times the accepted latency: a burst drains by itself
-// in that time, while an overload does not. A burst can begin only after at most half the limit was in flight.
+// After a quiet period, up to burst times the limit may be in flight, for burstFor times the accepted latency. A burst
+// drains by itself in that time; an overload does not. A burst can begin only after at most half the limit was in
+// flight.
 const (
 	burst    = 4
 	burstFor = 6
 )
 
-// Controller adjusts a limit. Time is an argument, in µs of any clock that does not go back. It is not safe for
-// concurrent use.
+// Controller adjusts a limit. Its methods take the time as an argument, in µs by any clock that does not go back. It
+// is not safe for concurrent use.
 type Controller struct {
 	min, max int64
 	latency  int64
@@ -30,7 +31,7 @@ type Controller struct {
 	opened       int64 // start of the window
 	done, failed int64
 	slow         int64 // calls in the window that took longer than the latency
-	highest      int64 // most calls in flight in the window
+	highest      int64 // maximum of calls in flight in the window
 	denied       bool
 	calm         int64 // the last instant with few calls in flight
 
@@ -49,7 +50,7 @@ func NewController(c Config) (*Controller, error) {
 // Limit returns the number of calls that may be in flight in the long run.
 func (c *Controller) Limit() int64 { return c.limit }
 
-// Allow reports whether one more call may begin with inFlight others.
+// Allow reports whether another call may begin while inFlight calls are in flight.
 func (c *Controller) Allow(now, inFlight int64) bool {
 	if c.opened == 0 {
 		c.opened = now
@@ -69,8 +70,8 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	return true
 }
 
-// Done records the end of a call that lasted took µs. A failed call has timed out or was refused by an overloaded
-// server: it took time and completed nothing.
+// Done records the end of a call that lasted took µs. A call failed if it timed out or an overloaded server refused
+// it.
 func (c *Controller) Done(now, took int64, failed bool) {
 	if failed {
 		c.failed++
@@ -85,7 +86,7 @@ func (c *Controller) Done(now, took int64, failed bool) {
 	}
 }
 
-// close ends a window. If calls were neither denied nor slow, the window has no information about the limit.
+// close ends a window. If no calls were denied or slow, the window contains no information about the limit.
 func (c *Controller) close(now, span, calls int64) {
 	full := c.denied || c.highest >= c.limit
 	if late := 2*c.slow > calls; full || late {
@@ -95,13 +96,13 @@ func (c *Controller) close(now, span, calls int64) {
 	c.opened, c.done, c.failed, c.slow, c.highest, c.denied = now, 0, 0, 0, 0, false
 }
 
-// follow moves the limit towards the number of calls that complete within the latency. In one step it at most doubles
-// the limit or lowers it to three quarters, so that a single odd window has little effect.
+// follow moves the limit towards the number of calls that complete within the latency. One step can at most double the
+// limit or lower it to three quarters, so that a single unusual window has little effect.
 func (c *Controller) follow(span, calls int64, late bool) {
 	hi, lo := bits.Mul64(uint64(c.done), uint64(c.latency))
 	target, _ := bits.Div64(hi, lo, uint64(span)) // fits 64 bits, because done·latency/span is a number of calls
 	next := min(max(int64(target), c.limit-max(1, c.limit/4)), 2*c.limit)
-	if !late && next < c.limit { // calls are quick: the limit does not bound them
+	if !late && next < c.limit { // calls are quick, so the limit is not too high
 		next = c.limit
 	}
 	next = min(max(next, c.min), c.max)
@@ -114,8 +115,8 @@ func (c *Controller) follow(span, calls int64, late bool) {
 	c.limit = next
 }
 
-// Suggest returns the fixed limit that would have performed about as well: the mean limit of the windows that reached
-// their limit, or 0 if the limit was never reached.
+// Suggest returns the fixed limit that would have performed about as well: the mean of the limits that were reached in
+// a window, or 0 if none was reached.
 func (c *Controller) Suggest() int64 {
 	if c.bound == 0 {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/adaptive"
 )
 
-// At most two calls may be in flight, whatever the limiter learns.
+// At most two calls may be in flight, whatever limit the limiter learns.
 func Example() {
 	limiter, err := adaptive.New(adaptive.Config{Min: 1, Max: 2, Latency: 400 * time.Millisecond})
 	if err != nil {

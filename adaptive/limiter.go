@@ -10,20 +10,20 @@ import (
 
 // Config has the settings of a limiter.
 type Config struct {
-	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. The bounds hold however wrong the limiter's estimate
-	// is: the limiter never denies a call with fewer than Min others in flight, and never admits a call with Max
-	// others in flight.
+	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. The bounds hold even if the limiter's estimate is
+	// wrong. It never denies a call with fewer than Min others in flight, and never admits a call with Max others in
+	// flight.
 	Min, Max int
-	// Start is the limit at the start, before the throughput is known: Min to Max; 0 means Max. A low start denies
-	// calls to a server that has just started with cold caches.
+	// Start is the initial limit, used until the throughput is known: Min to Max; 0 means Max. A low initial limit
+	// denies calls to a server that has just started and has cold caches.
 	Start int
-	// Latency is the accepted time of a call, including its wait in the server: 1 ms to 1 min. Choose a time that
-	// clients still accept, well below their timeouts, and several times the latency of a call without load. A third of
-	// the timeout is a good start.
+	// Latency is the accepted duration of a call, including its wait in the server: 1 ms to 1 min. Choose a duration
+	// that clients still accept: well below their timeouts, and several times the latency of a call without load. A
+	// third of the timeout is a good starting point.
 	Latency time.Duration
-	// DryRun decides and counts, but denies nothing.
+	// DryRun decides and counts calls, but denies none.
 	DryRun bool
-	// Clock replaces the clock in tests. nil means the real one.
+	// Clock replaces the clock in tests. nil means the real clock.
 	Clock func() time.Time
 }
 
@@ -55,7 +55,7 @@ func (c *Config) check() error {
 	}
 }
 
-// Limiter bounds calls in flight. It is safe for use by many goroutines, and starts no goroutines.
+// Limiter bounds calls in flight. It is safe for concurrent use, and starts no goroutines.
 type Limiter struct {
 	clock func() time.Time
 	began time.Time
@@ -68,7 +68,7 @@ type Limiter struct {
 	denied   int64
 }
 
-// New returns a limiter. The error is an [*engine.InputError] that names the setting.
+// New returns a limiter. If a setting is invalid, the error is an [*engine.InputError] that names it.
 func New(c Config) (*Limiter, error) {
 	control, err := NewController(c)
 	if err != nil {
@@ -80,8 +80,8 @@ func New(c Config) (*Limiter, error) {
 	return &Limiter{clock: c.Clock, began: c.Clock(), dry: c.DryRun, control: control}, nil
 }
 
-// Configure changes all settings except Start and Clock. Calls in flight stay counted, and the limit stays the same, as
-// far as the new Min and Max allow. After an error nothing has changed.
+// Configure changes all settings except Start and Clock. Calls in flight stay counted, and the learned limit is kept
+// as far as the new Min and Max allow. If Configure returns an error, it has changed nothing.
 func (l *Limiter) Configure(c Config) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Limiter) TryAcquire() (*Permit, bool) {
 	return &Permit{limiter: l, began: now}, true
 }
 
-// Freeze fixes the limit; 0 lets it move again. Measuring continues while the limit is fixed.
+// Freeze fixes the limit. Freeze(0) lets it move again. The limiter also measures while the limit is fixed.
 func (l *Limiter) Freeze(limit int) error {
 	if limit < 0 || limit > MaxLimit {
 		return &engine.InputError{Field: "limit", Value: fmt.Sprint(limit), Accepted: fmt.Sprintf("0 to %d", MaxLimit)}
@@ -156,23 +156,23 @@ func (l *Limiter) Status() Status {
 	return s
 }
 
-// Outcome tells how a call ended.
+// Outcome describes how a call ended.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// Done is a call that was answered.
+	// Done means that the call was answered.
 	Done Outcome = iota
-	// Failed is a call that timed out, or that the server refused because of overload.
+	// Failed means that the call timed out, or that the server refused it because of overload.
 	Failed
-	// Ignored is a call that gives no information about the server, such as a health check.
+	// Ignored means that the call contains no information about the server, like a health check.
 	Ignored
-	// Abandoned is a call whose client left before the answer. If the call took longer than Latency, it counts as Failed,
-	// because clients that give up on a slow server are a sign of overload. Otherwise it is ignored.
+	// Abandoned means that the client left before the answer. If the call took longer than Latency it counts as
+	// Failed, because clients that give up on a slow server are a sign of overload. Otherwise it is ignored.
 	Abandoned
 )
 
-// Permit is the right of one call to be in flight.
+// Permit allows one call to be in flight.
 type Permit struct {
 	limiter         *Limiter
 	began, answered int64
@@ -187,7 +187,7 @@ func (p *Permit) Answered() {
 	p.answered = p.limiter.now()
 }
 
-// Exclude excludes time from the call's latency that the server did not cause, such as the wait for the body of a
+// Exclude subtracts time from the call's latency that the server did not cause, such as the wait for the body of a
 // client's request.
 func (p *Permit) Exclude(d time.Duration) {
 	p.limiter.mu.Lock()
@@ -195,7 +195,7 @@ func (p *Permit) Exclude(d time.Duration) {
 	p.excluded += max(0, d.Microseconds())
 }
 
-// Release ends the call. Only the first release of a permit counts.
+// Release ends the call. Only the first Release of a permit has an effect.
 func (p *Permit) Release(o Outcome) {
 	l := p.limiter
 	l.mu.Lock()
