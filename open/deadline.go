@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// The default deadline of a call, and the longest one.
+// The default and the maximum deadline of a call.
 const (
 	DefaultDeadline = 50 * time.Millisecond
 	MaxDeadline     = redisurl.MaxDeadline
@@ -25,8 +25,7 @@ func Deadline(address string) (time.Duration, error) {
 	return a.Deadline, err
 }
 
-// deadline returns the deadline of calls to a Redis: from the options, from the URL, or the default. 0 means no
-// deadline.
+// deadline returns the deadline for calls to Redis, from the options, the URL or the default. 0 means no deadline.
 func (o *Options) deadline(address string) (time.Duration, error) {
 	if o.Deadline > MaxDeadline {
 		return 0, &engine.InputError{Field: "deadline", Value: o.Deadline.String(), Accepted: "up to 1m; negative for none"}
@@ -44,7 +43,7 @@ func (o *Options) deadline(address string) (time.Duration, error) {
 	return max(0, within), nil
 }
 
-// slow returns how long a test of the store may take if calls have a deadline.
+// slow returns how long a probe of the store may take if calls have a deadline.
 func slow(deadline time.Duration) time.Duration {
 	if deadline <= 0 {
 		return fallback.DefaultSlow
@@ -52,7 +51,7 @@ func slow(deadline time.Duration) time.Duration {
 	return min(max(deadline, fallback.MinSlow), fallback.MaxSlow)
 }
 
-// bounded is a store whose calls end after a time, or with the caller's context.
+// bounded is a store whose calls end after a time limit, or with the caller's context.
 type bounded struct {
 	engine.Store
 

@@ -1,4 +1,4 @@
-// Package open opens the store at a URL, wrapped with the same layers as in the server.
+// Package open opens the store for a URL and wraps it with the same layers as the server does.
 package open
 
 import (
@@ -30,55 +30,55 @@ const Accepted = Memory + ", " + redisurl.Schemes
 
 // Options are the settings of a store that are not part of its URL.
 type Options struct {
-	// PasswordFile is the file with the Redis password, or "".
+	// PasswordFile is the file with the Redis password, or "" for none.
 	PasswordFile string
-	// Own extends the prefix of all keys on Redis, so that they do not collide with the keys of other programs: with
-	// Own "a" the prefix p becomes p/a. "" leaves the prefix unchanged.
+	// Own extends the prefix of all keys in Redis, so that they do not collide with the keys of other programs. With
+	// Own "a", the prefix p becomes p/a. "" leaves the prefix unchanged.
 	Own string
 	// Memory bounds the memory store.
 	Memory memstore.Config
 	// Restore is a snapshot that the memory store starts with, or nil. See [memstore.Restore].
 	Restore io.Reader
-	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller longer. The
-	// caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms), by default 50 ms. A
-	// negative value means no deadline. It also bounds the wait for replicas.
+	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller any longer.
+	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms) or, without one, 50
+	// ms. A negative value means no deadline. It also bounds the wait for replicas.
 	Deadline time.Duration
-	// MaxStale is how long a denial is repeated without calling Redis; 0 calls Redis for every request. See package
-	// denycache.
+	// MaxStale is how long a denial is repeated without another call to Redis. With 0, every request calls Redis. See
+	// package denycache.
 	MaxStale time.Duration
-	// Prefetch sets which limits have their units prefetched from Redis, and how many; by default none. See package
-	// prefetch.
+	// Prefetch sets which limits have units prefetched from Redis, and how many. By default there are none. See
+	// package prefetch.
 	Prefetch prefetch.Config
-	// Fallback configures this process's answers while Redis is away, or is nil. See package fallback.
+	// Fallback configures this process's answers while Redis is away. nil means no fallback. See package fallback.
 	Fallback *fallback.Config
 	// Membership configures how processes count each other, for Prefetch and Fallback. See package membership.
 	Membership membership.Config
-	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading;
-	// [Opened.Away] is then set. Reconnecting continues in the background. Until it succeeds calls fail, or Fallback
-	// answers them.
+	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading.
+	// [Opened.Away] is then set, and reconnecting continues in the background. Until it succeeds, calls fail, or
+	// Fallback answers them.
 	StartAway bool
 	// Batch configures group commit for calls to Redis.
 	Batch batch.Config
-	// Wrap wraps the store on Redis, inside all layers, to observe its calls. It can be nil.
+	// Wrap wraps the Redis store, inside all layers, to observe its calls. It can be nil.
 	Wrap func(engine.Store) engine.Store
 	// Clock replaces the store's clock in tests and replays. nil means the real clock.
 	Clock func() time.Time
 }
 
-// Opened is an open store, with warnings for its operator.
+// Opened is an open store, with warnings for the operator.
 type Opened struct {
 	engine.Store
 
-	// Memory is the memory store, or nil on Redis.
+	// Memory is the memory store. It is nil with Redis.
 	Memory *memstore.Store
-	// Redis is the store on Redis without its layers, or nil in memory.
+	// Redis is the Redis store without its layers. It is nil with a memory store.
 	Redis *redisstore.Store
 	// Prefetch is the prefetch layer, or nil.
 	Prefetch *prefetch.Store
 	// Fallback is the layer that answers while Redis is away, or nil.
 	Fallback *fallback.Store
-	// Away is the error if Redis was away when the store was opened ([Options.StartAway]), or nil. If it is set,
-	// Warnings is empty: Redis.Check returns the warnings once Redis is back.
+	// Away is the error if Redis was away when the store was opened (see [Options.StartAway]), or nil. If it is set,
+	// Warnings is empty. Redis.Check returns the warnings once Redis is back.
 	Away error
 	// Warnings lists settings of the Redis server that put counters at risk.
 	Warnings []string
@@ -87,13 +87,13 @@ type Opened struct {
 // Unwrap returns the store with its layers.
 func (o Opened) Unwrap() engine.Store { return o.Store }
 
-// Time limits for a Redis to answer its first calls: normally, and with StartAway.
+// The time limits for Redis to answer the first calls: by default, and with StartAway.
 const (
 	openTimeout     = 10 * time.Second
 	openAwayTimeout = 2 * time.Second
 )
 
-// Redacted returns a store URL without user and password, for logs.
+// Redacted returns a store URL without its user and password, for logs.
 func Redacted(address string) string {
 	if address == "" {
 		return Memory
@@ -101,9 +101,9 @@ func Redacted(address string) string {
 	return redisurl.Redacted(address)
 }
 
-// Store opens the store at a URL; "memory" and "" are the memory of this process. A Redis must answer within 10 s,
-// unless it may be away ([Options.StartAway]). The caller closes the store. The error is an [*engine.InputError] if
-// the URL or an option is invalid, and otherwise the connection's error.
+// Store opens the store at a URL; "memory" and "" open a store in the memory of this process. Redis must answer within
+// 10 s, unless it may be away ([Options.StartAway]). The caller closes the store. If the URL or an option is invalid,
+// the error is an [*engine.InputError]. Otherwise it is the connection's error.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
@@ -149,7 +149,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	return result, nil
 }
 
-// redis opens the store on a Redis and checks it. away is the reason why it could not be checked.
+// redis opens the Redis store and checks it. away is the reason why it could not be checked.
 func (o *Options) redis(ctx context.Context, address string) (store *redisstore.Store, warnings []string, away, err error) {
 	within, open := openTimeout, rueidisadapter.Open
 	if o.StartAway {
@@ -183,7 +183,7 @@ func (o *Options) memory() (*memstore.Store, error) {
 // probability of 99.5 %.
 const clusterMarkers = 16
 
-// A Cluster has this many slots, grouped into this many lanes. Each lane can be away independently.
+// A Cluster has this many slots. They are grouped into this many lanes, each of which can be away independently.
 const (
 	slots        = 1 << 14
 	clusterLanes = 64
@@ -196,7 +196,7 @@ func (o *Options) fallback(address string, within time.Duration, store *redissto
 	}
 	c := *o.Fallback
 	if isCluster(address) {
-		// A master has ranges of slots. A lane is a smaller range of slots.
+		// Each master has ranges of slots. A lane is a smaller range of slots.
 		c.Lanes, c.Lane = clusterLanes, func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
 	}
 	if c.Slow == 0 {
@@ -221,7 +221,7 @@ func extendPrefix(address, suffix string) string {
 	base, query, _ := strings.Cut(address, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return address // opening it reports the error
+		return address // opening the store reports the error
 	}
 	prefix := values.Get("prefix")
 	if prefix == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// A deadline is at most a minute. A store in memory has none, and is not wrapped.
+// A deadline is at most a minute. A memory store has no deadline and is not wrapped.
 func TestDeadlineIsBounded(t *testing.T) {
 	var bad *engine.InputError
 	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: time.Minute + 1}); !errors.As(err, &bad) || bad.Field != "deadline" {
@@ -34,7 +34,7 @@ func TestDeadlineIsBounded(t *testing.T) {
 	}
 }
 
-// Tools that unwrap the layers one by one find them inside the deadline's.
+// Tools that unwrap the layers one by one find the layers inside the deadline layer.
 func TestLayersAreReachedThroughTheDeadline(t *testing.T) {
 	store, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, MaxStale: time.Second})
 	if err != nil {
