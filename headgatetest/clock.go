@@ -1,4 +1,4 @@
-// Package headgatetest helps test programs that use Headgate. It has a clock that the test sets, assertions about
+// Package headgatetest helps test programs that use Headgate. It provides a clock that the test sets, assertions about
 // decisions, and a limiter that records its requests.
 package headgatetest
 
@@ -12,7 +12,7 @@ import (
 //	clock := headgatetest.NewClock()
 //	store, err := memstore.New(memstore.Config{Clock: clock.Now})
 //
-// It is safe for use by many goroutines.
+// It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -30,7 +30,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock by d: forward, or back if d is negative, like a clock that is corrected.
+// Advance moves the clock by d. A negative d moves it back, like the correction of a clock.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// sendMail is a program under test.
+// sendMail is an example of a program under test.
 func sendMail(ctx context.Context, mails *headgate.Policy, user string) error {
 	d, err := mails.Allow(ctx, user)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestMailIsLimited(t *testing.T) {
 	}
 }
 
-// A pacer's wait is the delay of an allowed request, and a cost above the limit never passes.
+// A pacer's wait is the delay of an allowed request. A cost above the limit never passes.
 func TestWaits(t *testing.T) {
 	limiter, require := headgatetest.NewLimiter(t), headgatetest.Require(t)
 	mail := limiter.Policy("mail", headgate.Pacer{Rate: headgate.PerSecond(10), MaxQueue: 5})
@@ -54,7 +54,7 @@ func TestWaits(t *testing.T) {
 	require.Wait(require.Denied(mail.AllowN(t.Context(), "smtp", 9)), headgate.Never)
 }
 
-// failing is a TB whose test must fail.
+// failing is a TB that expects its test to fail.
 type failing struct {
 	testing.TB
 
@@ -65,7 +65,7 @@ func (f *failing) Helper() {}
 
 func (f *failing) Fatalf(format string, args ...any) { f.message = fmt.Sprintf(format, args...) }
 
-// Each assertion fails with the answer and the expected one.
+// The message of a failed assertion contains the actual and the expected answer.
 func TestAssertionsFail(t *testing.T) {
 	limiter := headgatetest.NewLimiter(t)
 	daily := limiter.Policy("daily", headgate.FixedWindow{Rate: headgate.PerDay(1)})

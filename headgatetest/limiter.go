@@ -10,13 +10,13 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limiter is a limiter in memory that decides by the test's clock and records its requests. Give its Limiter to the
-// program under test. It is safe for use by many goroutines.
+// Limiter is an in-memory limiter that uses the test's clock and records its requests. Pass its Limiter to the program
+// under test. It is safe for concurrent use.
 type Limiter struct {
 	*headgate.Limiter
 
-	// Clock sets the time of the decisions. [headgate.Policy.Wait] and [headgate.Semaphore.Acquire] sleep by the
-	// system's clock, and so does [headgate.Reservation.Delay]: to test them, use headgate.New() in a
+	// Clock sets the time of the decisions. [headgate.Policy.Wait], [headgate.Semaphore.Acquire] and
+	// [headgate.Reservation.Delay] use the system's clock instead. To test them, use headgate.New() in a
 	// testing/synctest bubble.
 	Clock *Clock
 
@@ -24,8 +24,8 @@ type Limiter struct {
 	recorded []headgate.Result
 }
 
-// NewLimiter returns a limiter for a test and closes it at the end of the test. The options are added to its own. An
-// observer among them replaces the recording.
+// NewLimiter returns a limiter for a test and closes it at the end of the test. The options are added to NewLimiter's
+// own. An observer in the options replaces the recording.
 func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	t.Helper()
 	l := &Limiter{Clock: NewClock()}
@@ -51,15 +51,15 @@ func (l *Limiter) record(_ context.Context, r *headgate.Result) {
 	l.recorded = append(l.recorded, kept)
 }
 
-// Recorded returns the requests since the limiter was made or since Forget, in the order of their decisions. It has
-// requests that take units or are denied, but no peeks, gives and resets.
+// Recorded returns the requests since the limiter was created, or since the last Forget, in the order of their
+// decisions. It contains requests that take units or are denied, but no peeks, gives and resets.
 func (l *Limiter) Recorded() []headgate.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.recorded)
 }
 
-// Forget removes the recorded requests. The counters stay.
+// Forget removes the recorded requests. The counters do not change.
 func (l *Limiter) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,24 +6,25 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TB is the part of testing.TB that this package uses, so that programs that import it do not import testing.
+// TB is the part of testing.TB that this package uses. With it, programs that import this package do not import
+// testing.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Cleanup(f func())
 }
 
-// Requirement fails a test at once if a decision is not as expected. [Require] returns it.
+// Requirement has the assertions of [Require]. Each fails the test immediately if a decision is not as expected.
 type Requirement struct{ t TB }
 
-// Require returns assertions for a test. They take the results of a verb directly:
+// Require returns assertions for a test. They accept the results of a call directly:
 //
 //	require := headgatetest.Require(t)
 //	require.Allowed(api.Allow(ctx, "laoqian"))
 //	require.Wait(require.Denied(api.Allow(ctx, "laoqian")), 12*time.Second)
 func Require(t TB) Requirement { return Requirement{t} }
 
-// Allowed fails the test unless the request is allowed. It returns the decision.
+// Allowed fails the test unless the request is allowed, and returns the decision.
 func (r Requirement) Allowed(d headgate.Decision, err error) headgate.Decision {
 	r.t.Helper()
 	switch {
@@ -35,7 +36,7 @@ func (r Requirement) Allowed(d headgate.Decision, err error) headgate.Decision {
 	return d
 }
 
-// Denied fails the test unless the request is denied. An error is not a denial. It returns the decision.
+// Denied fails the test unless the request is denied, and returns the decision. An error is not a denial.
 func (r Requirement) Denied(d headgate.Decision, err error) headgate.Decision {
 	r.t.Helper()
 	switch {
@@ -47,7 +48,7 @@ func (r Requirement) Denied(d headgate.Decision, err error) headgate.Decision {
 	return d
 }
 
-// Wait fails the test unless the decision asks its caller to wait exactly this long: RetryAfter for a denied request
+// Wait fails the test unless the caller has to wait exactly this long: RetryAfter for a denied request
 // ([headgate.Never] if it can never pass), and Delay for an allowed one.
 func (r Requirement) Wait(d headgate.Decision, want time.Duration) {
 	r.t.Helper()
@@ -67,7 +68,7 @@ func wait(d time.Duration) string {
 	return d.String()
 }
 
-// Remaining fails the test unless this many units would still pass after the decision.
+// Remaining fails the test unless exactly this many units could still pass after the decision.
 func (r Requirement) Remaining(d headgate.Decision, want int64) {
 	r.t.Helper()
 	if d.Remaining != want {
