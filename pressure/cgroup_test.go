@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Among the process's own group and its ancestors, the gate uses the smallest quota, the most throttled group, and
-// the memory nearest to its limit, without the cache of files.
+// From the process's own group and its ancestors, the gate uses the smallest quota, the most throttled group, and the
+// memory use closest to its limit, without the page cache.
 func TestGroups(t *testing.T) {
 	type numbers struct {
 		periods, throttled, memory, limit int64

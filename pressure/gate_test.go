@@ -64,11 +64,11 @@ func next(t *testing.T, levels <-chan int) int {
 	}
 }
 
-// Each change in a control group's files changes the level, and the level falls again when the cause is gone.
+// Each change in a control group's files changes the level. The level falls again when the cause is gone.
 func TestControlGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		before    map[string]string
-		memory    map[string]string // 0.95 of the limit and more, without the cache
+		memory    map[string]string // at least 0.95 of the limit, without the page cache
 		throttled map[string]string
 	}{
 		"version 2": {version2, map[string]string{
@@ -112,7 +112,7 @@ func TestControlGroups(t *testing.T) {
 	}
 }
 
-// A signal that the system lacks is missing, and causes no pressure.
+// A signal that the system does not provide is missing, and causes no pressure.
 func TestMissing(t *testing.T) {
 	for name, contents := range map[string]map[string]string{
 		"no proc":     {},

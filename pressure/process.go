@@ -13,7 +13,7 @@ const (
 	heapReleased   = "/memory/classes/heap/released:bytes"
 )
 
-// process adds the numbers of the process itself to a reading.
+// process adds the process's own numbers to a reading.
 func process(r *reading, quota float64) {
 	r.cpu = ownCPU()
 	r.processors = float64(runtime.GOMAXPROCS(0))

@@ -13,22 +13,22 @@ const Full = engine.FullPressure
 type Signal struct {
 	// Name is throttled, memory or waiting.
 	Name string
-	// Value is 0 for no pressure, 1000 for full pressure.
+	// Value ranges from 0 for no pressure to 1000 for full pressure.
 	Value int
 }
 
 const (
-	full          = 1000 // of any signal
+	full          = 1000 // the highest value of a signal
 	throttledFull = 500  // of 1000 periods
 	memoryFrom    = 800  // of 1000 parts of the limit
 	memoryFull    = 950
 	waitFrom      = 10 * time.Millisecond
 	waitFull      = 100 * time.Millisecond
-	ownFrom       = 800 // of 1000: the part of the process's processors that the process itself must use
-	calmReadings  = 4   // before the level falls
+	ownFrom       = 800 // of 1000: how much of its processors the process itself must use
+	calmReadings  = 4   // lower readings before the level falls
 )
 
-// reading contains the numbers at one instant. Counters only grow. A negative number means that the number is absent.
+// reading contains the numbers at one instant. Counters never decrease. A negative number is unknown.
 type reading struct {
 	at                 time.Time
 	periods, throttled int64         // periods of the CPU quota
@@ -40,7 +40,7 @@ type reading struct {
 	bounds []float64
 }
 
-// signals compares two readings.
+// signals computes the signals from two readings.
 func signals(before, now *reading) (all []Signal) {
 	if periods := now.periods - before.periods; now.periods >= 0 && before.periods >= 0 {
 		value := 0
@@ -62,7 +62,7 @@ func signals(before, now *reading) (all []Signal) {
 	return all
 }
 
-// longWait returns the 99th percentile of the waits between two readings in µs, rounded up to a bound.
+// longWait returns the 99th percentile of the waits between two readings, in µs, rounded up to a bucket's bound.
 func longWait(before, now *reading) float64 {
 	var all, seen uint64
 	for i := range now.waits {
@@ -90,7 +90,7 @@ func (l *level) follow(all []Signal) {
 	for _, s := range all {
 		most = max(most, s.Value)
 	}
-	switch wanted := (most + full/Full - 1) / (full / Full); { // any pressure is level 1
+	switch wanted := (most + full/Full - 1) / (full / Full); { // any pressure gives at least level 1
 	case wanted >= l.now:
 		l.now, l.calm = wanted, 0
 	case l.calm+1 < calmReadings:
