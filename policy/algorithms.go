@@ -11,7 +11,7 @@ import (
 // fileAlgorithms are the algorithms that a file or a JSON request can name.
 var fileAlgorithms = slices.DeleteFunc(algo.Algorithms(), algo.Algorithm.Constant)
 
-// allNames returns the names of all algorithms in a file, aliases included.
+// allNames returns the names of all algorithms that a file can have, including aliases.
 func allNames() (names []string) {
 	for _, a := range fileAlgorithms {
 		names = append(names, a.Names()...)
@@ -19,14 +19,14 @@ func allNames() (names []string) {
 	return names
 }
 
-// algorithmAccepted is the text of errors for a missing or unknown algorithm.
+// algorithmAccepted is the list of accepted values in errors about a missing or unknown algorithm.
 var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"
 
-// holds reports whether the limit's units are held with acquire and release instead of taken. A policy cannot mix both
-// kinds, because no verb applies to both.
+// holds reports whether the limit's units are acquired and released instead of taken. A policy cannot mix both kinds
+// of limit, because no verb applies to both.
 func holds(limit engine.Limit) bool { return limit.Algorithm().Holds() }
 
-// takes reports whether the limit is charged by taking units.
+// takes reports whether requests take units of the limit.
 func takes(limit engine.Limit) bool {
 	return !holds(limit) && limit.Rates() != nil
 }

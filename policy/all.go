@@ -6,10 +6,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Limits returns the limits for a request: one, or every limit under all. Unnamed limits under all are named 1, 2, … by
-// position.
+// Limits returns the limits for a request: one limit, or all limits listed under "all". Unnamed limits under "all" are
+// named 1, 2, … by position.
 func (s *LimitSpec) Limits() ([]engine.Limit, error) {
-	if s.Text != "" || s.All == nil { // build rejects a first
+	if s.Text != "" || s.All == nil { // build rejects "first"
 		limit, err := s.Build()
 		return []engine.Limit{limit}, err
 	}
@@ -32,7 +32,7 @@ func (s *LimitSpec) Limits() ([]engine.Limit, error) {
 	return limits, distinct(limits)
 }
 
-// distinct rejects limits that would share a counter.
+// distinct returns an error if two limits would share a counter.
 func distinct(limits []engine.Limit) error {
 	type counter struct{ algorithm, name string }
 	seen := map[counter]bool{}
@@ -46,7 +46,7 @@ func distinct(limits []engine.Limit) error {
 	return nil
 }
 
-// buildNamed returns one limit under all. If it has no name, its position is the name.
+// buildNamed builds one limit under "all". An unnamed limit gets its position as its name.
 func (s LimitSpec) buildNamed(position int) (engine.Limit, error) {
 	limit, err := s.Build()
 	return limit.WithPosition(position), err

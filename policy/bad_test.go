@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestErrorsOfInvalidFiles reads each invalid file in testdata/bad and compares every error with the list next to it.
-// The flag -update writes the lists.
+// TestErrorsOfInvalidFiles reads each invalid file in testdata/bad and compares its errors with the list in the file
+// next to it. The flag -update writes the lists.
 func TestErrorsOfInvalidFiles(t *testing.T) {
 	files := 0
 	for _, path := range glob(t, "testdata/bad/*.txt") {
@@ -40,7 +40,7 @@ func TestErrorsOfInvalidFiles(t *testing.T) {
 	}
 }
 
-// errorsOf returns the errors of an invalid file, one a line.
+// errorsOf returns the errors in an invalid file, one per line.
 func errorsOf(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	_, err := policy.Parse(name, data)

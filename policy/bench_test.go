@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// large returns a file with n policies, and as many overrides, patterns and routes.
+// large returns a file with n policies, n overrides, n patterns and n routes.
 func large(n int) []byte {
 	var b strings.Builder
 	b.WriteString("policies:\n  api: {algorithm: token-bucket, rate: 100/s}\n")
@@ -27,8 +27,8 @@ func large(n int) []byte {
 	return []byte(b.String())
 }
 
-// BenchmarkCharges shows that the limits of a key cost the same with ten and with ten thousand overrides, for an
-// exact key, a pattern and a key without an override.
+// BenchmarkCharges shows that looking up the limits of a key costs the same with ten and with ten thousand overrides,
+// for an exact key, a pattern and a key without an override.
 func BenchmarkCharges(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		config, err := policy.Parse("large.yaml", large(n))
@@ -47,7 +47,7 @@ func BenchmarkCharges(b *testing.B) {
 	}
 }
 
-// BenchmarkParse reads a file with as many policies, exact keys, patterns and routes.
+// BenchmarkParse reads files of different sizes, each with equal numbers of policies, exact keys, patterns and routes.
 func BenchmarkParse(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000} {
 		file := large(n)

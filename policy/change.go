@@ -15,23 +15,24 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Change replaces some fields of a policy in a file, or adds or replaces the override of a key. The fields have the
+// Change replaces some fields of a policy in a file, or adds or replaces an override for a key. The fields have the
 // same names and meaning as in the file.
 type Change struct {
-	// Policy is the name of the policy. If the file does not have it and Key is "", the change adds it.
+	// Policy is the name of the policy. If the file has no such policy and Key is "", the change adds it.
 	Policy string
 	// Key is the key or pattern of an override, or "" to change the policy itself.
 	Key string
-	// Fields are the new values, as JSON or YAML. For a policy: its fields, such as {"rate": "50/s", "shadow": true},
-	// or a limit as text, such as "50/s", which replaces the limit. Fields with algorithm, deny, unlimited or all
-	// also replace the limit and keep its name. For a key: set, deny or unlimited, as in overrides.
+	// Fields are the new values, as JSON or YAML. For a policy, these are its fields, such as {"rate": "50/s",
+	// "shadow": true}, or a limit as text, such as "50/s", which replaces the limit. Fields with algorithm, deny,
+	// unlimited or all also replace the limit and keep its name. For a key, the fields are set, deny or unlimited, as
+	// in overrides.
 	Fields string
 }
 
 // MaxChangeBytes is the maximum size of [Change.Fields].
 const MaxChangeBytes = 64 << 10
 
-// String names the policy or key to change.
+// String returns the policy or key to change.
 func (c *Change) String() string {
 	if c.Key == "" {
 		return "policy " + format.Quote(c.Policy)
@@ -39,10 +40,10 @@ func (c *Change) String() string {
 	return "policy " + format.Quote(c.Policy) + ", key " + format.Quote(c.Key)
 }
 
-// With applies changes on top of the file. Changes to policies come first, in order. Changes to keys follow and set
-// fields of the changed policies. Of two changes to one key the later one counts. If a change replaces a policy's
-// limit, the file's overrides stay as they are: they set fields of the file's limit. A change that conflicts with the
-// file or with earlier changes is left out, and left has its error under its index.
+// With applies changes to the file and returns the result. Changes to policies come first, in order. Changes to keys
+// follow and set fields of the changed policies. If two changes have the same key, the later one applies. If a change
+// replaces a policy's limit, the file's overrides do not change: they set fields of the file's limit. A change that
+// conflicts with the file or with earlier changes is skipped, and left contains its error under its index.
 func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	a := applier{config: c, left: map[int]error{}}
 	all := make([]read, 0, len(changes))
@@ -63,7 +64,7 @@ func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	return a.changed, a.left
 }
 
-// read is a change whose fields have been read.
+// read is a change with its parsed fields.
 type read struct {
 	index    int
 	policy   string
@@ -71,7 +72,7 @@ type read struct {
 	override *overrideFields
 }
 
-// rank orders changes: policies come first.
+// rank is the sort key of a change: policies come first.
 func (r *read) rank() int {
 	if r.body != nil {
 		return 0
@@ -110,7 +111,7 @@ func (c *Change) read() (r read, err error) {
 	return r, nil
 }
 
-// isTarget reports whether text is a valid name for the target of a change.
+// isTarget reports whether text is a valid name of a policy or, for a change to a key, of one limit of a policy.
 func isTarget(text string, ofKey bool) bool {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	return engine.CheckPolicyName(name) == nil && (!ofLimit || ofKey && engine.CheckPolicyName(inner) == nil)
@@ -138,7 +139,7 @@ func (o *overrideFields) read(fields string) error {
 	return nil
 }
 
-// checkChange rejects a change to a policy that would change nothing.
+// checkChange returns an error if a change to a policy would change nothing.
 func (p *policyFields) checkChange() error {
 	if p.Name != nil && p.Algorithm == nil {
 		return invalid("name", format.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
@@ -159,7 +160,7 @@ func (p *policyFields) checkChange() error {
 
 var errEmptyChange = invalid("fields", "empty", `at least one field, such as {"rate":"50/s"}; for a policy also a limit as text`)
 
-// pointers returns the policy settings that are pointers.
+// pointers returns those policy settings that are pointers.
 func pointers(b *policyBody) (all []reflect.Value) {
 	for _, field := range reflect.ValueOf(b).Elem().Fields() {
 		if field.Kind() == reflect.Pointer {
@@ -180,7 +181,7 @@ func readFields(text string, to any) error {
 	return nil
 }
 
-// applier applies changes to a configuration, and leaves out those that conflict.
+// applier applies changes to a configuration, and skips those that conflict.
 type applier struct {
 	config   *Config
 	accepted []read
@@ -189,7 +190,7 @@ type applier struct {
 }
 
 // add applies changes. If they conflict, it tries each half separately, so that one bad change costs a few builds
-// instead of one build per change.
+// instead of a build for every change.
 func (a *applier) add(changes []read) {
 	if len(changes) == 0 {
 		return
@@ -207,7 +208,7 @@ func (a *applier) add(changes []read) {
 	}
 }
 
-// apply builds the configuration with all changes on top, or returns the first error.
+// apply builds the configuration with all changes, or returns the first error.
 func (c *Config) apply(changes []read) (*Config, error) {
 	f := *c.file
 	f.Policies = maps.Clone(f.Policies)
@@ -250,7 +251,8 @@ func (c *Config) apply(changes []read) (*Config, error) {
 	return changed, nil
 }
 
-// named adds the override's name to an error about an override in the file, because the change is about something else.
+// named adds the override's name to an error about an override in the file, because the change itself concerns
+// something else.
 func (f *file) named(err error, overrides int) error {
 	var at *fieldError
 	if !errors.As(err, &at) || len(at.path) < 2 || at.path[0] != "overrides" {
@@ -264,7 +266,7 @@ func (f *file) named(err error, overrides int) error {
 	return err
 }
 
-// changePolicy overlays a change on a policy's fields.
+// changePolicy applies a change to a policy's fields.
 func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
 	switch {
@@ -291,7 +293,7 @@ func (p *policyFields) replacesLimit() bool {
 	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil || f.First != nil
 }
 
-// with returns the policy's fields, overlaid with the change's fields.
+// with returns the policy's fields with the change's fields applied.
 func (p *policyFields) with(change *policyFields) *policyFields {
 	merged := *p
 	own, err := p.limit().fields()
@@ -312,7 +314,7 @@ func (p *policyFields) with(change *policyFields) *policyFields {
 	return &merged
 }
 
-// keepName gives an unnamed limit the name of the limit that it replaces, because the name is part of the counter's
+// keepName gives an unnamed limit the name of the limit that it replaces, because that name is part of the counter's
 // name.
 func (p *policyFields) keepName(name *string) {
 	own, err := p.limit().fields()

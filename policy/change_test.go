@@ -35,7 +35,7 @@ func limits(t *testing.T, c *policy.Config, name, key string) string {
 	return strings.Join(texts, ", ")
 }
 
-// A change replaces the fields that it sets; all others keep the values of the file.
+// A change replaces the fields that it sets. All other fields keep their values from the file.
 func TestChanges(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {
@@ -87,7 +87,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A change that conflicts is left out and reported; the others apply.
+// A conflicting change is skipped and reported. The other changes apply.
 func TestChangesThatDoNotFit(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {
@@ -133,8 +133,8 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Known bug 52: changes to keys set fields of the changed policy, in any order; the file's overrides set fields of the
-// file's limit.
+// Known bug 52: changes to keys set fields of the changed policy, whatever their order. The file's overrides set
+// fields of the file's limit.
 func TestChangeUnderOverrides(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`{policies: {api: 100/s burst 200}, overrides: [{policy: api, key: ann, set: {burst: 9}}]}`))
 	if err != nil {
@@ -155,8 +155,8 @@ func TestChangeUnderOverrides(t *testing.T) {
 	}
 }
 
-// Known bug 52: fields that an override, a change or a candidate does not set come from the policy's text, including
-// its name.
+// Known bug 52: fields that an override, a change or a candidate does not set, including the name, come from the
+// policy's text.
 func TestFieldsOfTextPolicy(t *testing.T) {
 	file := `
 policies: {api: "100/s burst 200", named: '10/1m name "calls"', day: 1000/1d align clock, two: "sliding-log 5/1m 50/1h", held: "concurrency 10 lease 30s", no: deny}

@@ -12,8 +12,8 @@ import (
 // maxClasses is the maximum number of classes of one policy.
 const maxClasses = 8
 
-// Class is a class of requests of a policy. The units that it leaves are for the classes before it. Weight is the
-// weight of its keys under a limit that divides its units among keys; 0 means the limit's own weight.
+// Class is a class of requests under a policy. The units that it leaves are reserved for the classes before it. Weight
+// is the weight of the class's keys under a limit that divides its units among keys. 0 means the limit's own weight.
 type Class struct {
 	Name   string
 	Leaves engine.Leave
@@ -35,19 +35,19 @@ func (c *Class) String() string {
 // classes are a policy's classes in order.
 type classes struct {
 	list []Class
-	keys byKey[string] // the classes that overrides give to keys
-	// lowered has the limits of classes that leave units.
+	keys byKey[string] // the classes that overrides assign to keys
+	// lowered has the limits of those classes that leave units.
 	lowered map[classLimit]engine.Limit
 }
 
-// classLimit identifies a limit, the policy's own or an override's, for the class at an index and a level of pressure.
+// classLimit identifies a limit (the policy's own or an override's), a class by its index, and a level of pressure.
 type classLimit struct {
 	limit    engine.Limit
 	class    int
 	pressure int
 }
 
-// setClasses reads the classes of a policy.
+// setClasses parses the classes of a policy.
 func (p *Policy) setClasses(fields list[classFields]) error {
 	if fields == nil {
 		return nil
@@ -69,7 +69,7 @@ func (p *Policy) setClasses(fields list[classFields]) error {
 	return nil
 }
 
-// class reads one class.
+// class parses one class.
 func (f *classFields) class() (c Class, err error) {
 	if f.Name == nil || engine.CheckPolicyName(*f.Name) != nil {
 		name := "not set"
@@ -116,7 +116,7 @@ func (p *Policy) classify() error {
 	return p.weigh(divides)
 }
 
-// weigh checks that the classes have weights only if a limit of the policy divides its units among keys.
+// weigh returns an error if a class has a weight but no limit of the policy divides its units among keys.
 func (p *Policy) weigh(divides bool) error {
 	if i := slices.IndexFunc(p.classes.list, func(c Class) bool { return c.Weight > 0 }); i >= 0 && !divides {
 		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share or fair-concurrency limit"), "classes", strconv.Itoa(i))
@@ -124,7 +124,7 @@ func (p *Policy) weigh(divides bool) error {
 	return nil
 }
 
-// unclassed checks that a policy without classes has no limit or candidate that needs several classes.
+// unclassed returns an error if a policy without classes has a limit or candidate that needs several classes.
 func (p *Policy) unclassed() error {
 	for i := range p.members {
 		m := &p.members[i]
@@ -135,9 +135,9 @@ func (p *Policy) unclassed() error {
 	return nil
 }
 
-// lower computes the limits of the classes for one limit.
+// lower computes one limit's version for each class.
 func (p *Policy) lower(limit engine.Limit) error {
-	if limit.Err() != nil || limit.Algorithm().Constant() { // the policy has no candidate, or all classes get the same answer
+	if limit.Err() != nil || limit.Algorithm().Constant() { // the policy has no candidate, or the answer is the same for all classes
 		return nil
 	}
 	if n := limit.Guaranteed(); n > 0 && n != len(p.classes.list) {
@@ -158,7 +158,7 @@ func (p *Policy) lower(limit engine.Limit) error {
 }
 
 // press stores the limit of a class for each level of pressure, including none. Pressure does not affect the first
-// class. If a level would leave the limit with windows that no longer grow, it gets the limit of the level below.
+// class. If the windows of a limit would no longer grow at some level, that level gets the limit of the level below.
 func (p *Policy) press(limit, weighted, lowered engine.Limit, class int) {
 	leaves := p.classes.list[class].Leaves
 	for level := range engine.FullPressure + 1 {
@@ -173,7 +173,7 @@ func (p *Policy) press(limit, weighted, lowered engine.Limit, class int) {
 	}
 }
 
-// addClass assigns a class to a key or to the keys that match a pattern.
+// addClass assigns a class to a key, or to the keys that match a pattern.
 func (p *Policy) addClass(o *overrideFields) error {
 	switch {
 	case p.classes.list == nil:
@@ -203,15 +203,15 @@ func (c *classes) texts() (all []string) {
 	return all
 }
 
-// place returns the index of the class with the given name, or -1.
+// place returns the index of the class with this name, or -1.
 func (c *classes) place(name string) int {
 	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
 }
 
-// Classes returns the classes of the policy in order, or nil. The caller must not change them.
+// Classes returns the policy's classes in order, or nil. The caller must not modify them.
 func (p *Policy) Classes() []Class { return p.classes.list }
 
-// classify is [Classify] for one charge of a policy with classes.
+// classify applies [Classify] to one charge of a policy with classes.
 func (c *Charge) classify(class string, level int, key string, names []string) {
 	all, name := &c.Owner.classes, class
 	if own, ok := all.keys.find(key, names); ok {
@@ -225,8 +225,8 @@ func (c *Charge) classify(class string, level int, key string, names []string) {
 }
 
 // InClasses returns the charge in each class that a request for the key can have, in order. If the key has its own
-// class, it returns only that class. It returns nil for a policy without classes, and for a penalty, which leaves
-// nothing to a class. Level, key and names are as in [Classify].
+// class, it returns only that class. It returns nil for a policy without classes, and for a penalty, because a penalty
+// is the same for all classes. level, key and names have the same meaning as in [Classify].
 func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
 	if c.Owner == nil || c.Owner.classes.list == nil || c.Limit.Punishes() {
 		return nil
@@ -243,13 +243,13 @@ func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge
 	return all
 }
 
-// put sets the charge's class, given by its index, and the limit for that class under a level of pressure.
+// put sets the charge's class, given by its index, and the class's limit at a level of pressure.
 func (c *Charge) put(place, level int) {
 	all := &c.Owner.classes
 	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place, level)
 }
 
-// limit returns the limit for the class at an index, under a level of pressure.
+// limit returns the limit for the class with index place, at a level of pressure.
 func (c *classes) limit(of engine.Limit, place, level int) engine.Limit {
 	if lowered, ok := c.lowered[classLimit{of, place, level}]; ok {
 		return lowered

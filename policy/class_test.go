@@ -35,8 +35,8 @@ func explained(t *testing.T, c *policy.Config, path, peer, key, class string) po
 	return e.Charges[0].Limits[0]
 }
 
-// TestClassOfARequest: a key's own class takes precedence over the route's, whose header only trusted proxies can
-// set. A request without a known class has the last one.
+// TestClassOfARequest checks that a key's own class takes precedence over the class from the route, and that the
+// route's header counts only from trusted proxies. A request without a known class is in the last class.
 func TestClassOfARequest(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -57,7 +57,7 @@ func TestClassOfARequest(t *testing.T) {
 	}
 }
 
-// TestClassesOfAKey: a key with its own class is in that class only.
+// TestClassesOfAKey checks that a key with its own class can only be in that class.
 func TestClassesOfAKey(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -78,7 +78,7 @@ func TestClassesOfAKey(t *testing.T) {
 	}
 }
 
-// TestPenaltyHasNoClasses: a penalty blocks a key in every class.
+// TestPenaltyHasNoClasses checks that a penalty blocks a key in every class.
 func TestPenaltyHasNoClasses(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte("policies: {api: {classes: [{name: live}, {name: batch, leaves: 10%}], all: [10/1m, {algorithm: penalty, limit: 10, window: 1m}]}}"))
 	if err != nil {
@@ -92,7 +92,8 @@ func TestPenaltyHasNoClasses(t *testing.T) {
 	}
 }
 
-// TestClassesUnderPressure: the first class does not change, and the others end with one unit.
+// TestClassesUnderPressure checks that pressure does not change the first class, and lowers the others to one unit at
+// full pressure.
 func TestClassesUnderPressure(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -124,7 +125,8 @@ policies:
 	}
 }
 
-// TestChangeOfAClass: an operator's change can give a key a class, and changed numbers lower their classes.
+// TestChangeOfAClass checks that an operator's change can assign a class to a key, and that a change of the limit's
+// numbers also changes the limits of the classes.
 func TestChangeOfAClass(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -142,7 +144,7 @@ func TestChangeOfAClass(t *testing.T) {
 	}
 }
 
-// TestLeavesOfAFairShare: a class leaves units of the burst, and one key can use half of the burst.
+// TestLeavesOfAFairShare checks that a class leaves units of the burst, and that one key can use half of the burst.
 func TestLeavesOfAFairShare(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"8", "45%", ""},
@@ -157,7 +159,8 @@ func TestLeavesOfAFairShare(t *testing.T) {
 	}
 }
 
-// TestDeniedKeyOfAPolicyWithClasses: deny and unlimited have no capacity that a class could leave a part of.
+// TestDeniedKeyOfAPolicyWithClasses checks that deny and unlimited overrides work in a policy with classes. They have
+// no capacity from which a class could leave units.
 func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 	const file = "policies:\n  b: {algorithm: token-bucket, rate: 40/s, classes: [{name: paid}, {name: free, leaves: 5}, {name: batch, leaves: 50%}]}\n" +
 		"overrides: [{policy: b, key: d, deny: true}, {policy: b, key: u, unlimited: true}]\n"
@@ -166,7 +169,7 @@ func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 	}
 }
 
-// TestWeightWithoutFairShare: the error names the field of the class once.
+// TestWeightWithoutFairShare checks that the error contains the class's field only once.
 func TestWeightWithoutFairShare(t *testing.T) {
 	_, err := policy.Parse("x.yaml", []byte("policies: {a: {algorithm: token-bucket, rate: 10/s, classes: [{name: p, weight: 2}]}}"))
 	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a fair-share or fair-concurrency limit"
@@ -175,7 +178,8 @@ func TestWeightWithoutFairShare(t *testing.T) {
 	}
 }
 
-// TestGuaranteedCandidateWithoutClasses: without classes, a candidate with guarantees would decide every request as its last class.
+// TestGuaranteedCandidateWithoutClasses checks that a candidate with guarantees needs classes. Without classes it
+// would decide every request as if it were in the last class.
 func TestGuaranteedCandidateWithoutClasses(t *testing.T) {
 	const candidate = "\npolicies: {api: {algorithm: token-bucket, rate: 10/s%s, shadow: {algorithm: guaranteed-rate, rate: 20/s, guarantees: '12,4'}}}\n"
 	_, err := policy.Parse("x.yaml", fmt.Appendf(nil, candidate, ""))

@@ -8,7 +8,7 @@ import (
 // Equal reports whether both files have the same content.
 func (c *Config) Equal(other *Config) bool { return reflect.DeepEqual(c.file, other.file) }
 
-// EqualPolicy reports whether both files define the same policy with the same overrides under a name.
+// EqualPolicy reports whether both files define the same policy, with the same overrides, under this name.
 func (c *Config) EqualPolicy(other *Config, name string) bool {
 	return reflect.DeepEqual(c.file.Policies[name], other.file.Policies[name]) &&
 		reflect.DeepEqual(c.file.overridesOf(name), other.file.overridesOf(name))
@@ -23,7 +23,7 @@ func (f *file) overridesOf(name string) (of []overrideFields) {
 	return of
 }
 
-// Restart returns the names of the settings that differ between the files and that a server reads only at start.
+// Restart returns the names of the settings that differ between the files and that a server reads only when it starts.
 func (c *Config) Restart(other *Config) (settings []string) {
 	for _, l := range []struct {
 		name        string

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Accepted values of the file's fields, for error messages and the schema.
+// The accepted values of some fields, for error messages and the schema.
 const (
 	allAccepted       = "1 to 32"
 	estimateAccepted  = "capacity"
@@ -30,8 +30,8 @@ var (
 	costAccepted   = fmt.Sprintf("0 to %d", algo.MaxUnits)
 )
 
-// descriptions describe the fields of a file that are not in the table engine.Fields, in the form of that table,
-// grouped by the struct that they are decoded into.
+// descriptions describes the fields of a file that are not in the table engine.Fields, in the form of that table.
+// Fields are grouped by the struct into which they are decoded.
 var descriptions = map[reflect.Type][]engine.Field{
 	reflect.TypeFor[file](): {
 		{Name: "policies", About: "The policies by name. A name has 1 to 64 of A-Z a-z 0-9 _ . - and begins with a letter, a digit or _."},
@@ -175,8 +175,8 @@ func described(t reflect.Type, name string) (engine.Field, bool) {
 	return fieldNamed(descriptions[t], name)
 }
 
-// supported returns the description of a field that a file can have. It omits reserved fields, and fields of algorithms
-// that a file cannot name.
+// supported returns the description of a field that a file can have. Reserved fields, and fields of algorithms that a
+// file cannot name, have none.
 func supported(t reflect.Type, name string) (engine.Field, bool) {
 	if f, ok := described(t, name); ok {
 		return f, true

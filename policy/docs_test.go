@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestFieldsOfThePage: the table in policies.md has a row for each field of a limit, made from the tables of fields.
-// With -update the test writes it.
+// TestFieldsOfThePage checks that the table in policies.md has a row for each field of a limit, generated from the
+// tables of fields. With -update the test writes the table.
 func TestFieldsOfThePage(t *testing.T) {
 	const path, columns = "../docs/reference/policies.md", "| field | algorithms | accepted | meaning |\n|---|---|---|---|\n"
 	page, err := os.ReadFile(path)
@@ -35,7 +35,8 @@ func TestFieldsOfThePage(t *testing.T) {
 	}
 }
 
-// rowsOfThePage describes each field that a limit can have in a file: its algorithms, its values and its purpose.
+// rowsOfThePage returns a table row for each field that a limit can have in a file, with its algorithms, values and
+// purpose.
 func rowsOfThePage() string {
 	var rows strings.Builder
 	for field := range reflect.TypeFor[LimitFields]().Fields() {
@@ -53,10 +54,10 @@ func rowsOfThePage() string {
 	return rows.String()
 }
 
-// code finds the words that the page shows as code: values of flags, and names of fields of several words.
+// code matches the words that the page shows as code: flag values, and field names with several words.
 var code = regexp.MustCompile(`\b(true|false|[a-z]+_[a-z_]+)\b`)
 
-// namesOfThePage are the names of the algorithms, as code.
+// namesOfThePage returns the names of the algorithms, formatted as code.
 func namesOfThePage() string {
 	var names []string
 	for _, a := range fileAlgorithms {

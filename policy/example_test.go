@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// The shortest program: limits by name from a file.
+// The shortest program that uses limits by name from a file.
 func ExampleLoad() {
 	config, err := policy.Load("testdata/limits.yaml")
 	if err != nil {
-		fmt.Println(err) // every error in the file, with its line
+		fmt.Println(err) // all errors in the file, with their lines
 		return
 	}
 	limiter := decide.New(config, headgate.New())

@@ -6,25 +6,25 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// maxTried is the maximum number of routes without a match that an explanation lists.
+// maxTried is the maximum number of non-matching routes that an explanation lists.
 const maxTried = 100
 
-// Explanation describes what happens to an HTTP request, and why, for `headgate explain` and other tools. It is
-// computed without deciding the request.
+// Explanation describes what happens to an HTTP request, and why, for `headgate explain` and other tools. Computing it
+// does not decide the request.
 type Explanation struct {
-	// Host, Path and Client are the request in the form that routes compare.
+	// Host, Path and Client are from the request, in the form that routes compare.
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Client string `json:"client,omitempty"`
-	// Route is the matching route. It is nil if no route matches; the request is then not limited.
+	// Route is the matching route. It is nil if no route matches. The request is then not limited.
 	Route *RouteSummary `json:"route"`
 	// Charges are the charges of the route. If a part of a key has no value, the request is denied: Denied is true,
-	// nothing is charged, and the answer has the Status and the Reason.
+	// nothing is charged, and the response has the Status and the Reason.
 	Charges []ChargeSummary `json:"charges,omitempty"`
 	Denied  bool            `json:"denied"`
 	Status  int             `json:"status,omitempty"`
 	Reason  string          `json:"reason,omitempty"`
-	// Tried are the earlier routes that did not match, at most 100. More is the number of further ones.
+	// Tried are the routes before it that did not match, at most 100. More is the number of such routes beyond these.
 	Tried []TriedSummary `json:"tried,omitempty"`
 	More  int            `json:"more,omitempty"`
 }
@@ -60,7 +60,7 @@ func (c *RouteCharge) String() string {
 
 // ChargeSummary is one charge of a request.
 type ChargeSummary struct {
-	// Key is the key that the request is counted under, and Parts are its parts.
+	// Key is the key under which the request is counted, and Parts are its parts.
 	Key   string        `json:"key,omitempty"`
 	Parts []PartSummary `json:"parts"`
 	// Limits are the limits charged under the key.
@@ -73,18 +73,18 @@ type PartSummary struct {
 	Value  string `json:"value"`
 }
 
-// LimitSummary is one limit that a request is charged on.
+// LimitSummary is one limit charged by a request.
 type LimitSummary struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
 	Cost   int64  `json:"cost"`
-	// Class is the class that the limit is lowered for. It is omitted for a policy without classes.
+	// Class is the class for which the limit is lowered. It is omitted for a policy without classes.
 	Class    string `json:"class,omitempty"`
 	Override bool   `json:"override"`
 	Shadow   bool   `json:"shadow"`
 }
 
-// TriedSummary is a route that did not match, with the first condition that did not hold.
+// TriedSummary is a route that did not match, with the first condition that was not met.
 type TriedSummary struct {
 	Index     int    `json:"index"`
 	Line      int    `json:"line"`
@@ -93,7 +93,7 @@ type TriedSummary struct {
 	Got       string `json:"got"`
 }
 
-// Explain describes what happens to a request, and why.
+// Explain describes what would happen to a request, and why.
 func (c *Config) Explain(r *route.Request) Explanation {
 	found := c.Routes.Explain(r, maxTried)
 	e := Explanation{Host: found.Host, Path: found.Path, Client: found.Client, More: found.More}
@@ -126,7 +126,7 @@ func (c *Config) Explain(r *route.Request) Explanation {
 	return e
 }
 
-// limits describes the limits of a charge of a request.
+// limits describes the limits of one charge of a request.
 func (c *Config) limits(charge *route.Charge, item *route.Item, class string) (all []LimitSummary) {
 	limits, _ := c.Policies.ForRoute(nil, charge, item, item.Key)
 	Classify(limits, class, 0, item.Key)

@@ -13,15 +13,15 @@ import (
 type Failure uint8
 
 // Deny answers with an error. Local answers from this process's share of the limits if the store has the fallback
-// layer, and otherwise like Deny. Allow answers with an allowed decision. Answers from Local and Allow are marked
-// fallback.
+// layer, and otherwise like Deny. Allow answers with an allowed decision. The answers of Local and Allow have the
+// promise mode fallback.
 const (
 	Deny Failure = iota
 	Local
 	Allow
 )
 
-// failures are the modes with their names and answers.
+// failures has the names and answers of the failure modes.
 var failures = [...]struct{ name, answer string }{
 	Deny: {"deny", "an error"}, Local: {"local", "the share of this process"}, Allow: {"allow", "an allowed decision"},
 }
@@ -38,7 +38,7 @@ var failureAccepted = strings.Join(failureNames, ", ")
 // FailureModes lists the modes with their answers, for help texts.
 func FailureModes() string { return strings.Join(failureModes, ", ") }
 
-// ParseFailure returns the failure mode of a name.
+// ParseFailure returns the failure mode with this name.
 func ParseFailure(name string) (Failure, error) {
 	if i := slices.Index(failureNames, name); i >= 0 {
 		return Failure(i), nil
@@ -51,16 +51,16 @@ func (f Failure) String() string {
 	return failureNames[min(f, Allow)]
 }
 
-// AnyAnswers returns the weakest answers, to be made stricter with [Answers.And].
+// AnyAnswers returns the weakest Answers, which [Answers.And] makes stricter.
 func AnyAnswers() Answers { return Answers{Failure: Allow} }
 
-// And combines both: the stricter of each answer.
+// And combines a and b, using the stricter of each setting.
 func (a Answers) And(b Answers) Answers {
 	return Answers{Failure: min(a.Failure, b.Failure), Replicas: a.Replicas.Both(b.Replicas)}
 }
 
-// Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the answer
-// is err.
+// Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the mode
+// has no other answer than err.
 func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {
 	if f != Allow || !asks(kind) || !NotKnown(err) {
 		return headgate.Decision{}, false
@@ -75,14 +75,14 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Dec
 	return d, true
 }
 
-// NotKnown reports whether an error leaves the decision unknown, rather than being the caller's mistake or the result
-// of a closed limiter.
+// NotKnown reports whether an error leaves the decision unknown. The caller's mistakes and the errors of a closed
+// limiter do not.
 func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// asks reports whether the request asks for permission, which a failure mode can answer. For a give or a reset, a
-// missing result is an error.
+// asks reports whether the request asks for permission, so that a failure mode can answer it. If the result of a give
+// or a reset is missing, it is always an error.
 func asks(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// fieldError is an error with the path of its field, such as windows.1.limit.
+// fieldError is an error with the path of a field, such as windows.1.limit.
 type fieldError struct {
 	path []string
 	err  error
@@ -21,7 +21,7 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.err.Error() }
 func (e *fieldError) Unwrap() error { return e.err }
 
-// atField prefixes the path of an error with names. A nil error stays nil.
+// atField prepends path to the error's path. A nil error stays nil.
 func atField(err error, path ...string) error {
 	if err == nil {
 		return nil
@@ -32,7 +32,7 @@ func atField(err error, path ...string) error {
 	return &fieldError{path: path, err: err}
 }
 
-// atOwnField adds the path to an error from package engine, which names its field.
+// atOwnField adds the field of an engine error as its path.
 func atOwnField(err error) error {
 	if input, ok := err.(*engine.InputError); ok {
 		return atField(input, input.Field)
@@ -40,7 +40,7 @@ func atOwnField(err error) error {
 	return err
 }
 
-// invalid returns the error for the value of a field.
+// invalid returns the error for an invalid value of a field.
 func invalid(field, value, accepted string) error {
 	return atField(format.Invalid(field, value, accepted), field)
 }
@@ -50,8 +50,8 @@ func invalidWord(field, word, accepted string) error {
 	return invalid(field, format.Quote(word), accepted+yamlfile.DidYouMean(word, strings.Split(accepted, ", ")))
 }
 
-// Explain describes an error in a limit sent in a field of a request. path is the invalid field as the caller wrote it,
-// such as limit.windows.1.window; detail is the error message with that path.
+// Explain describes an error in a limit that was sent in a request field. path is the invalid field as the caller
+// wrote it, such as limit.windows.1.window. detail is the error message with that path.
 func Explain(field string, err error) (path, detail string) {
 	last := field
 	path = field
@@ -66,12 +66,12 @@ func Explain(field string, err error) (path, detail string) {
 	return path, path + ": " + strings.TrimPrefix(err.Error(), "headgate: ")
 }
 
-// maxDepth is the deepest accepted nesting of a limit in JSON. Valid limits have 5 levels: fields, all, fields,
-// windows, fields.
+// maxDepth is the maximum nesting depth of a limit in JSON. Valid limits have 5 levels: fields, all, fields, windows,
+// fields.
 const maxDepth = 8
 
-// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding rescans the rest at each level of all,
-// so its time would grow with depth times length.
+// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding rescans the rest at each level of
+// "all", so its time would be proportional to depth times length.
 func tooDeep(data []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data) && depth <= maxDepth; i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLimitFieldsFollowTheTable checks that each field in the table of package engine has a struct field of its kind,
-// with the same name in JSON and YAML.
+// TestLimitFieldsFollowTheTable checks that each field in the table of package engine has a struct field of the right
+// type, with the same name in JSON and YAML.
 func TestLimitFieldsFollowTheTable(t *testing.T) {
 	kinds := map[engine.FieldKind]reflect.Type{
 		engine.FieldUnits: reflect.TypeFor[*int64](), engine.FieldSpan: reflect.TypeFor[*string](),
@@ -29,7 +29,7 @@ func TestLimitFieldsFollowTheTable(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDescribedOnce checks that each field has one description, in descriptions or in the table in
+// TestEveryFieldIsDescribedOnce checks that each field has exactly one description, in descriptions or in the table of
 // package engine, and that each description has a field.
 func TestEveryFieldIsDescribedOnce(t *testing.T) {
 	for typ, fields := range descriptions {

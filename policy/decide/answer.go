@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Answer makes the response to request i from its results.
+// Answer returns the response to request i, made from its results.
 func (b *Batch) Answer(i int) Response {
 	at := &b.plans[i]
 	kind, response := at.request.Kind, Response{Requested: at.policy, Cost: at.cost}
@@ -63,7 +63,7 @@ func (b *Batch) Answer(i int) Response {
 	if op.Hints.Settled {
 		response.Charged = b.toSettle(at, result)
 	}
-	if kind >= engine.OpAcquire { // most requests end here: they hold nothing
+	if kind >= engine.OpAcquire { // most requests end here, because they hold nothing
 		b.hold(&response, kind, at.op)
 	}
 	if op.Chosen() && err == nil {
@@ -75,8 +75,8 @@ func (b *Batch) Answer(i int) Response {
 	return response
 }
 
-// unknown answers a request whose decision is not known: with the error, or with the failure mode's answer. It does not
-// see answers of the fallback layer.
+// unknown sets the response to a request whose decision is not known: the error, or the failure mode's answer. Answers
+// of the fallback layer do not reach unknown.
 func (b *Batch) unknown(at *plan, response *Response, err error) {
 	b.lacking = b.lacking || errors.Is(err, headgate.ErrNotReplicated)
 	if d, ok := at.Failure.Answer(at.request.Kind, at.cost, err); ok {
@@ -86,7 +86,7 @@ func (b *Batch) unknown(at *plan, response *Response, err error) {
 	response.Err = err
 }
 
-// setLimits sets the answer of each limit, and the policy of the binding one.
+// setLimits sets the answer of each limit, and the binding limit's policy.
 func (r *Response) setLimits(op *engine.Op, at *plan) {
 	d := &r.Decision
 	if at.items != nil {
@@ -120,7 +120,7 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 	}
 }
 
-// named returns the name of a limit's owner and its unit, or "" for an inline limit.
+// named returns the name and the unit of a limit's owner, or "" for an inline limit.
 func named(owner *policy.Policy) (name, unit string) {
 	if owner == nil {
 		return "", ""
@@ -128,13 +128,13 @@ func named(owner *policy.Policy) (name, unit string) {
 	return owner.Name, owner.Unit
 }
 
-// toSettle returns the charges of a request, shadows included, or nil if there are none.
+// toSettle returns the charges of a request, including shadows, or nil if nothing was charged.
 func (b *Batch) toSettle(at *plan, deciding *operate.Result) *operate.Charged {
 	if !deciding.Decision.Allowed || deciding.Decision.Promise.OvershootMax == engine.Unbounded {
 		return nil
 	}
 	ops := append(slices.Clone(b.Ops[at.op:at.op+1]), b.Ops[at.shadows:at.shadows+at.shadowCount]...)
-	for i := range ops { // the memory of the batch and of the keys is reused
+	for i := range ops { // the batch and its keys reuse their memory
 		op := &ops[i]
 		op.Key, op.Charges = strings.Clone(op.Key), slices.Clone(op.Charges)
 		for j := range op.Charges {
@@ -145,9 +145,10 @@ func (b *Batch) toSettle(at *plan, deciding *operate.Result) *operate.Charged {
 	return operate.ChargedBy(b.rules.Limiter, ops, results)
 }
 
-// shadowed answers a request whose limits are all shadows: it passes. A reset, give or expiry is answered by the
-// shadows, errors included; the caller's mistakes, such as a key that is too long, are errors too. If there is a live
-// limit, a shadow's error is never the answer (known bug 59): the live limit has decided, and may have charged.
+// shadowed answers a request whose limits are all shadows: it passes. Resets, gives and expiries return the shadows'
+// answers, including errors. The caller's mistakes, such as a key that is too long, are errors for every request. If
+// there is a live limit, a shadow's error is never the answer (known bug 59), because the live limit has decided and
+// may have charged.
 func (b *Batch) shadowed(at *plan, response *Response) {
 	kind := at.request.Kind
 	response.Decision = headgate.Decision{Allowed: true, Unlimited: true, Binding: headgate.Binding{Policy: response.Policy}}
@@ -170,7 +171,7 @@ func (b *Batch) shadowed(at *plan, response *Response) {
 	if kind == engine.OpAllow {
 		response.Decision.Granted = at.cost
 	}
-	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // nothing was decided for a route whose policies are no longer in the file
+	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // nothing was decided if the route's policies are no longer in the file
 		b.hold(response, kind, at.shadows)
 	}
 }

@@ -14,12 +14,12 @@ import (
 
 // Rules are the settings for deciding requests.
 type Rules struct {
-	// Limiter decides.
+	// Limiter decides the operations.
 	Limiter *headgate.Limiter
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
 	// HashKeys are the secrets for hashing keys before they reach the store, or nil if keys are not hashed. Overrides
-	// use the unhashed key.
+	// are matched by the unhashed key.
 	HashKeys *keyhash.File
 	// Pressure returns the level of pressure on this process ([pressure.Gate.Level]). nil means no pressure.
 	Pressure func() int
@@ -33,7 +33,7 @@ func (r *Rules) Level() int {
 	return r.Pressure()
 }
 
-// Seal signs reservations that leave the process, so that no client can give back units that it was not charged.
+// Seal signs reservations that leave the process, so that a client cannot give back units that it was not charged.
 type Seal interface {
 	// Sign returns the signed text of a reservation, for the client.
 	Sign(text string) string
@@ -41,11 +41,11 @@ type Seal interface {
 	Open(signed string) (*engine.Reservation, error)
 }
 
-// Batch has requests that are decided together. Call Begin, Add or Refuse for each request, Do, Answer for each
-// request, and End, in this order. Batches are pooled: callers must not keep the keys that a batch holds.
+// Batch has requests that are decided together. Call Begin first, then Add or Refuse for each request, then Do, then
+// Answer for each request, and finally End. Batches are pooled, so callers must not keep the keys of a batch.
 type Batch struct {
 	// Ops are the operations of all requests, and Results their answers in the same order. A caller that does not call
-	// Do must decide Ops as [Do] does.
+	// Do must decide Ops in the same way as [Do].
 	Ops     []engine.Op
 	Results []operate.Result
 
@@ -53,18 +53,18 @@ type Batch struct {
 	policies    *policy.Set
 	seal        Seal
 	charges     []engine.Charge
-	limits      []policy.Charge // of the request or item being planned
+	limits      []policy.Charge // the limits of the request or item being planned
 	itemCharges []itemCharge
 	plans       []plan
 	shadows     []Shadow // in the order of their operations
 	keys        hashKeys
-	pressure    int  // the level for all requests
-	lacking     bool // the store has made a charge that too few replicas have
+	pressure    int  // the pressure level for all requests
+	lacking     bool // whether the store made a charge that too few replicas have
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
 
-// Begin returns a batch for the given number of requests, with one version of the policies. seal can be nil if all
+// Begin returns a batch for the given number of requests, using one version of the policies. seal can be nil if all
 // clients are in this process.
 func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 	b := batches.Get().(*Batch)
@@ -73,14 +73,14 @@ func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 		b.keys.secrets = r.HashKeys.Secrets()
 	}
 	// Operations hold slices of the charges, so the charges must not move while later requests are added. A request
-	// with several limits allocates its own.
+	// with several limits allocates its own charges.
 	if cap(b.charges) < requests {
 		b.charges = make([]engine.Charge, 0, requests)
 	}
 	return b
 }
 
-// Refuse replaces Add for a request that is not decided: err is its answer.
+// Refuse replaces Add for a request that is not decided. Its response is err.
 func (b *Batch) Refuse(r *Request, err error) {
 	if b.keys.secrets != nil {
 		b.keys.of(r)
@@ -88,7 +88,7 @@ func (b *Batch) Refuse(r *Request, err error) {
 	b.plans = append(b.plans, plan{request: r, err: err, op: -1})
 }
 
-// Do decides the operations.
+// Do decides the batch's operations.
 func (b *Batch) Do(ctx context.Context) { Do(ctx, b.rules.Limiter, b.Ops, b.Room()) }
 
 // Room returns Results, resized to the length of Ops.
@@ -100,7 +100,8 @@ func (b *Batch) Room() []operate.Result {
 	return b.Results
 }
 
-// Do decides operations, at most engine.MaxOps in one call of the store. Results has their length.
+// Do decides operations, with at most engine.MaxOps in one call to the store. results must have the same length as
+// ops.
 func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []operate.Result) {
 	for from := 0; from < len(ops); from += engine.MaxOps {
 		to := min(from+engine.MaxOps, len(ops))
@@ -108,11 +109,11 @@ func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []ope
 	}
 }
 
-// Counted returns, for each request, the hash that it is counted under, or "" if it is counted under its key. The
+// Counted returns, for each request, the hash under which it is counted, or "" if it is counted under its key. The
 // memory is reused.
 func (b *Batch) Counted() []string { return b.keys.counted }
 
-// End ends the batch.
+// End returns the batch to the pool.
 func (b *Batch) End() {
 	clear(b.Ops)
 	clear(b.Results)
@@ -131,12 +132,12 @@ func (b *Batch) End() {
 	batches.Put(b)
 }
 
-// Lacking reports whether the store has made a charge that too few of its replicas have.
+// Lacking reports whether the store made a charge that too few of its replicas have.
 func (b *Batch) Lacking() bool { return b.lacking }
 
-// GiveUp releases permits that the store granted but too few replicas have: the answer is an error, so no client
-// knows the holder id generated for it. A client's own holder id keeps its permits: it may have held them before, and
-// can retry or release them.
+// GiveUp releases permits that the store granted but that too few replicas have. The response is an error, so the
+// client never receives the holder id generated for it. Permits with a client's own holder id stay, because the client
+// may have held them before, and can retry or release them.
 func (b *Batch) GiveUp(ctx context.Context) {
 	var ops []engine.Op
 	for i := range b.plans {
@@ -151,5 +152,5 @@ func (b *Batch) GiveUp(ctx context.Context) {
 			}
 		}
 	}
-	Do(ctx, b.rules.Limiter, ops, make([]operate.Result, len(ops))) // if that fails, the units are free after the lease time
+	Do(ctx, b.rules.Limiter, ops, make([]operate.Result, len(ops))) // if this fails, the units are free after the lease time
 }

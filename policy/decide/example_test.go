@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// The routes of the file define the key, cost and policies of a request.
+// The file's routes define a request's key, cost and policies.
 func ExampleLimiter_AllowRequest() {
 	config, err := policy.Load("../testdata/limits.yaml")
 	if err != nil {
@@ -37,7 +37,7 @@ func ExampleLimiter_AllowRequest() {
 	// user "": false, 0 left, error httplimit: the request lacks a part of its key: header X-User
 }
 
-// A program reads its policies file again while it runs. Keys keep what they have spent.
+// A running program can reread its policies file. Keys keep the units that they have spent.
 func ExampleLimiter_Replace() {
 	folder, err := os.MkdirTemp("", "policies")
 	if err != nil {
@@ -64,10 +64,10 @@ func ExampleLimiter_Replace() {
 	}
 	show()
 
-	reload := func() { // call it from a ticker, or for a signal
+	reload := func() { // call it from a ticker, or on a signal
 		next, err := policy.Reader{}.Reload(path, config)
 		if err != nil {
-			fmt.Println("the last valid file stays active") // err has every error of the new one
+			fmt.Println("the last valid file stays active") // err contains every error in the new file
 			return
 		}
 		config = next

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestFailureModesReachTheLayers: the operations for a policy, a route, items and inline limits say whether the process
-// may answer from its share, and whether the store is trusted after a loss of data.
+// TestFailureModesReachTheLayers checks two hints in the operations for a policy, a route, items and inline limits:
+// whether the process may answer from its share, and whether the store is trusted after it has lost data.
 func TestFailureModesReachTheLayers(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

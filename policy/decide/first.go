@@ -6,14 +6,15 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// choices is a request's policy with "first", and the item that names it. An operation can have only one set of choices.
+// choices is a request's policy with "first", and the index of the item that names it. An operation can have only one
+// set of choices.
 type choices struct {
 	of   *policy.Policy
 	item int
 }
 
-// add records the choice of a charge. It returns an error for a second set of choices, and for a counter that is a
-// choice but also charged in another way.
+// add records the choice of a charge. It returns an error for a second set of choices, and for a choice whose counter
+// is also charged in another way.
 func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
 		return &engine.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
@@ -31,7 +32,7 @@ func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	}
 }
 
-// chosen names the limit that paid, and removes the limits of other choices.
+// chosen records which limit was charged, and removes the limits of the other choices.
 func (r *Response) chosen(op *engine.Op, at *plan) {
 	d := &r.Decision
 	if len(d.Limits) == 0 {
@@ -54,7 +55,7 @@ func (r *Response) chosen(op *engine.Op, at *plan) {
 	r.Limits, d.Limits = kept, standings
 }
 
-// pays names the limit that paid, in the form used by overrides.
+// pays records the name of the charged limit, in the form used in overrides.
 func (r *Response) pays(limit engine.Limit, name string, owner *policy.Policy) {
 	if !r.Decision.Allowed || r.Paid != "" {
 		return

@@ -47,7 +47,8 @@ func firstLimiter(t *testing.T) (*decide.Limiter, *headgate.Limiter) {
 	return decide.New(config, limiter), limiter
 }
 
-// TestFirst: only the first limit with room pays. The answer names it and lists no limit of another choice.
+// TestFirst checks that only the first limit with room is charged. The response contains its name, and no limits of
+// other choices.
 func TestFirst(t *testing.T) {
 	l, _ := firstLimiter(t)
 	for _, c := range []struct {
@@ -84,7 +85,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestFirstOnceInARequest: a second policy with "first", or a choice that is also charged in another way, is an error.
+// TestFirstOnceInARequest checks that a request cannot have a second policy with "first", or a choice that is also
+// charged in another way.
 func TestFirstOnceInARequest(t *testing.T) {
 	l, _ := firstLimiter(t)
 	for name, items := range map[string][]decide.Item{
@@ -104,7 +106,7 @@ func TestFirstOnceInARequest(t *testing.T) {
 	}
 }
 
-// TestFirstSettles: a reservation settles on the limit that paid.
+// TestFirstSettles checks that a reservation settles on the limit that was charged.
 func TestFirstSettles(t *testing.T) {
 	l, _ := firstLimiter(t)
 	left := func(policy string) int64 {

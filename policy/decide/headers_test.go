@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestHeadersAreThoseOfTheServer: middleware with a file writes the same headers as the server's front ends
-// (Response.WriteHeaders): all limits, each with the numbers of its own window, in the style of the policy.
+// TestHeadersAreThoseOfTheServer checks that middleware with a file writes the same headers as the server's front ends
+// (Response.WriteHeaders): all limits in the policy's style, each with the numbers of its own window.
 func TestHeadersAreThoseOfTheServer(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// hold sets the fields that only operations on reservations and permits have.
+// hold sets the operation fields that only reservations and permits have.
 func (r *Request) hold(op *engine.Op) {
 	switch {
 	case r.Kind == engine.OpReserve:
@@ -23,8 +23,8 @@ func (r *Request) hold(op *engine.Op) {
 	}
 }
 
-// estimate caps the costs of a reserve at the capacity of the limits, if the policy says so. The commit charges the
-// rest.
+// estimate caps the costs of a reserve at the capacity of the limits, if the policy has estimate_max. The commit
+// charges the rest.
 func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	if r.Kind != engine.OpReserve || !p.EstimateMax {
 		return
@@ -35,8 +35,8 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	}
 }
 
-// WatchTerms makes the limiter end overdue reservations if a policy has a term. This includes reservations of processes
-// that are gone.
+// WatchTerms makes the limiter end overdue reservations if a policy has a term, including reservations made by
+// processes that no longer exist.
 func (r *Rules) WatchTerms(policies *policy.Set) {
 	for _, name := range policies.Names() {
 		if p, ok := policies.Get(name); ok && p.Term != nil {
@@ -46,7 +46,7 @@ func (r *Rules) WatchTerms(policies *policy.Set) {
 	}
 }
 
-// ceiling returns the ceiling of an item, or 0 for a charge without one.
+// ceiling returns the ceiling of an item, or 0 if it has none.
 func (r *Request) ceiling(item int) int64 {
 	if item >= len(r.Items) {
 		return 0
@@ -54,7 +54,7 @@ func (r *Request) ceiling(item int) int64 {
 	return r.Items[item].Ceiling
 }
 
-// reserves records the term, the estimate and the ceiling of a charge of a reserve.
+// reserves records a reserve charge's term, estimate and ceiling.
 func (at *plan) reserves(kind engine.Kind, c *policy.Charge, ceiling int64) {
 	if kind != engine.OpReserve {
 		return
@@ -65,7 +65,7 @@ func (at *plan) reserves(kind engine.Kind, c *policy.Charge, ceiling int64) {
 	}
 }
 
-// checkCeilings rejects a ceiling without a term, or below the requested units.
+// checkCeilings returns an error for a ceiling without a term, or below the requested units.
 func (at *plan) checkCeilings() error {
 	for i, most := range at.ceilings {
 		if most == 0 || at.term != nil && most >= at.estimates[i] {
@@ -83,8 +83,8 @@ func (at *plan) checkCeilings() error {
 	return nil
 }
 
-// setTerm gives a reserve the shortest term of its policies. The estimates are the requested units of each charge.
-// The error is about a ceiling.
+// setTerm gives a reserve the shortest term of its policies. The estimates are the units requested for each charge. An
+// error is always about a ceiling.
 func (at *plan) setTerm(op *engine.Op) error {
 	if err := at.checkCeilings(); err != nil || at.term == nil {
 		return err
@@ -100,8 +100,8 @@ func (at *plan) setTerm(op *engine.Op) error {
 	return nil
 }
 
-// reserveItems sets the fields for a reserve with several items. A permit among them is held under the reservation's
-// id, which no client can guess.
+// reserveItems sets the fields for a reserve with several items. A permit is held under the reservation's id, which
+// clients cannot guess.
 func reserveItems(op *engine.Op, items int) {
 	op.Listed = items
 	if slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() }) {
@@ -109,7 +109,7 @@ func reserveItems(op *engine.Op, items int) {
 	}
 }
 
-// shadow returns the operation for a shadow. For a reserve it is a take, because nothing settles it.
+// shadow returns the operation for a shadow. For a reserve it is a take, because it is never settled.
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
 	op := engine.Op{
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
@@ -117,7 +117,7 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 	}
 	switch {
 	case r.Kind == engine.OpReserve && c.Limit.Algorithm().Holds():
-		op.Kind, op.ID = engine.OpPeek, "" // nothing would release the permit
+		op.Kind, op.ID = engine.OpPeek, "" // nothing would release a permit
 	case r.Kind == engine.OpReserve:
 		op.Kind, op.ID = engine.OpAllow, ""
 	case isHold(r.Kind) && c.Limit.Algorithm().Constant():
@@ -126,12 +126,12 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 	return op
 }
 
-// isHold reports whether an operation of the kind is about a permit.
+// isHold reports whether an operation of this kind concerns a permit.
 func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
 
-// withoutPermits changes an operation on limits that have no permits because they deny or allow everything: it then
-// only peeks. A reserve whose limits are all shadows reserves from a limit that allows everything, so that there is an
-// answer to settle.
+// withoutPermits adjusts an operation whose limits have no permits because they deny or allow everything: the
+// operation then only peeks. If all limits of a reserve are shadows, it reserves from a limit that allows everything,
+// so that the client has a reservation to settle.
 func withoutPermits(op *engine.Op, unlimited bool) {
 	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
 	switch {
@@ -164,7 +164,7 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	}
 }
 
-// pending sets the units that open reservations can still charge.
+// pending sets the units that open reservations can still charge, for each limit.
 func (r *Response) pending(of []int64) {
 	for i, n := range of {
 		if i < len(r.Limits) {
@@ -176,8 +176,8 @@ func (r *Response) pending(of []int64) {
 	}
 }
 
-// leaseOf returns how long a permit lasts: the shortest lease time of its limits, or the term if the renewal only
-// restarts a term.
+// leaseOf returns how long a permit lasts: the shortest lease time of its limits. If the renewal only restarts a term,
+// it is the term.
 func leaseOf(op *engine.Op) time.Duration {
 	if op.Kind == engine.OpSettle {
 		return op.Reservation.Term.Within

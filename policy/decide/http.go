@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// AllowRequest charges an HTTP request on all policies of its route, or on none. A request without a route is
-// allowed, and its decision is Unlimited. If a part of the key is missing, the error is an [*httplimit.NoKeyError],
-// unless the route skips such requests.
+// AllowRequest charges an HTTP request to all policies of its route, or to none. A request without a route is allowed,
+// and its decision is Unlimited. If a part of the key is missing, the error is an [*httplimit.NoKeyError], unless the
+// route skips such requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	response, err := l.ofHTTP(r, false, false)
 	return response.Decision, err
@@ -25,13 +25,13 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 	return response.Decision, err
 }
 
-// ChargeRequest decides like AllowRequest, for the middleware of package httplimit. The cost in the answer is the
-// cost of the route's first policy, or the highest of several charges, even if the request is denied. It is 0 without
-// a route or a key.
+// ChargeRequest decides like AllowRequest, for the middleware in package httplimit. The cost in the answer is the cost
+// of the route's first policy or, with several charges, the highest cost, even if the request is denied. It is 0
+// without a route or a key.
 //
-// Settle corrects the charge once the response is known: each limit of the route, shadows included, is then charged
-// final units, 0 or more. It gives excess units back, and charges missing units even beyond the limit. It is nil if
-// nothing limits the request, if the request was not charged, or if settles is false and nothing delays the request. It
+// Settle corrects the charge when the response is known. Each limit of the route, including shadows, is then charged
+// final units, 0 or more. Settle gives excess units back, and charges missing units even beyond the limit. It is nil
+// if the request has no limits, if it was not charged, or if settles is false and no limit delays the request. It
 // returns the same errors as [headgate.Policy].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
 	response, err := l.ofHTTP(r, settles, true)
@@ -46,8 +46,8 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 	return a, err
 }
 
-// CountedBy describes the key of the answer's binding limit, such as "header X-API-Key". It is "" for requests without
-// a route, and for routes with one charge.
+// CountedBy describes the key of the binding limit, such as "header X-API-Key". It is "" for requests without a route,
+// and for routes with one charge.
 func (r *Request) CountedBy(answer *Response) string {
 	if r.Route == nil || answer.Limits == nil || r.Items == nil {
 		return ""

@@ -17,7 +17,7 @@ type itemCharge struct {
 	item int
 }
 
-// items appends the operations of a request with several items: one for all deciding limits, and one for each shadow.
+// items appends the operations of a request with several items: one for all deciding limits, and one per shadow.
 func (b *Batch) items(at *plan) {
 	at.Answers, b.itemCharges = policy.AnyAnswers(), b.itemCharges[:0]
 	settled := at.request.Settled || at.request.Undoable && at.request.Route != nil && at.request.Route.Route.RefundOnError
@@ -43,7 +43,7 @@ func (b *Batch) items(at *plan) {
 	if at.err = at.joinAll(&op, b.itemCharges); at.err != nil {
 		return
 	}
-	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all are shadows: the client needs an answer to settle
+	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all limits are shadows, and the client needs a reservation to settle
 		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: rule.NoLimit(), Cost: 1}}, 0}
 		if at.err = at.join(&op, &none); at.err != nil {
 			return
@@ -74,7 +74,7 @@ func (b *Batch) items(at *plan) {
 	}
 }
 
-// limitsOf collects the limits of an item. There are none if the route's policy is no longer in the file. An inline
+// limitsOf collects the limits of an item. It finds none if the route's policy is no longer in the file. An inline
 // limit has no owner.
 func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	p, ok := b.policies.Get(item.Policy)
@@ -110,7 +110,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	return nil
 }
 
-// joinAll adds the charges that decide.
+// joinAll adds the deciding charges to the operation.
 func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 	for i := range charges {
 		c := &charges[i]
@@ -129,9 +129,9 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 	return nil
 }
 
-// join adds a charge to the deciding operation. If the counter already has a charge, it adds the cost to that charge,
-// under the smaller of the two limits. The larger limit is then peeked at separately. Of two classes with guarantees
-// neither limit is smaller.
+// join adds a charge to the deciding operation. If the counter already has a charge, join adds the cost to that
+// charge, under the smaller of the two limits, and the larger limit is peeked at separately. It returns an error for
+// two classes with guarantees, because neither of their limits is smaller.
 func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
@@ -166,7 +166,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	return nil
 }
 
-// beside returns the answers of a request's shadows, and of items' limits that were charged under a smaller limit.
+// beside returns the answers of a request's shadows, and of those item limits that were charged under a smaller limit.
 func (b *Batch) beside(at *plan) []ShadowAnswer {
 	answers := make([]ShadowAnswer, 0, at.shadowCount+len(at.own))
 	answer := func(op, item int) ShadowAnswer {

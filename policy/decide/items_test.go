@@ -51,8 +51,8 @@ func ask(t *testing.T, l *decide.Limiter, r decide.Request) decide.Response {
 	return responses[0]
 }
 
-// TestItems: several charges with their own keys and costs are charged all or nothing, with the overrides for each key,
-// and the answer says which limit denied.
+// TestItems checks that several charges, each with its own key and cost, are charged all or nothing. Overrides apply
+// to each key, and the response names the limit that denied.
 func TestItems(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	both := func(address, plan string) decide.Request {
@@ -85,8 +85,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestItemsOfOneCounter: two items on one counter become one charge with the sum of their costs, under the smaller of
-// their limits. The item with the larger limit gets that limit's remaining units.
+// TestItemsOfOneCounter checks that two items on one counter become one charge with the sum of their costs, under the
+// smaller of their limits. The item with the larger limit gets that limit's remaining units.
 func TestItemsOfOneCounter(t *testing.T) {
 	own := &decide.Own{Space: "own"}
 	item := func(units int64) decide.Item {
@@ -107,7 +107,8 @@ func TestItemsOfOneCounter(t *testing.T) {
 	}
 }
 
-// TestItemsOfTwoClasses: charges in two classes on one counter cannot be added up.
+// TestItemsOfTwoClasses checks that charges in two classes on one counter are an error, because they cannot be added
+// up.
 func TestItemsOfTwoClasses(t *testing.T) {
 	item := func(rank int64) decide.Item {
 		limit := rule.GuaranteedRate(rule.PerSecond(10), "6,2", engine.Setting{Field: "rank", Units: rank})
@@ -123,7 +124,7 @@ func TestItemsOfTwoClasses(t *testing.T) {
 	}
 }
 
-// TestFailureOfItems: the strictest failure mode applies to all.
+// TestFailureOfItems checks that the strictest failure mode applies to all items.
 func TestFailureOfItems(t *testing.T) {
 	l := itemLimiter(t, func(s engine.Store) engine.Store { return failing{s} })
 	ofAll := func(names ...string) (items []decide.Item) {
@@ -140,8 +141,8 @@ func TestFailureOfItems(t *testing.T) {
 	}
 }
 
-// TestCount: hits are counted, including denied ones, if a single fixed window is charged. Other limits are charged,
-// or peeked at for one unit if there are no hits.
+// TestCount checks that hits, including denied ones, are counted if a single fixed window is charged. Other limits are
+// charged or, for 0 hits, peeked at for one unit.
 func TestCount(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	count := func(q decide.Request, cost int64) decide.Response {
@@ -171,7 +172,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestEstimateMax: a reserve of more than the capacity takes the capacity, and the commit charges the rest.
+// TestEstimateMax checks that a reserve for more than the capacity takes the capacity, and that the commit charges the
+// rest.
 func TestEstimateMax(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

@@ -7,18 +7,18 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// hashKeys has the hashes of the keys in one batch, in the batch's memory. Without secrets it is empty: keys are not
-// hashed.
+// hashKeys has the hashes of the keys in one batch, in the batch's memory. Without secrets, keys are not hashed and it
+// is empty.
 type hashKeys struct {
 	secrets *keyhash.Secrets
 	buffer  []byte
-	counted []string // the hash of the key of each request
-	names   []string // hashes of the key being planned, one per secret
+	counted []string // the hash of each request's key
+	names   []string // the hashes of the key being planned, one per secret
 }
 
-// of returns the key or hash that a request is counted under, and the key for looking up overrides. An invalid key is
-// not changed, so that the store rejects it. A client's key that has the form of a hash finds no override, because
-// overrides of that hash are for another key.
+// of returns the key or hash under which a request is counted, and the key for looking up overrides. Invalid keys are
+// not hashed, so that the store rejects them. A client's key in the form of a hash matches no override, because the
+// override with that hash is for another key.
 func (h *hashKeys) of(r *Request) (counted, named string) {
 	if r.Items != nil { // each item has its own key
 		h.counted = append(h.counted, "")
@@ -29,7 +29,7 @@ func (h *hashKeys) of(r *Request) (counted, named string) {
 	return counted, named
 }
 
-// text is of for a key whose hash may be known.
+// text is like of, for a key whose hash may already be known.
 func (h *hashKeys) text(key, known string) (counted, named string) {
 	if h.secrets == nil {
 		return key, key
@@ -51,8 +51,8 @@ func (h *hashKeys) text(key, known string) (counted, named string) {
 	return counted, key
 }
 
-// hash returns the hash of a key. It shares the memory of the buffer, whose bytes do not change before the batch
-// ends, even if the buffer grows.
+// hash returns the hash of a key. It shares the buffer's memory, which does not change until the batch ends, even if
+// the buffer grows.
 func (h *hashKeys) hash(secret int, key string) string {
 	from := len(h.buffer)
 	h.buffer = h.secrets.Append(h.buffer, secret, key)

@@ -11,30 +11,30 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// Limiter decides requests with the policies and routes of a file. It is safe for use by many goroutines.
+// Limiter decides requests with the policies and routes of a file. It is safe for concurrent use.
 //
-// It gives the same answers as a server with the same file, including failure modes and shadows, and shares counters
-// with servers and programs on the same store.
+// It gives the same answers as a server with the same file, including failure modes and shadows, and shares its
+// counters with servers and programs that use the same store.
 type Limiter struct {
 	rules  Rules
 	config atomic.Pointer[policy.Config]
 }
 
-// Option is an option of [New].
+// Option changes the limiter that [New] returns.
 type Option func(*Limiter)
 
-// WithHashKeys counts keys under their hashes, like a server with the same --hash-keys-file. Overrides use the
-// unhashed key.
+// WithHashKeys counts keys under their hashes, like a server with the same --hash-keys-file. Overrides are matched by
+// the unhashed key.
 func WithHashKeys(secrets *keyhash.File) Option {
 	return func(l *Limiter) { l.rules.HashKeys = secrets }
 }
 
-// WithFailure sets the failure mode of requests with inline limits; the default is deny.
+// WithFailure sets the failure mode of requests with inline limits. The default is deny.
 func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
 
-// WithPressure makes all classes of a policy except the first leave more of its limits while the process runs short
-// of CPU time or memory: at level n of [pressure.Full], n quarters of the units that they could otherwise use. Pass
-// the method Level of a [pressure.Gate].
+// WithPressure reduces the units available to all classes of a policy except the first while the process runs short of
+// CPU time or memory. At level n of [pressure.Full], these classes leave n quarters of the units that they could
+// otherwise use. Pass the Level method of a [pressure.Gate].
 func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.Pressure = level } }
 
 // New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
@@ -50,37 +50,37 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	return l
 }
 
-// Replace makes a changed policies file active. Requests that are being decided keep the file that they began with.
-// Counters go on: a limit with the same algorithm and name keeps what its keys have spent, as after a reload of a
-// server. [policy.Reader.Reload] reads a file again.
+// Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
+// continue: keys keep the units that they have spent on a limit with the same algorithm and name, as when a server
+// reloads its file. [policy.Reader.Reload] rereads a file.
 func (l *Limiter) Replace(config *policy.Config) {
 	l.config.Store(config)
 	l.rules.WatchTerms(config.Policies)
 }
 
-// Allow charges the key the policy's cost for a request: one unit, unless the file sets another cost. A denial is a
-// Decision, not an error. It returns the same errors as [headgate.Policy], and a [*NoPolicyError] for an unknown
+// Allow charges the key the policy's cost for one request: one unit, unless the file sets another cost. A denial is a
+// Decision, not an error. Allow returns the same errors as [headgate.Policy], and a [*NoPolicyError] for an unknown
 // policy. If the decision is not known and the policy's failure mode is allow, the request is allowed.
 func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key})
 }
 
-// AllowN charges the key n units of the policy, or none, for n of 0 or more.
+// AllowN charges the key n units of the policy, or none. n is 0 or more.
 func (l *Limiter) AllowN(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
 
-// Peek returns the decision that AllowN would make, and writes nothing.
+// Peek returns the decision that AllowN would make, without changing anything.
 func (l *Limiter) Peek(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpPeek, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
 
-// Give returns n units that were charged and not used, to shadows as well.
+// Give returns n units that were charged but not used, also to shadows.
 func (l *Limiter) Give(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpGive, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
 
-// Reset clears the key's spent units of the policy and its shadows, and reports whether there were any.
+// Reset clears the units that the key has spent under the policy and its shadows, and reports whether there were any.
 func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, err error) {
 	response := l.do(ctx, &Request{Kind: engine.OpReset, Policy: policy, Key: key})
 	return response.Found, response.Err
@@ -91,11 +91,11 @@ func (l *Limiter) one(ctx context.Context, r *Request) (headgate.Decision, error
 	return response.Decision, response.Err
 }
 
-// giveUpWithin bounds how long a hanging store delays the answer to an acquire.
+// giveUpWithin bounds how long a hanging store can delay the response to an acquire.
 const giveUpWithin = time.Second
 
-// Do decides requests in order, with one call to the store for each [engine.MaxOps] operations, and fills responses,
-// which must have the same length.
+// Do decides requests in order, with one call to the store for every [engine.MaxOps] operations, and fills in
+// responses, which must have the same length as requests.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
 	b := l.rules.Begin(l.config.Load().Policies, len(requests), nil)
 	defer b.End()

@@ -48,8 +48,8 @@ func boundLimiter(t *testing.T, options ...headgate.Option) (*decide.Limiter, *h
 	return decide.New(config, limiter), limiter
 }
 
-// TestBoundPoliciesShareCounters: a policy decides with its overrides. It uses the same counter by itself, under
-// another policy's all, and as a headgate.Policy of its name.
+// TestBoundPoliciesShareCounters checks that a policy decides with its overrides, and uses the same counter by itself,
+// under the "all" of another policy, and as a headgate.Policy with its name.
 func TestBoundPoliciesShareCounters(t *testing.T) {
 	ctx := t.Context()
 	for _, options := range [][]headgate.Option{nil, {headgate.WithSpace("own")}} {
@@ -69,7 +69,8 @@ func TestBoundPoliciesShareCounters(t *testing.T) {
 	}
 }
 
-// TestBoundShadowsAndCandidates: neither denies, and a candidate counts separately from the policy's own limit.
+// TestBoundShadowsAndCandidates checks that neither shadows nor candidates deny, and that a candidate counts
+// separately from the policy's own limit.
 func TestBoundShadowsAndCandidates(t *testing.T) {
 	var shadows []string
 	l, _ := boundLimiter(t, operate.WithObserver(headgateObserver(&shadows)))
@@ -163,7 +164,7 @@ func TestBoundErrors(t *testing.T) {
 	}
 }
 
-// TestBoundFailureModes fills a store so that it rejects a new key.
+// TestBoundFailureModes fills a store, so that the store rejects new keys.
 func TestBoundFailureModes(t *testing.T) {
 	store, err := memstore.New(memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	if err != nil {
@@ -182,7 +183,7 @@ routes:
 		t.Fatal(err)
 	}
 	l := decide.New(config, limiter)
-	for i := range 1000 { // fills every shard of the store
+	for i := range 1000 { // this fills every shard of the store
 		_, err = l.Allow(t.Context(), "strict", strconv.Itoa(i))
 	}
 	if !errors.Is(err, headgate.ErrStoreUnavailable) {
@@ -196,7 +197,7 @@ routes:
 	}
 }
 
-// failing is a store whose server rejects everything, as with a wrong password.
+// failing is a store whose server rejects every command, as with a wrong password.
 type failing struct{ engine.Store }
 
 func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
@@ -205,7 +206,7 @@ func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-// TestBoundFailureAllow: the mode allow covers every reason why the decision is not known, as in a server.
+// TestBoundFailureAllow checks that the failure mode allow applies whenever the decision is not known, as in a server.
 func TestBoundFailureAllow(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: fixed-window, limit: 9, window: 1h, failure: allow}}"))
 	if err != nil {
@@ -226,7 +227,8 @@ func TestBoundFailureAllow(t *testing.T) {
 	}
 }
 
-// TestNoRedisClientIsLinked: a program that reads a file and decides in memory does not link a Redis client.
+// TestNoRedisClientIsLinked checks that a program that reads a file and decides in memory does not link a Redis
+// client.
 func TestNoRedisClientIsLinked(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// plan records which operations of the batch belong to a request, so that Answer can make its response from their
+// plan records which operations of the batch belong to a request, so that Answer can build the response from their
 // results.
 type plan struct {
 	request *Request
@@ -21,25 +21,25 @@ type plan struct {
 	err     error
 	// op is the index of the deciding operation, or -1 if all limits are shadows.
 	op int
-	// shadows is the index of the first shadow operation. Each shadow has one.
+	// shadows is the index of the first shadow operation. There is one operation per shadow.
 	shadows, shadowCount int
-	// owners are the policies of the deciding operation's limits, or nil if all belong to the requested policy.
+	// owners are the policies of the deciding operation's limits, or nil if all limits belong to the requested policy.
 	owners []*policy.Policy
 	policy.Answers
 	cost int64
 	// items has, for each limit of the deciding operation, the indexes of its items. It is nil without items.
 	items [][]int
-	// own lists items' limits that share a counter with a smaller limit. Their cost is charged under the smaller
-	// limit, and they are only peeked at. peeks is the index of the first of these peeks.
+	// own lists those limits of items that share a counter with a smaller limit. Their cost is charged under the
+	// smaller limit, and they are only peeked at. peeks is the index of the first of these peeks.
 	own   []itemCharge
 	peeks int
-	// term, estimates and ceilings belong to a reserve: see setTerm.
+	// term, estimates and ceilings are for a reserve: see setTerm.
 	term                *engine.Term
 	estimates, ceilings []int64
-	// reports is true if the operation before the deciding one restarts the term of a reservation.
+	// reports is true if the operation before the deciding one restarts a reservation's term.
 	reports bool
 	choices choices
-	// denied is true for a request that lacks the key of its route: nothing is charged, and it never passes.
+	// denied is true for a request that lacks the key of its route. Such a request is not charged and never passes.
 	denied bool
 }
 
@@ -70,7 +70,7 @@ func (b *Batch) Add(r *Request) {
 	b.plans = append(b.plans, at)
 }
 
-// report adds outcomes to the charges of limits whose rate adapts.
+// report adds outcomes to the charges of limits with adaptive rates.
 func report(op *engine.Op, outcomes *algo.Report) {
 	for i := range op.Charges {
 		if c := &op.Charges[i]; c.Limit.Algorithm().Adapts() {
@@ -79,7 +79,7 @@ func report(op *engine.Op, outcomes *algo.Report) {
 	}
 }
 
-// named appends the operations for a request that names a policy.
+// named appends the operations of a request that names a policy.
 func (b *Batch) named(at *plan, key, named string) {
 	r := at.request
 	p, ok := b.policies.Get(r.Policy)
@@ -101,7 +101,7 @@ func (b *Batch) named(at *plan, key, named string) {
 	b.charged(at, key, r.Settled)
 }
 
-// Routed returns the request that charges an HTTP request on all policies of its route, or on none.
+// Routed returns the request that charges an HTTP request to all policies of its route, or to none.
 func Routed(m *route.Match) Request {
 	r := Request{Kind: engine.OpAllow, Route: m, Class: m.Class}
 	if len(m.Items) == 1 {
@@ -118,7 +118,7 @@ func Routed(m *route.Match) Request {
 	return r
 }
 
-// routed appends the operations for a request whose route has one charge. named is the key for looking up overrides.
+// routed appends the operations of a request whose route has one charge. named is the key for looking up overrides.
 func (b *Batch) routed(at *plan, key, named string) {
 	r := at.request
 	at.denied = r.Route.NoKey != nil
@@ -127,7 +127,7 @@ func (b *Batch) routed(at *plan, key, named string) {
 			if at.policy != nil {
 				break
 			}
-			if p, ok := b.policies.Get(name); ok { // it may have been removed from the file since the route was found
+			if p, ok := b.policies.Get(name); ok { // the policy may have been removed from the file since the route was found
 				at.policy, at.cost = p, p.Cost
 			}
 		}
@@ -151,7 +151,7 @@ func paces(c policy.Charge) bool {
 	return !c.Shadow && c.Limit.Algorithm().Paces() && c.Cost > 0
 }
 
-// op returns the operation for a request without its charges.
+// op returns a request's operation, without its charges.
 func (r *Request) op(key string) engine.Op {
 	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID, Atomic: r.Atomic}
 	if r.Kind >= engine.OpAcquire {
@@ -160,7 +160,7 @@ func (r *Request) op(key string) engine.Op {
 	return op
 }
 
-// ownCost returns the cost of a request without a policy: its own, or 1.
+// ownCost returns the cost of a request without a policy: its own cost, or 1.
 func (r *Request) ownCost() int64 {
 	if r.HasCost {
 		return r.Cost
@@ -168,10 +168,10 @@ func (r *Request) ownCost() int64 {
 	return 1
 }
 
-// inline appends the operation for a request with inline limits.
+// inline appends the operation of a request with inline limits.
 func (b *Batch) inline(at *plan, key string) {
 	r := at.request
-	if r.Ceiling != 0 { // an inline limit has no term
+	if r.Ceiling != 0 { // inline limits have no term
 		at.ceilings, at.estimates = []int64{r.Ceiling}, []int64{0}
 		at.err = at.checkCeilings()
 		return
@@ -190,13 +190,13 @@ func (b *Batch) inline(at *plan, key string) {
 	b.Ops = append(b.Ops, op)
 }
 
-// mark tells the layers what a request with a failure mode accepts: with Local, a share of this process while the
-// store is away; with Allow, also the store's answer after it has lost data.
+// mark sets the hints for the layers that a failure mode permits. With Local, the process may answer from its share
+// while the store is away. With Allow, the store's answer is accepted even after it has lost data.
 func mark(op *engine.Op, f policy.Failure) {
 	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }
 
-// own returns the namespace and the failure mode of an inline limit.
+// own returns the name space and the failure mode of an inline limit.
 func (b *Batch) own(o *Own) Own {
 	if o == nil {
 		return Own{Space: Inline, Failure: b.rules.Failure}
@@ -204,7 +204,7 @@ func (b *Batch) own(o *Own) Own {
 	return *o
 }
 
-// countable changes an OpCount on limits that cannot count hits. Only a single fixed window can.
+// countable replaces the kind of an OpCount whose limits cannot count hits. Only a single fixed window can.
 func countable(op *engine.Op) {
 	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().CountsHits() {
 		return
@@ -217,7 +217,7 @@ func countable(op *engine.Op) {
 	}
 }
 
-// charge returns a slice with one charge, from the memory of the batch if it has room.
+// charge returns a slice with one charge, allocated from the batch's memory if there is room.
 func (b *Batch) charge(c engine.Charge) []engine.Charge {
 	if len(b.charges) == cap(b.charges) {
 		return []engine.Charge{c}
@@ -226,7 +226,7 @@ func (b *Batch) charge(c engine.Charge) []engine.Charge {
 	return b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]
 }
 
-// charged appends the operations for the limits of a policy or a route: one for all deciding limits, and one for each
+// charged appends the operations for the limits of a policy or a route: one for all deciding limits, and one per
 // shadow.
 func (b *Batch) charged(at *plan, key string, settled bool) {
 	r, limiter := at.request, b.rules.Limiter
@@ -236,7 +236,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	mark(&op, at.Failure)
 	for i := range b.limits {
 		c := &b.limits[i]
-		if c.Space != "" { // a disabled policy counts nothing
+		if c.Space != "" { // a disabled policy does not count
 			c.Space = operate.Space(limiter, c.Space)
 		}
 		if r.CountDenied && c.Limit.Algorithm().DeniesAll() {
@@ -279,7 +279,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	}
 }
 
-// shadow appends the operation for a shadow.
+// shadow appends the operation of a shadow.
 func (b *Batch) shadow(at *plan, op engine.Op, c *policy.Charge, item int) {
 	countable(&op)
 	b.Ops = append(b.Ops, op)
@@ -313,8 +313,8 @@ func (b *Batch) settle(at *plan) {
 	b.Ops = append(b.Ops, op)
 }
 
-// renew appends the operations that renew the permits of a reservation and restart its term. A reservation without
-// either counts as held.
+// renew appends the operations that renew the permits of a reservation and restart its term. If the reservation has
+// neither permits nor a term, it counts as held.
 func (b *Batch) renew(at *plan) {
 	held, err := b.open(at.request.Reservation)
 	if err != nil {
@@ -347,7 +347,7 @@ func (b *Batch) open(text string) (*engine.Reservation, error) {
 	return engine.ParseReservation(text)
 }
 
-// textOf returns the text for settling a reservation.
+// textOf returns the text with which a reservation can be settled.
 func (b *Batch) textOf(held *headgate.Reservation) string {
 	if b.seal != nil {
 		return b.seal.Sign(held.String())

@@ -8,7 +8,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestPressure: under pressure every class but the first leaves more, in a policy, in items and in a route.
+// TestPressure checks that under pressure all classes except the first leave more units: in a policy, in items and in
+// a route.
 func TestPressure(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// A policy's operation waits for its replicas. A route's operation waits for as many as satisfy all its policies. Under
-// all, the named policy decides how many. Shadows do not wait.
+// An operation on a policy waits for the policy's replicas. An operation on a route waits for as many as satisfy all
+// its policies. With "all", the named policy determines the number. Shadows do not wait.
 func TestPoliciesWaitForReplicas(t *testing.T) {
 	const file = `
 policies:

@@ -34,8 +34,8 @@ routes:
     charge: [{policy: per-ip, key: [{header: X-IP}]}, {policy: per-ip, key: [{header: X-Key}], cost: 2}]
 `
 
-// TestRouteOfSeveralCharges: a request is charged under each key at its cost, or under none. Overrides apply to the
-// key of their charge. With hashed keys the answers are the same.
+// TestRouteOfSeveralCharges checks that a request is charged under all its keys, each at its own cost, or under none.
+// Overrides apply to the key of their charge. With hashed keys the responses are the same.
 func TestRouteOfSeveralCharges(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(chargedTwice))
 	if err != nil {
@@ -63,7 +63,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 			for i, c := range []struct {
 				path, ip, key, cost string
 				status              int
-				want                string // RateLimit, or a part of the body
+				want                string // RateLimit header, or a part of the body
 			}{
 				{"/v1", "a", "acme", "4", 200, `"per-ip";r=2, "plan";r=6`},
 				{"/v1", "b", "acme", "4", 200, `"per-ip";r=2, "plan";r=2`},
@@ -71,11 +71,11 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 				{"/v1", "a", "trial", "", 200, `"per-ip";r=1, "plan";r=1`},
 				{"/v1", "10.9.9.9", "10.9.9.9", "9", 200, `"plan";r=1`},
 				{"/v1", "10.9.9.9", "192.0.2.1", "", 429, `"violated-policies":["plan"]`},
-				{"/v1", "192.0.2.1", "solo", "", 200, `"per-ip";r=2, "plan";r=9`}, // the deny is for a key of another policy
+				{"/v1", "192.0.2.1", "solo", "", 200, `"per-ip";r=2, "plan";r=9`}, // the deny override is for a key of another policy
 				{"/v1", "a", "", "", 401, "header X-Key, for the policy plan"},
 				{"/v1", "", "acme", "", 401, "header X-IP, for the policy per-ip"},
 				{"/twice", "c", "d", "", 200, `"per-ip";r=1, "per-ip";r=2`},
-				{"/twice", "e", "e", "", 200, `"per-ip";r=0`}, // one key: 1 and 2 are 3 units
+				{"/twice", "e", "e", "", 200, `"per-ip";r=0`}, // the same key twice: 1 + 2 = 3 units
 				{"/twice", "e", "f", "", 429, `"per-ip";r=0, "per-ip";r=3`},
 			} {
 				r, w := httptest.NewRequest(http.MethodGet, c.path, http.NoBody), httptest.NewRecorder()
@@ -110,7 +110,7 @@ func withoutTimes(header string) string {
 	return strings.Join(limits, ", ")
 }
 
-// TestFinalCostOfSeveralKeys: the charge under each key is given back, or stays, under that key.
+// TestFinalCostOfSeveralKeys checks that the charge under each key is given back, or kept, under that key.
 func TestFinalCostOfSeveralKeys(t *testing.T) {
 	five := func(*http.Request, httplimit.Response) int64 { return 5 }
 	for _, c := range []struct {

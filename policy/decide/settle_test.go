@@ -38,15 +38,16 @@ routes:
   - {match: {path: /quiet}, key: [{header: X-User}], policies: [off, quiet]}
 `
 
-// settling is middleware with routes and a final cost, on a stopped clock. Each handler changes the header with the
-// key, because the handler owns its request.
+// settling is middleware with routes and a final cost, on a stopped clock. Its handlers modify the header with the
+// key, because a handler owns its request.
 type settling struct {
 	limiter *decide.Limiter
 	handler http.Handler
-	calls   int // operations that were decided
+	calls   int // number of decided operations
 }
 
-// newSettling answers with the status and the number of bytes from the query; without a query it panics.
+// newSettling returns a settling whose handler responds with the status and the number of bytes in the query, and
+// panics without a query.
 func newSettling(t *testing.T, rule httplimit.Rule) *settling {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte(settledPolicies))
@@ -74,7 +75,7 @@ func newSettling(t *testing.T, rule httplimit.Rule) *settling {
 	return s
 }
 
-// get serves one request of a user.
+// get sends one request from a user.
 func (s *settling) get(target, user string) *httptest.ResponseRecorder {
 	r, w := httptest.NewRequest(http.MethodGet, target, http.NoBody), httptest.NewRecorder()
 	r.Header.Set("X-User", user)
@@ -83,7 +84,7 @@ func (s *settling) get(target, user string) *httptest.ResponseRecorder {
 	return w
 }
 
-// spent returns the units that a user has spent under each policy.
+// spent returns the units spent by a user under each policy.
 func (s *settling) spent(t *testing.T, user string, policies ...string) string {
 	t.Helper()
 	var all []string
@@ -101,7 +102,7 @@ func (s *settling) spent(t *testing.T, user string, policies ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// The final cost replaces the charge on each limit of a route.
+// The final cost replaces the charge on every limit of a route.
 func TestFinalCostByRoutes(t *testing.T) {
 	twelve := func(*http.Request, httplimit.Response) int64 { return 12 }
 	for _, c := range []struct {
@@ -150,7 +151,7 @@ func TestNothingToSettle(t *testing.T) {
 	}
 }
 
-// Shadows are corrected too, and a disabled policy in the same request changes nothing.
+// Shadows are corrected too, and a disabled policy in the same request has no effect.
 func TestFinalCostOfShadows(t *testing.T) {
 	for _, file := range []string{settledPolicies, strings.ReplaceAll(settledPolicies, "shadow: true", "shadow: false")} {
 		config, err := policy.Parse("x.yaml", []byte(file))
@@ -166,7 +167,7 @@ func TestFinalCostOfShadows(t *testing.T) {
 			}
 		})))
 		h := httplimit.By(limiter, httplimit.WithFinalCost(httplimit.OnlyFailures))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-		for range 3 { // only failures count: the limit of 1 never denies
+		for range 3 { // only failures count, so the limit of 1 never denies
 			r, w := httptest.NewRequest(http.MethodGet, "/quiet", http.NoBody), httptest.NewRecorder()
 			r.Header.Set("X-User", "ann")
 			if h.ServeHTTP(w, r); w.Code != http.StatusOK {
@@ -179,8 +180,8 @@ func TestFinalCostOfShadows(t *testing.T) {
 	}
 }
 
-// A final cost below the charge gives back no units that have refilled since: attempts that finally do not count let no
-// more than the burst pass (known bug 58: 20 failures at once with a burst of 10).
+// A final cost below the charge does not give back units that have refilled since the charge. If attempts finally do
+// not count, no more than the burst passes (known bug 58: 20 failures passed at once with a burst of 10).
 func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -195,7 +196,7 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	defer limiter.Close()
 	l := decide.New(config, limiter)
 	var settles []func(context.Context, int64) error
-	for range 10 { // attempts in flight, which take the whole burst
+	for range 10 { // attempts in flight take the whole burst
 		a, err := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody), true)
 		if err != nil || !a.Decision.Allowed {
 			t.Fatal(a, err)
@@ -217,7 +218,7 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 		}
 	}
 	charge()
-	for _, settle := range settles { // none of them counts
+	for _, settle := range settles { // no attempt counts
 		if err := settle(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,8 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesARoutesPacer: its charge is given back to the pacer and to the other limit.
+// TestClientThatLeavesARoutesPacer checks that the charge of a client that leaves is given back to the pacer and to
+// the other limit.
 func TestClientThatLeavesARoutesPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := policy.Parse("x.yaml", []byte(`

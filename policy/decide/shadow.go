@@ -7,25 +7,25 @@ import (
 
 // Shadow is the decision of a shadow limit.
 type Shadow struct {
-	// Owner is the policy that has the limit, and Of the policy with the shadow setting.
+	// Owner is the policy that has the limit. Of is the policy with the shadow setting.
 	Owner, Of *policy.Policy
 	// Request is the index of the request, and Kind its verb.
 	Request int
 	Kind    engine.Kind
-	// Denied is true if the limit would have denied the request. Err is set if that is not known.
+	// Denied is true if the limit would have denied the request. Err is set if this is not known.
 	Denied bool
 	Err    error
-	// Compared is true if both answers are known: Live is whether the request was allowed, and InForce whether it would
-	// have been allowed with the shadow in force. For a shadow with several limits, the last limit has the result for
-	// all; Last is false for the others.
+	// Compared is true if both answers are known: Live is whether the request was allowed, and InForce is whether it
+	// would have been allowed with the shadow in force. For a shadow with several limits, the last one has the
+	// combined result, and Last is false for the others.
 	Compared, Live, InForce, Last bool
 
 	op, item  int
 	candidate bool
 }
 
-// Shadows returns the decisions of the shadows of all requests, in memory that is reused. responses has the responses
-// of all requests.
+// Shadows returns the decisions of the shadows of all requests, in reused memory. responses contains the responses to
+// all requests.
 func (b *Batch) Shadows(responses []Response) []Shadow {
 	request := 0
 	for i := range b.shadows {
@@ -44,8 +44,8 @@ func (b *Batch) Shadows(responses []Response) []Shadow {
 	return b.shadows
 }
 
-// compare sets how the shadow would have changed the answer to its request. A candidate would replace its owner's
-// limit; another shadow would be added to the deciding limits. An answer without the store does not count.
+// compare sets how the shadow would have changed the response to its request. A candidate would replace its owner's
+// limit. Any other shadow would be added to the deciding limits. A fallback answer is not compared.
 func (s *Shadow) compare(live *Response) {
 	s.Last = true
 	if s.Err != nil || live.Err != nil || live.Decision.Promise.Mode == engine.Fallback {
@@ -55,7 +55,7 @@ func (s *Shadow) compare(live *Response) {
 	s.InForce = !s.Denied && (s.Live || s.candidate && s.onlyOwnerDenies(live))
 }
 
-// join merges the previous shadow's result into s, if both are limits of one shadow.
+// join merges the previous shadow's result into s if both are limits of the same shadow.
 func (s *Shadow) join(before *Shadow) {
 	if before.Request == s.Request && before.Of == s.Of {
 		s.Compared, s.InForce = s.Compared && before.Compared, s.InForce && before.InForce

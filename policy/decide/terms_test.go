@@ -19,8 +19,8 @@ policies:
   stream: {algorithm: concurrency, limit: 1, lease: 30s}
 `
 
-// A reservation that is never settled is charged the estimate, even if estimate_max had lowered it, and its permit is
-// released. A renewal restarts the term.
+// A reservation that is never settled is charged its estimate, even if estimate_max lowered the initial charge. Its
+// permit is released. A renewal restarts the term.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := policy.Parse("x.yaml", []byte(termPolicies))
@@ -54,7 +54,7 @@ func TestTerms(t *testing.T) {
 		if r := ask(t, l, renew); r.Err != nil || r.Decision.Allowed {
 			t.Errorf("renewed after its term: %+v", r)
 		}
-		// 150 of 100 are charged: the units that a commit would give back show this.
+		// The reserve charged 150 units of a capacity of 100, as the give of 60 units shows.
 		if d, err := l.Give(t.Context(), "tokens", "ann", 60); err != nil || d.Remaining != 10 {
 			t.Errorf("%d left after 60 were given back of 150, %v; want 10", d.Remaining, err)
 		}
@@ -67,7 +67,7 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// A ceiling is at least the requested units, even if estimate_max lowers the charge, and needs a term.
+// A ceiling must have a term and be at least the requested units, even if estimate_max lowers the charge.
 func TestCeilings(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(termPolicies))
 	if err != nil {
