@@ -1,7 +1,7 @@
 package policy
 
-// file is the policies file as written; descriptions.go describes the fields. Fields of type any are reserved for
-// future features: a file that sets one is rejected. Everything built from a file depends only on these fields.
+// file is the policies file as written. descriptions.go describes its fields. Fields of type any are reserved for
+// future features, and a file that sets one is rejected. Everything built from a file depends only on these fields.
 type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`
@@ -13,19 +13,19 @@ type file struct {
 	Store          storeFields              `yaml:"store"`
 }
 
-// readError marks structs with an error found while reading.
+// readError records in a struct that an error was found while the struct was read.
 type readError struct{ broken bool }
 
 func (f *readError) MarkBroken() { f.broken = true }
 
-// policyFields is a policy as text or as fields.
+// policyFields is a policy written as text or as fields.
 type policyFields struct {
 	policyBody
 	text  string
-	space string // name space of the counters of a policy made elsewhere; "" means the policy's own
+	space string // name space of the counters, for a policy made elsewhere; "" means the policy's own
 }
 
-// limit returns the limit of a policy without all.
+// limit returns the limit of a policy without "all".
 func (p *policyFields) limit() *LimitSpec {
 	return &LimitSpec{Text: p.text, LimitFields: p.LimitFields}
 }
@@ -59,7 +59,7 @@ type classFields struct {
 	Weight *int64  `yaml:"weight"`
 }
 
-// shadowFields is shadow as true or false, or as a limit to try.
+// shadowFields is the shadow setting: true, false, or a limit to try.
 type shadowFields struct {
 	on    bool
 	limit *LimitSpec
@@ -75,9 +75,9 @@ type overrideFields struct {
 	Deny      *bool        `yaml:"deny"`
 	Unlimited *bool        `yaml:"unlimited"`
 
-	// on is the limit that Set changes, if it is not the policy's own: see [Config.With].
+	// on is the limit that Set changes if that is not the policy's own limit: see [Config.With].
 	on *LimitSpec
-	// text is a limit as text, from a change.
+	// text is the limit as text, in a change.
 	text string
 }
 

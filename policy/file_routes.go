@@ -15,7 +15,7 @@ type routeFields struct {
 	Upstream       *string        `yaml:"upstream"`
 	RefundOnError  *bool          `yaml:"refund_on_error"`
 
-	line int // its line in the file
+	line int // the route's line in the file
 }
 
 func (r *routeFields) SetLine(line int) { r.line = line }
@@ -29,7 +29,7 @@ type chargeFields struct {
 	Cost   *costFields `yaml:"cost"`
 }
 
-// upstreamField is an upstream as a URL or as fields.
+// upstreamField is an upstream written as a URL or as fields.
 type upstreamField struct {
 	upstreamFields
 	readError
@@ -57,7 +57,7 @@ type matchFields struct {
 	When   *string           `yaml:"when"`
 }
 
-// keyFields is one part of a key. One of the fields is set.
+// keyFields is one part of a key. Exactly one of the fields is set.
 type keyFields struct {
 	readError
 
@@ -79,7 +79,7 @@ type jwtFields struct {
 	Claim  *string `yaml:"claim"`
 }
 
-// costFields is a cost as a number, or as the name of the header that has it.
+// costFields is a cost: a number, or the name of the header that contains it.
 type costFields struct {
 	readError
 
@@ -87,7 +87,7 @@ type costFields struct {
 	header *costHeaderFields
 }
 
-// routeClass is a class as a name, or as the name of the header that has it.
+// routeClass is a class: a name, or the name of the header that contains it.
 type routeClass struct {
 	readError
 

@@ -7,10 +7,10 @@ import (
 
 // several is the list of limits of a policy with "all" or "first".
 type several struct {
-	field  string // all or first
+	field  string // "all" or "first"
 	limits list[LimitSpec]
 	first  bool
-	beside string // another field that is set too
+	beside string // another field that is also set
 }
 
 // several returns the limits of a policy with "all" or "first", or nil for a policy with one limit.
@@ -27,14 +27,14 @@ func (p *policyFields) several() *several {
 	return &several{field: "first", limits: p.First, first: true, beside: rest.firstSet()}
 }
 
-// choose turns the members and groups, starting at these indexes, into choice i.
+// choose marks the members and groups, from these indexes on, as choice i.
 func (p *Policy) choose(members, groups, i int) error {
 	if p.choosing != nil && p.choosing != p {
 		return &engine.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
 	}
 	p.choosing = p
 	if i >= engine.MaxCharges {
-		return nil // combine reports the excess
+		return nil // combine reports that there are too many
 	}
 	for j := range p.members[members:] {
 		p.members[members+j].choice = uint8(i + 1)
@@ -45,7 +45,7 @@ func (p *Policy) choose(members, groups, i int) error {
 	return nil
 }
 
-// chooseFrom takes over the choices of a policy named by p. A request can have only one set of choices.
+// chooseFrom adopts the choices of a policy that p names. A request can have only one set of choices.
 func (p *Policy) chooseFrom(other *Policy) error {
 	switch {
 	case other.choosing == nil:
@@ -57,7 +57,7 @@ func (p *Policy) chooseFrom(other *Policy) error {
 	return nil
 }
 
-// checkChoices rejects limits that cannot be decided in one step with choices.
+// checkChoices returns an error for limits that cannot be decided in one step with choices.
 func (p *Policy) checkChoices(field string) error {
 	if p.choosing == nil {
 		return nil
@@ -73,7 +73,7 @@ func (p *Policy) checkChoices(field string) error {
 	return nil
 }
 
-// checkChoice rejects a limit that cannot take part in a request with choices.
+// checkChoice returns an error for a limit that cannot be part of a request with choices.
 func (p *Policy) checkChoice(field string, limit engine.Limit) error {
 	switch {
 	case p.choosing == nil:
@@ -87,7 +87,7 @@ func (p *Policy) checkChoice(field string, limit engine.Limit) error {
 	}
 }
 
-// checkOverrides rejects overrides that cannot take part in requests with choices.
+// checkOverrides returns an error for overrides that cannot be part of a request with choices.
 func (p *Policy) checkOverrides() error {
 	for i := range p.members {
 		for _, limit := range p.members[i].rules.values() {
@@ -99,7 +99,7 @@ func (p *Policy) checkOverrides() error {
 	return nil
 }
 
-// bothWays rejects a limit that is a choice of one policy and is always charged by another one.
+// bothWays returns an error for a limit that is a choice of one policy and is always charged by another.
 func bothWays(charges []Charge) error {
 	for i := range charges {
 		for j := range charges[:i] {

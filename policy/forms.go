@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// ReadNode reads a policy: text such as "100/s", or fields.
+// ReadNode reads a policy, written as text such as "100/s", or as fields.
 func (p *policyFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	if n.Scalar() {
 		p.text = n.Text
@@ -19,7 +19,7 @@ func (p *policyFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []st
 	return d.Decode(n, &p.policyBody, path...)
 }
 
-// ReadNode reads a limit: text or fields.
+// ReadNode reads a limit, written as text or as fields.
 func (s *LimitSpec) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	if n.Scalar() {
 		s.Text = n.Text
@@ -50,7 +50,7 @@ func (s *shadowFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []st
 	}
 }
 
-// ReadNode reads a URL, or fields.
+// ReadNode reads an upstream, written as a URL or as fields.
 func (u *upstreamField) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	if n.Kind == yamlfile.Mapping {
 		u.broken = !d.Decode(n, &u.upstreamFields, path...)
@@ -60,7 +60,7 @@ func (u *upstreamField) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []s
 	return !u.broken
 }
 
-// ReadNode reads a number, or the header that has it.
+// ReadNode reads a number, or the name of the header that contains it.
 func (c *costFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	ok := false
 	switch {
@@ -75,7 +75,7 @@ func (c *costFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []stri
 	return ok
 }
 
-// ReadNode reads a name, or the header that has it.
+// ReadNode reads a class name, or the name of the header that contains it.
 func (c *routeClass) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	ok := false
 	switch n.Kind {
@@ -90,10 +90,10 @@ func (c *routeClass) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []stri
 	return ok
 }
 
-// keyBody has the fields of keyFields, without its other form.
+// keyBody is keyFields without its ReadNode method.
 type keyBody keyFields
 
-// ReadNode reads a part of a key: fields, or a single word for the client with default settings.
+// ReadNode reads a part of a key: fields, or the single word client_ip for the client with default settings.
 func (k *keyFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	switch {
 	case n.Kind == yamlfile.Text && n.Text == "client_ip":

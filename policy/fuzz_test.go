@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// FuzzParse: an invalid file has errors with positions. The limits of a valid file print as text that parses to the
-// same limits, and its table finds the same route as a linear search.
+// FuzzParse checks that the errors of an invalid file have positions. The limits of a valid file must print as text
+// that parses to the same limits, and its route table must find the same routes as a linear search.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("policies: {a: {all: [b]}, b: 1/s}"))
@@ -43,12 +43,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// unchangedByNothing requires that an override without fields has the limit of its policy, in whatever form the
+// unchangedByNothing checks that an override without fields has the same limit as its policy, in whatever form the
 // policy is written.
 func unchangedByNothing(t *testing.T, c *policy.Config, p *policy.Policy) {
 	t.Helper()
 	changed, left := c.With([]policy.Change{{Policy: p.Name, Key: "set", Fields: `{"set":{}}`}})
-	if len(left) > 0 { // all, or the maximum number of patterns
+	if len(left) > 0 { // a policy with "all", or one with the maximum number of patterns
 		return
 	}
 	same, _ := changed.Policies.Get(p.Name)
@@ -59,7 +59,7 @@ func unchangedByNothing(t *testing.T, c *policy.Config, p *policy.Policy) {
 	}
 }
 
-// checkPositions requires errors with a line and a column.
+// checkPositions checks that all errors have a line and a column.
 func checkPositions(t *testing.T, data []byte, err error) {
 	t.Helper()
 	var all policy.Errors

@@ -1,26 +1,26 @@
 package policy
 
-// Listeners are the listeners of the server, as set in a file.
+// Listeners are the server's listeners, as set in a file.
 type Listeners struct{ RESP, HTTP, GRPC, Admin Listener }
 
 // Listener is one listener. The zero value means that the file does not mention it.
 type Listener struct {
 	// Address is the address to listen on, or off.
 	Address string
-	// TokenFile has the operators' tokens. Only the admin listener has such a file.
+	// TokenFile is the file with the operators' tokens. Only the admin listener can have one.
 	TokenFile string
-	// UsersFile lists the users that may call. The admin listener has no such file.
+	// UsersFile is the file that lists the users who may call. The admin listener has none.
 	UsersFile string
-	// TLS has the names of the files for TLS.
+	// TLS has the names of the listener's TLS files.
 	TLS TLSFiles
 }
 
 // TLSFiles are the files of a TLS listener. The zero value means no TLS.
 type TLSFiles struct {
-	// Cert has the certificate with its chain, and Key its private key, in PEM.
+	// Cert is the file with the certificate and its chain, and Key the file with the private key, both in PEM.
 	Cert, Key string
-	// ClientCA has CA certificates in PEM. Every client must present a certificate signed by one of them. If it is
-	// "", no client certificate is required.
+	// ClientCA is the file with CA certificates in PEM. Every client must present a certificate signed by one of them.
+	// If ClientCA is "", no client certificate is required.
 	ClientCA string
 }
 
@@ -35,7 +35,7 @@ func (f *TLSFiles) Check() error {
 	return nil
 }
 
-// listeners builds the listeners and reports every error.
+// listeners builds the listeners and reports all errors.
 func (f *file) listeners(report func(error)) (all Listeners) {
 	build := func(name string, l *Listener, address, tokenFile *string, files *tlsFields) {
 		l.Address, l.TokenFile = value(address), value(tokenFile)
@@ -68,7 +68,7 @@ func (f *file) listeners(report func(error)) (all Listeners) {
 	return all
 }
 
-// value returns the text of a field that may not be set.
+// value returns the text of an optional field, or "".
 func value(field *string) string {
 	if field == nil {
 		return ""

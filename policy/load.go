@@ -19,11 +19,11 @@ import (
 type Config struct {
 	// Policies are the limits by name.
 	Policies *Set
-	// Routes maps HTTP requests to the policies that they are charged on.
+	// Routes maps HTTP requests to policies.
 	Routes *route.Table
-	// Listeners are the listeners of the server.
+	// Listeners are the server's listeners.
 	Listeners Listeners
-	// Store is a URL, and StorePasswordFile the name of a file. Both are "" if not set.
+	// Store is the store's URL. StorePasswordFile is the name of the file with its password. Both are "" if not set.
 	Store, StorePasswordFile string
 
 	file  *file // the base for With
@@ -31,10 +31,10 @@ type Config struct {
 	text  [sha256.Size]byte // hash of the file's text
 }
 
-// Empty returns the configuration of a file without any fields.
+// Empty returns the configuration for a file without any fields.
 func Empty() *Config { return new(file).config(nil, func(error) {}) }
 
-// config builds the configuration and reports every error.
+// config builds the configuration and reports all errors.
 func (f *file) config(pause yamlfile.Pauser, report func(error)) *Config {
 	b := f.set(pause, report)
 	c := &Config{pause: pause, Policies: b.set, Routes: f.routes(b.set, b, report), Listeners: f.listeners(report), file: f}
@@ -54,7 +54,7 @@ func (f *file) config(pause yamlfile.Pauser, report func(error)) *Config {
 // client.
 const acceptedStores = "memory, " + redisurl.Schemes
 
-// checkStore rejects an invalid store URL.
+// checkStore returns an error for an invalid store URL.
 func (*file) checkStore(address string) error {
 	if address == "memory" {
 		return nil
@@ -69,7 +69,7 @@ func (*file) checkStore(address string) error {
 	return nil
 }
 
-// checkAddress rejects an invalid listen address.
+// checkAddress returns an error for an invalid listen address.
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	n, notPort := strconv.ParseUint(port, 10, 16)
@@ -79,5 +79,5 @@ func checkAddress(address string) error {
 	return invalid("address", format.Quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
-// sortedKeys returns the names sorted, so that the order is the same in every run.
+// sortedKeys returns the names in sorted order, so that the order is the same in every run.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -109,8 +109,8 @@ func TestOverridesApplyByPrecedence(t *testing.T) {
 	}
 }
 
-// TestLeasedLimits: the limits of leased policies and of their overrides are prefetched, each in the name space of
-// its policy.
+// TestLeasedLimits checks that the limits of leased policies and of their overrides are prefetched, each in the name
+// space of its policy.
 func TestLeasedLimits(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(`
 policies:
@@ -132,7 +132,7 @@ overrides:
 	}
 }
 
-// TestReload: a file is parsed again only if its text has changed.
+// TestReload checks that a file is parsed again only if its text has changed.
 func TestReload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policies.yaml")
 	write := func(text string) {
@@ -164,8 +164,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReaderPauses: Pause is called often while a file is read and while changes are applied to it, and does not
-// affect the result.
+// TestReaderPauses checks that Pause is called often while a file is read and while changes are applied to it, and
+// that it does not affect the result.
 func TestReaderPauses(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("policies:\n")
@@ -190,7 +190,7 @@ func TestReaderPauses(t *testing.T) {
 	}
 }
 
-// deny and unlimited can be items of all, like other limits written as text, in a file and in a request.
+// In a file and in a request, deny and unlimited can be items of "all", like other limits written as text.
 func TestConstantsInAll(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`policies: {a: 5/s, both: {all: [a, deny, 9/m, unlimited]}}`))
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Made is a policy made from something other than a policies file, such as an Envoy rule.
+// Made is a policy made from something other than a policies file, such as a rule for Envoy.
 type Made struct {
 	Name  string
 	Limit engine.Limit
-	// Space is the name space of its counters.
+	// Space is the name space of the policy's counters.
 	Space   string
 	Failure Failure
 	Shadow  bool
-	// Classes are the classes of its requests, in a form that [LowerFor] accepts for the limit, or nil.
+	// Classes are the classes of requests, in a form that [LowerFor] accepts for the limit, or nil.
 	Classes []Class
 }
 
@@ -24,8 +24,8 @@ func (m Made) Equal(o Made) bool {
 	return m.Name == o.Name && m.Limit == o.Limit && m.Space == o.Space && m.Failure == o.Failure && m.Shadow == o.Shadow && slices.Equal(m.Classes, o.Classes)
 }
 
-// LowerFor returns the limit for each class of a policy with one limit. The error is the reason why the limit cannot
-// have the classes.
+// LowerFor returns the limit for each class of a policy with one limit. It returns an error if the limit cannot have
+// these classes.
 func LowerFor(limit engine.Limit, all []Class) ([]engine.Limit, error) {
 	p := &Policy{}
 	if err := p.setClasses(fieldsOf(all)); err != nil {
@@ -55,8 +55,8 @@ func fieldsOf(all []Class) list[classFields] {
 	return fields
 }
 
-// WithMade returns the configuration with policies made elsewhere, as if they were in the file: overrides and changes
-// apply to them. A policy in the file replaces a made policy of the same name.
+// WithMade returns the configuration with policies made elsewhere. They act as if they were in the file: overrides and
+// changes apply to them. A policy in the file replaces a made policy with the same name.
 func (c *Config) WithMade(made []Made) *Config {
 	if len(made) == 0 {
 		return c
@@ -71,7 +71,7 @@ func (c *Config) WithMade(made []Made) *Config {
 			f.Policies[m.Name] = m.fields()
 		}
 	}
-	with := f.config(c.pause, func(error) {}) // the file was checked, and a built limit is valid
+	with := f.config(c.pause, func(error) {}) // the file has been checked, and built limits are valid
 	with.text = c.text
 	return with
 }

@@ -13,9 +13,10 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings without effect in a valid file: policies that are only a penalty and, if the file has routes,
-// routes that are hidden by an earlier route or have only penalties, overrides of keys that no route's requests have,
-// and policies that no route names. These are not errors, because requests can also name a policy and a key themselves.
+// Notes reports settings in a valid file that have no effect: policies with only a penalty and, if the file has
+// routes, routes that are hidden by an earlier route or have only penalties, overrides for keys that no route's
+// requests have, and policies that no route names. These are not errors, because a request can also name a policy and
+// a key itself.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -45,7 +46,7 @@ func (c *Config) Notes() (notes []string) {
 	return notes
 }
 
-// penaltyNotes reports policies that are only a penalty.
+// penaltyNotes reports policies with only a penalty.
 func (c *Config) penaltyNotes() []string {
 	var only []string
 	for _, name := range c.Policies.Names() {
@@ -80,7 +81,7 @@ func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 	return only
 }
 
-// keyNotes reports overrides of keys that no route's requests have.
+// keyNotes reports overrides for keys that no route's requests have.
 func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 	var all []string
 	for _, name := range c.Policies.Names() {
@@ -98,13 +99,13 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 	return noteEach(all, "%d more overrides are of keys that no request of a route has", func(note string) string { return note })
 }
 
-// firstOf returns the first elements, and the number of others.
+// firstOf returns the first elements, and the number of remaining ones.
 func firstOf[T any](all []T) (first []T, more int) {
 	first = all[:min(len(all), maxNoted)]
 	return first, len(all) - len(first)
 }
 
-// noteEach returns a note for each of the first, and the number of the others.
+// noteEach returns a note for each of the first elements, and one with the number of remaining ones.
 func noteEach[T any](all []T, others string, note func(T) string) (notes []string) {
 	first, more := firstOf(all)
 	for _, one := range first {
@@ -116,7 +117,7 @@ func noteEach[T any](all []T, others string, note func(T) string) (notes []strin
 	return notes
 }
 
-// chargesByPolicy returns the routes' charges on each policy, including those through another policy's all.
+// chargesByPolicy returns the routes' charges for each policy, including charges through the "all" of another policy.
 func (c *Config) chargesByPolicy() map[string][]*route.Charge {
 	by, routes := map[string][]*route.Charge{}, c.Routes.Routes()
 	for i := range routes {
@@ -132,7 +133,7 @@ func (c *Config) chargesByPolicy() map[string][]*route.Charge {
 	return by
 }
 
-// charged returns the policies that a request under a policy is charged on.
+// charged returns the policies that a request under this policy charges.
 func (c *Config) charged(name string) map[string]bool {
 	all := map[string]bool{name: true}
 	p, ok := c.Policies.Get(name)

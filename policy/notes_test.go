@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestRoutesWithoutEffect: hidden routes, keys that nothing matches and policies that nothing names are noted, and
-// nothing else.
+// TestRoutesWithoutEffect checks that there are notes for hidden routes, keys without requests and policies that no
+// route names, and no other notes.
 func TestRoutesWithoutEffect(t *testing.T) {
 	for _, c := range []struct{ routes, overrides, want string }{
 		{"", "[{policy: a, key: x, deny: true}]", ""},
@@ -45,7 +45,7 @@ func TestRoutesWithoutEffect(t *testing.T) {
 		{"[{key: [{header: A}, client_ip], P}, {key: [{header: A}], P, match: {path: /x}}]", "[{policy: a, key: 'x', deny: true}]", "route 1 matches"},
 		{"[{key: [{const: all}], policies: [both]}]", "[{policy: a, key: all, deny: true}]", ""},
 		{"[{key: [{const: all}], policies: [both]}]", "[{policy: a, key: 'hmac:00112233445566778899aabbccddeeff', deny: true}]", ""},
-		// Policies that nothing names.
+		// Policies that no route names.
 		{"[{K, policies: [a]}]", "[]", "no route names these policies, so they are for requests that name them: both"},
 	} {
 		text := "policies: {a: 5/s, both: {all: [a, {name: b, algorithm: fixed-window, limit: 9, window: 1h}]}}\noverrides: " + c.overrides + "\n"
@@ -64,7 +64,7 @@ func TestRoutesWithoutEffect(t *testing.T) {
 	}
 }
 
-// A policy with a penalty only is noted in a file without routes.
+// A policy with only a penalty is noted, even in a file without routes.
 func TestPoliciesOfPenalties(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte("policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}"))
 	if err != nil {
@@ -75,7 +75,7 @@ func TestPoliciesOfPenalties(t *testing.T) {
 	}
 }
 
-// A route with penalties only is noted.
+// A route with only penalties is noted.
 func TestRoutesOfPenalties(t *testing.T) {
 	const policies = "policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}\nroutes: "
 	for routes, want := range map[string]string{

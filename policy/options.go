@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// fieldIndex has the struct index of each field of [LimitFields] by its name in a file.
+// fieldIndex maps the name of a field in a file to the index of its struct field in [LimitFields].
 var fieldIndex = func() map[string]int {
 	index := map[string]int{}
 	fields := reflect.TypeFor[LimitFields]()
@@ -17,15 +17,15 @@ var fieldIndex = func() map[string]int {
 	return index
 }()
 
-// value returns the value of a field, or a nil pointer or slice if it was not written.
+// value returns the value of a field. It is a nil pointer or slice if the file does not set the field.
 func (f *LimitFields) value(name string) reflect.Value {
 	return reflect.ValueOf(f).Elem().Field(fieldIndex[name])
 }
 
-// has reports whether a field was written.
+// has reports whether the file sets a field.
 func (f *LimitFields) has(name string) bool { return !f.value(name).IsNil() }
 
-// firstSet returns the name of a field that was written, other than deny and unlimited, or "".
+// firstSet returns the name of a field that the file sets, other than deny and unlimited, or "".
 func (f *LimitFields) firstSet() string {
 	for field := range reflect.TypeFor[LimitFields]().Fields() {
 		if name := field.Tag.Get("yaml"); name != "deny" && name != "unlimited" && f.has(name) {
@@ -35,7 +35,7 @@ func (f *LimitFields) firstSet() string {
 	return ""
 }
 
-// rejectFields returns an error if one of the fields was written.
+// rejectFields returns an error if the file sets one of the fields.
 func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 	for _, name := range names {
 		if f.has(name) {
@@ -45,7 +45,7 @@ func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 	return nil
 }
 
-// settings returns the written fields as settings for engine.Build, which rejects settings that do not apply to the
+// settings returns the fields that are set, as settings for engine.Build, which rejects those that do not apply to the
 // algorithm.
 func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	for field := range engine.Fields() {
@@ -72,8 +72,8 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	return all, nil
 }
 
-// on returns a candidate's limit, based on the policy's own limit. Fields that are not written come from the policy, as
-// in an override. Text, deny and unlimited replace the whole limit.
+// on returns a candidate's limit, based on the policy's own limit. As in an override, unset fields come from the
+// policy. Text, deny and unlimited replace the whole limit.
 func (s *LimitSpec) on(own *LimitSpec) (engine.Limit, error) {
 	if s.Text != "" || s.Deny != nil || s.Unlimited != nil {
 		return s.Build()
@@ -86,8 +86,8 @@ func (s *LimitSpec) on(own *LimitSpec) (engine.Limit, error) {
 	return fields.build()
 }
 
-// overlay replaces the fields that the override sets. Setting an algorithm starts a new limit that keeps only the
-// name.
+// overlay replaces the fields that the override sets. If the override sets an algorithm, the result is a new limit
+// that keeps only the name.
 func (f *LimitFields) overlay(with *LimitFields) {
 	name := f.Name // an override does not rename the limit
 	if with.Algorithm != nil {

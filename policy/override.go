@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// maxPatterns is the largest number of patterns in one policy.
+// maxPatterns is the maximum number of patterns in one policy.
 const maxPatterns = 100_000
 
 // overrides are the limits for single keys of a policy.
@@ -54,7 +54,7 @@ func (o *byKey[T]) values() (all []T) {
 	return all
 }
 
-// each calls visit for each override in order of precedence: exact keys by name, then patterns.
+// each calls visit for each override, in order of precedence: exact keys sorted by name, then patterns.
 func (o *byKey[T]) each(visit func(key string, value T)) {
 	for _, key := range slices.Sorted(maps.Keys(o.exact)) {
 		visit(key, o.exact[key])
@@ -62,7 +62,7 @@ func (o *byKey[T]) each(visit func(key string, value T)) {
 	o.patterns.Each(visit)
 }
 
-// find returns the value for a key. An exact override can have the key under another of its names.
+// find returns the value for a key. An exact override may have the key under one of its other names.
 func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	if o == nil {
 		return value, false
@@ -73,8 +73,8 @@ func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	return o.patterns.Find(key)
 }
 
-// exactRule returns the name that a key's exact override uses. Other names are checked first: an operator's change can
-// use the hash of a key that the file has in plain text.
+// exactRule returns the name under which the key has an exact override. Other names are checked first, because an
+// operator's change can use the hash of a key that the file has in plain text.
 func (o *byKey[T]) exactRule(key string, names []string) (rule string, ok bool) {
 	for _, name := range names {
 		if _, ok := o.exact[name]; ok {

@@ -33,8 +33,8 @@ overrides:
   - {policy: last, key: bad, unlimited: true}
 `
 
-// TestOverridesOfPoliciesWithAll: deny and unlimited replace all limits, even if another policy's all includes the
-// policy; the outermost override applies.
+// TestOverridesOfPoliciesWithAll checks that deny and unlimited replace all limits, even if the policy is included in
+// the "all" of another policy. The outermost override applies.
 func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -88,8 +88,8 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	}
 }
 
-// TestDenyOfAllKeepsCounters, known bug 76: a change denies a key of a policy with several limits, another change lifts
-// the denial, and the counter continues. No other key starts afresh.
+// TestDenyOfAllKeepsCounters is for known bug 76: if a change denies a key of a policy with several limits and another
+// change lifts the denial, the counter continues. Other keys keep their counters too.
 func TestDenyOfAllKeepsCounters(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -131,7 +131,8 @@ func TestDenyOfAllKeepsCounters(t *testing.T) {
 	want(remaining(config, "other", true), "1 46")
 }
 
-// An override of all limits does not accept a limit meant for one of several: the error says where to put it.
+// An override of all limits does not accept a limit that is meant for one of several. The error explains where to put
+// it.
 func TestChangeOfOneOfSeveralLimits(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -143,7 +144,7 @@ func TestChangeOfOneOfSeveralLimits(t *testing.T) {
 	}
 }
 
-// A route is checked against the limits of keys without an override, even if another override is for *.
+// A route is checked against the limits that apply to keys without an override, even if there is an override for *.
 func TestRouteLimitsWithoutOverrides(t *testing.T) {
 	var limits []string
 	for i := range 32 {
@@ -156,9 +157,9 @@ func TestRouteLimitsWithoutOverrides(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAPlan: one limit of a policy with "all" is overridden under its own counter, by an exact key or a pattern,
-// even if another policy's all includes the policy. A policy under all is overridden under its own name, and an
-// override of the whole policy takes precedence over overrides of its limits.
+// TestLimitsOfAPlan checks overrides of one limit of a policy with "all". They use that limit's own counter, for an
+// exact key or a pattern, even if the policy is included in the "all" of another policy. A policy under "all" is
+// overridden under its own name. An override of the whole policy takes precedence over overrides of its limits.
 func TestLimitsOfAPlan(t *testing.T) {
 	file, err := policy.Parse("plans.yaml", []byte(strings.Replace(plans, "overrides:", "  free: {all: [fixed-window 9/1m, {name: day, algorithm: fixed-window, limit: 90, window: 1d}]}\noverrides:", 1)+`
   - {policy: plan/day, key: "big-*", set: {limit: 500}}
@@ -203,7 +204,7 @@ func TestLimitsOfAPlan(t *testing.T) {
 	}
 }
 
-// TestAnchorOfAKey: a key has the billing day from its override.
+// TestAnchorOfAKey checks that an override can set a key's billing day.
 func TestAnchorOfAKey(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

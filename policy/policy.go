@@ -11,20 +11,21 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Policy is one or several limits under a name, with settings for its answers.
+// Policy is a name with one or several limits, and settings for the answers.
 type Policy struct {
 	Name string
-	// Failure is the answer if the decision is not known.
+	// Failure determines the answer if the decision is not known.
 	Failure Failure
-	// Headers is the form of the rate-limit headers.
+	// Headers is the style of the rate-limit headers.
 	Headers Headers
-	// Cost is the cost of a request that does not set one.
+	// Cost is the cost of a request that does not set its own.
 	Cost int64
-	// Unit names the unit, such as tokens, or is "".
+	// Unit names the unit, such as "tokens". It can be "".
 	Unit string
-	// EstimateMax caps the cost of a reserve at the limit's capacity, instead of denying it forever.
+	// EstimateMax caps the cost of a reserve at the limit's capacity, because a larger reserve would never pass.
 	EstimateMax bool
-	// Term limits the time for settling a reservation, and says what happens to an unsettled one. nil means no time limit.
+	// Term limits the time for settling a reservation, and determines what happens to an unsettled one. nil means no
+	// time limit.
 	Term *engine.Term
 	// Shadow policies are decided and counted, but never deny.
 	Shadow bool
@@ -39,22 +40,22 @@ type Policy struct {
 	members  []member
 	rules    *overrides // overrides of the policy itself; with a single limit, its member has them too
 	combined bool       // written with "all" or "first"
-	groups   []group    // the policies with "all" or "first", outermost first: this one, and the ones inside it
-	choosing *Policy    // the policy with "first" whose choices the members are: this one, or one inside it
+	groups   []group    // the policies with "all" or "first", outermost first: this policy and those inside it
+	choosing *Policy    // the policy with "first" whose choices the members are: this policy or one inside it
 	index    int        // in the sorted names of its set
 	space    string
 }
 
-// group is a policy with "all" or "first", and the range of its members. An override for one of its keys replaces these
-// members together.
+// group is a policy with "all" or "first", and the range of its members. An override of that policy for a key replaces
+// all these members.
 type group struct {
 	policy   *Policy
 	from, to int // the members
-	next     int // the index in groups after the groups inside this one
+	next     int // index in groups of the first group after those inside this one
 	choice   uint8
 }
 
-// member is one limit of a policy: its own, or a limit of another policy under all.
+// member is one limit of a policy: its own, or a limit of another policy under "all".
 type member struct {
 	limit engine.Limit
 	// policy owns the counter and the overrides.
@@ -64,13 +65,13 @@ type member struct {
 	shadow bool
 	rules  *overrides
 	target string // the name of the limit in overrides
-	// candidate is a limit that is tried alongside this one, or the zero Limit.
+	// candidate is a limit on trial next to this one, or the zero Limit.
 	candidate engine.Limit
 	choice    uint8 // for a policy with "first": engine.Charge.Choice
 }
 
-// Combined reports whether the policy is written with "all" or "first". An override for one of its keys is either deny or
-// unlimited for all limits together, or applies to one limit: see [Charge.Target].
+// Combined reports whether the policy is written with "all" or "first". An override for one of its keys either is deny
+// or unlimited and applies to all limits, or applies to one limit: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
 // Divides reports whether a limit of the policy divides its units among keys, so that they share a counter.
@@ -81,15 +82,15 @@ func (p *Policy) Divides() bool {
 // Space returns the name space of the policy's counters.
 func (p *Policy) Space() string { return p.space }
 
-// Index returns the position of the policy in the sorted names of its set, for tables with an entry per policy.
+// Index returns the position of the policy in the sorted names of its set, for tables with one entry per policy.
 func (p *Policy) Index() int { return p.index }
 
-// hasCandidate reports whether another limit is tried alongside this one.
+// hasCandidate reports whether the limit has a candidate.
 func (m *member) hasCandidate() bool { return m.candidate != engine.Limit{} }
 
 // Answers are the conditions for answering a request as allowed.
 type Answers struct {
-	// Failure is the answer if the decision is not known.
+	// Failure determines the answer if the decision is not known.
 	Failure Failure
 	// Replicas is the number of replicas that the charge waits for.
 	Replicas engine.Replicas
@@ -110,24 +111,24 @@ const (
 	HeadersOff        Headers = "off"
 )
 
-// Charge is one limit that a request is charged on.
+// Charge is one limit that a request charges.
 type Charge struct {
 	engine.Charge
-	// Policy is the name of the policy that the limit belongs to, and Owner that policy.
+	// Policy is the name of the policy that owns the limit, and Owner is that policy.
 	Policy string
 	Owner  *Policy
-	// Shadow limits are decided separately and never deny. A Candidate is a shadow that would replace the owner's
-	// limit; other shadows would be added to the limits. ShadowOf is the policy with the shadow setting: the owner, or
-	// a policy whose all includes the owner.
+	// A Shadow limit is decided separately and never denies. A Candidate is a shadow that would replace the owner's
+	// limit. Other shadows would be added to the limits. ShadowOf is the policy with the shadow setting: the owner, or
+	// a policy whose "all" includes the owner.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
-	// Class is the class that [Classify] lowered the limit for, or "" if the owner has no classes.
+	// Class is the class for which [Classify] lowered the limit, or "" if the owner has no classes.
 	Class string
-	// Override is true if the limit comes from an override.
+	// Override reports whether the limit comes from an override.
 	Override bool
-	// Estimate is the requested cost if it is more than Cost: see EstimateMax.
+	// Estimate is the requested cost, if it is higher than Cost: see EstimateMax.
 	Estimate int64
-	// First is the policy with "first" that has this limit as a choice. It is nil if the limit always takes part.
+	// First is the policy with "first" that has this limit as a choice. It is nil if the limit is always charged.
 	First *Policy
 	// Target is the name of this limit in overrides: the policy's name or, for a limit in a policy's "all" list, both
 	// names, such as free/minute.
@@ -135,9 +136,9 @@ type Charge struct {
 	rules  *overrides
 }
 
-// Charges appends the limits for a key, overrides included, each with the cost. The key can have other names, such as
-// its hash; an exact override for any of them applies to the key. The key "", which no request has, means any key
-// without an override of all limits.
+// Charges appends the limits for a key, including overrides, each with the cost. The key can have other names, such as
+// its hash. An exact override for any of these names applies to the key. The key "", which no request has, stands for
+// any key without an override of all limits.
 func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
 	if !p.Enabled {
 		return append(charges, p.nothing(cost))
@@ -157,16 +158,16 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 		}
 		charges = p.members[i].charge(p, charges, key, cost, names)
 	}
-	if len(charges) == before { // all policies under all are disabled
+	if len(charges) == before { // all policies under "all" are disabled
 		return append(charges, p.nothing(cost))
 	}
 	return charges
 }
 
-// Classify puts a key's charges into a class: each is then decided by the part of the limit that the class may use. The
-// class is the key's own if it has one, and otherwise the request's; an unknown class means the last one. Under a level
-// of pressure, 0 to [engine.FullPressure], all classes except the first leave more. Charges of policies without classes
-// do not change.
+// Classify assigns a class to a key's charges. Each charge is then decided by the part of the limit that the class may
+// use. The class is the key's own or, without one, the class in the request. An unknown class means the last class.
+// Under pressure (level 1 to [engine.FullPressure]; 0 means none), all classes except the first leave more units.
+// Charges of policies without classes do not change.
 func Classify(charges []Charge, class string, level int, key string, names ...string) {
 	for i := range charges {
 		if c := &charges[i]; c.Owner != nil && c.Owner.classes.list != nil {
@@ -180,7 +181,7 @@ func (p *Policy) nothing(cost int64) Charge {
 	return Charge{Charge: engine.Charge{Limit: rule.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
 }
 
-// find returns the limit that replaces all members for a key.
+// find returns the limit that replaces all members for a key, if there is one.
 func (g *group) find(key string, names []string) (engine.Limit, bool) {
 	if key == "" {
 		return engine.Limit{}, false
@@ -188,7 +189,7 @@ func (g *group) find(key string, names []string) (engine.Limit, bool) {
 	return g.policy.rules.find(key, names)
 }
 
-// charge returns the charge that replaces the charges of all members, for a request under p.
+// charge returns the charge that replaces the charges of all members, for a request under policy p.
 func (g *group) charge(p *Policy, limit engine.Limit, cost int64) Charge {
 	shadow := g.policy
 	if p.Shadow {
@@ -211,14 +212,14 @@ func (g *group) charge(p *Policy, limit engine.Limit, cost int64) Charge {
 	}
 }
 
-// charge appends the charges of one limit, for a request under p.
+// charge appends the charges of one limit, for a request under policy p.
 func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, names []string) []Charge {
 	limit, replaced := m.rules.find(key, names)
 	if !replaced {
 		limit = m.limit
 	}
 	choice, first := m.choice, p.choosing
-	if m.shadow { // counts separately, and pays for nothing
+	if m.shadow { // a shadow counts separately and is not a choice
 		choice = 0
 	}
 	if choice == 0 {
@@ -250,8 +251,8 @@ func (p *Policy) shadowOf(m *member) *Policy {
 	}
 }
 
-// distinctCharges keeps one charge for each counter: a limit that is in several of the request's policies is charged
-// once. A limit that can deny takes precedence over a shadow.
+// distinctCharges keeps one charge per counter: a limit in several of the request's policies is charged once. A limit
+// that can deny takes precedence over a shadow.
 func distinctCharges(charges []Charge) []Charge {
 	kept := charges[:0]
 	for i := range charges {
@@ -271,9 +272,9 @@ func (c *Charge) sameCounter(other *Charge) bool {
 	return c.Space == other.Space && c.Space != "" && c.Limit.Algorithm() == other.Limit.Algorithm() && c.Limit.Name() == other.Limit.Name()
 }
 
-// ForRoute appends the limits for one charge of a route, from each of its policies with overrides, and returns the
-// strictest answers of these policies. A limit that is in several policies is charged once. Overrides are looked up
-// under the key, which is the item's key unless keys are hashed, and under its other names: see [Policy.Charges].
+// ForRoute appends the limits for one charge of a route, from all its policies, with overrides. It returns the
+// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by the
+// key, which is the item's key unless keys are hashed, and by its other names: see [Policy.Charges].
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
 	answers := AnyAnswers()
 	for _, name := range c.Policies {
@@ -291,7 +292,7 @@ func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key 
 	return distinctCharges(charges), answers
 }
 
-// Mode returns the configured mode: exact or leased.
+// Mode returns the policy's mode: exact or leased.
 func (p *Policy) Mode() string {
 	if p.Leased {
 		return "leased"
@@ -299,13 +300,13 @@ func (p *Policy) Mode() string {
 	return "exact"
 }
 
-// Set holds the policies of a file by name. It is immutable.
+// Set contains the policies of a file by name. It is immutable.
 type Set struct {
 	byName map[string]*Policy
 	names  []string // sorted
 }
 
-// Get returns a policy by name.
+// Get returns the policy with this name.
 func (s *Set) Get(name string) (*Policy, bool) {
 	if s == nil {
 		return nil, false
@@ -314,13 +315,13 @@ func (s *Set) Get(name string) (*Policy, bool) {
 	return p, ok
 }
 
-// Unknown returns the error for a policy that is not in the set.
+// Unknown returns the error for a name that is not in the set.
 func (s *Set) Unknown(name string) *engine.InputError {
 	return &engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
 // Leased returns the limits of leased policies and of their overrides, by name space. It omits overrides whose units
-// cannot be prefetched; they are decided exactly.
+// cannot be prefetched. Those are decided exactly.
 func (s *Set) Leased() map[string][]engine.Limit {
 	leased := map[string][]engine.Limit{}
 	for _, name := range s.Names() {
@@ -360,7 +361,7 @@ func (s *Set) Divided() (counted []string) {
 	return counted
 }
 
-// Names returns the names of the policies, sorted.
+// Names returns the sorted names of the policies.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -368,7 +369,7 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Candidate returns, as text, the limit that is tried alongside the policy's own, or "".
+// Candidate returns the candidate as text, or "" if there is none.
 func (p *Policy) Candidate() string {
 	if p.combined || len(p.members) == 0 || !p.members[0].hasCandidate() {
 		return ""

@@ -10,7 +10,7 @@ import (
 )
 
 // rates returns the single rate of a limit that refills, or the units of a concurrency limit. For other limits it
-// returns the windows, given either by the fields limit and window or by the field windows.
+// returns the windows, from the fields limit and window or from the field windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]engine.Rate, error) {
 	if a.Refills() {
 		rate, err := f.rate(a)
@@ -60,16 +60,16 @@ func (f *LimitFields) rate(a algo.Algorithm) (engine.Rate, error) {
 	return rate, atField(err, "rate")
 }
 
-// checkWindow rejects a window that the algorithm cannot have. The error then names this window and not the whole
-// list.
+// checkWindow returns an error for a window that the algorithm cannot have. The error then names this window instead
+// of the whole list.
 func checkWindow(a algo.Algorithm, rate engine.Rate) error {
-	if a.Has("segments") { // whose default depends on the whole list of windows
+	if a.Has("segments") { // the default depends on the whole list of windows
 		return atOwnField(rule.FixedWindow(rate).Err())
 	}
 	return atOwnField(engine.Build(a, []engine.Rate{rate}).Err())
 }
 
-// window returns the rate of a window.
+// window returns the rate for a window.
 func window(limit *int64, span *string) (engine.Rate, error) {
 	if limit == nil {
 		return engine.Rate{}, invalid("limit", "not set", unitsAccepted)

@@ -12,23 +12,23 @@ import (
 // MaxFileBytes is the maximum size of a policies file.
 const MaxFileBytes = yamlfile.MaxBytes
 
-// Load reads a policies file. The error is [Errors] if the file is invalid, or the operating system's error if it
-// cannot be read.
+// Load reads a policies file. The error is [Errors] if the file is invalid, or the operating system's error if the
+// file cannot be read.
 func Load(path string) (*Config, error) { return Reader{}.Reload(path, nil) }
 
-// Parse reads the text of a policies file. name is for error messages. The error is [Errors]: at most 100 errors or, if
-// the text is not YAML, the first syntax error.
+// Parse reads the text of a policies file. name is used in error messages. The error is [Errors]: at most 100 errors
+// or, if the text is not YAML, the first syntax error.
 func Parse(name string, data []byte) (*Config, error) { return Reader{}.Parse(name, data) }
 
-// Reader reads policies files without delaying requests. The zero Reader reads like [Load] and [Parse].
+// Reader reads policies files without delaying requests. The zero Reader reads in the same way as [Load] and [Parse].
 type Reader struct {
-	// Pause is called every few values while a file is read, and during [Config.With] on the result. A server can yield
-	// to requests in it: ten thousand policies take an eighth of a second of CPU time. It can be nil.
+	// Pause is called every few values while a file is read, and during [Config.With] on the result. A server can use
+	// it to yield to requests, because ten thousand policies take an eighth of a second of CPU time. It can be nil.
 	Pause func()
 }
 
-// Reload is [Load] for a file that was read before. It returns last itself if the text of the file has not changed. last
-// is nil if the file was not read before.
+// Reload is [Load] for a file that may have been read before. If the file's text has not changed, it returns last.
+// last is nil if the file was not read before.
 func (r Reader) Reload(path string, last *Config) (*Config, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r Reader) Reload(path string, last *Config) (*Config, error) {
 	return r.Parse(path, data)
 }
 
-// Parse is the function [Parse].
+// Parse does the same as the function [Parse].
 func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	root, errs := readTree(name, data, r.Pause)
 	if root == nil {
@@ -63,8 +63,7 @@ func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	return config, nil
 }
 
-// readTree reads the single document of a file. It returns nil if no part of the file can be read, as after a syntax
-// error.
+// readTree reads a file's single document. It returns nil if nothing in the file is readable, as after a syntax error.
 func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, Errors) {
 	documents, errs := yamlfile.Read(name, data, pause)
 	switch {
@@ -78,7 +77,7 @@ func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, 
 	return nil, errs
 }
 
-// theirs is the error text for a field from another program's files.
+// theirs is the error text for a field that belongs in another program's files.
 const theirs = "this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
 
 // decoder returns a decoder that adds its errors to others.

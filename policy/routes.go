@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Accepted values of the fields of a route.
+// The accepted values of a route's fields.
 const (
 	keyAccepted      = "1 to 8"
 	chargesAccepted  = "1 to 32"
@@ -22,7 +22,7 @@ const (
 	partAccepted     = "one of path, header, client_ip, cookie, query, jwt, const"
 )
 
-// routes builds the table of routes and reports every error.
+// routes builds the table of routes and reports all errors.
 func (f *file) routes(set *Set, b *builder, report func(error)) *route.Table {
 	proxies := route.Loopback
 	if f.TrustedProxies != nil {
@@ -48,10 +48,10 @@ type routeReader struct {
 	upstreams map[string]*route.Upstream
 	report    func(error)
 	badPath   bool    // match.path had an error, so its segments are unknown
-	choosing  *Policy // the policy with choices that a charge names
+	choosing  *Policy // the policy with choices that a charge uses
 }
 
-// try reports an error in a field. Errors of package route name the field but not its path.
+// try reports an error in a field. Errors from package route have the field but not its path.
 func (r *routeReader) try(err error, path ...string) {
 	if err != nil {
 		r.report(atField(err, path...))

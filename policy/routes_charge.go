@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// chargeReader builds one charge from its fields, which are in an entry of charge or in a route with one key.
+// chargeReader builds one charge from its fields, which are in an entry of "charge" or in a route with one key.
 type chargeReader struct {
 	*routeReader
 
@@ -23,7 +23,7 @@ type chargeReader struct {
 	noPath   bool     // the segments of the path are unknown
 }
 
-// charges returns the charges of the route, whose limits form one operation.
+// charges returns the route's charges. Their limits form one operation.
 func (r *routeReader) charges(path *route.Path) []route.Charge {
 	f := r.fields
 	noPath := r.badPath || f.broken && f.Match.Path == nil
@@ -50,8 +50,8 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 	return charges
 }
 
-// divided rejects a limit that divides its units among keys if an earlier entry charges it too: both keys count in one
-// counter.
+// divided returns an error for a limit that divides its units among keys if an earlier entry charges it too, because
+// both keys would count in one counter.
 func divided(charges, before []Charge) error {
 	for i := range charges {
 		c := &charges[i]
@@ -62,7 +62,7 @@ func divided(charges, before []Charge) error {
 	return nil
 }
 
-// listed returns the entries of charge.
+// listed returns the entries of "charge".
 func (r *routeReader) listed(noPath bool) []chargeReader {
 	f := r.fields
 	if f.Key != nil || f.Policies != nil || f.Cost != nil {
@@ -97,7 +97,7 @@ func (r *chargeReader) read(path *route.Path) route.Charge {
 	}
 	for i := range r.key {
 		if key := &r.key[i]; key.broken || key.Path != nil && r.noPath {
-			continue // its own error, or the error of the path with its segment, was already reported
+			continue // its own error, or an error in the path that contains its segment, was already reported
 		}
 		part, err := r.key[i].part(path)
 		r.try(err, "key", strconv.Itoa(i))
@@ -114,7 +114,7 @@ func (r *chargeReader) read(path *route.Path) route.Charge {
 	return to
 }
 
-// checkPolicy checks that a request can be charged on the policy at index i.
+// checkPolicy checks that a request can charge the policy at index i.
 func (r *chargeReader) checkPolicy(i int) {
 	name, at := r.policies[i], []string{"policies", strconv.Itoa(i)}
 	if r.at != nil {
@@ -156,7 +156,7 @@ func (r *chargeReader) limits() (charges []Charge) {
 	return charges
 }
 
-// checkSums reports charges on one policy and one key that can never pass together, because they are added up.
+// checkSums reports charges with the same policy and key that can never pass together, because they are added up.
 func checkSums(readers []chargeReader, charges []route.Charge) {
 	for i := range readers {
 		sum, together := int64(0), 0

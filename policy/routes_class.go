@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// class reads the class of a route's requests. A policy of the route must have that class.
+// class reads the class of a route's requests. At least one of the route's policies must have that class.
 func (c *routeClass) class(r *routeReader) (route.Class, error) {
 	switch h := c.header; {
 	case h != nil && (h.Header == nil || !route.IsToken(*h.Header)):
@@ -27,7 +27,7 @@ func (c *routeClass) class(r *routeReader) (route.Class, error) {
 	return route.Class{Name: *c.name}, nil
 }
 
-// classes returns the classes of the route's policies, and the accepted values of its class.
+// classes returns the classes of the route's policies, and the text with the accepted values for its class.
 func (r *routeReader) classes() (known map[string]bool, accepted string) {
 	known = map[string]bool{}
 	for _, name := range r.policies() {
@@ -44,7 +44,7 @@ func (r *routeReader) classes() (known map[string]bool, accepted string) {
 	return known, strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
-// policies returns the policies named by the route.
+// policies returns the policies that the route names.
 func (r *routeReader) policies() []string {
 	names := slices.Clone(r.fields.Policies)
 	for i := range r.fields.Charge {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// part returns a part of a key. path is the route's path, which has the segments.
+// part returns one part of a key. path is the route's path, whose segments a part can name.
 func (k *keyFields) part(path *route.Path) (route.Part, error) {
 	named := []struct {
 		name string

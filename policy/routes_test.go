@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// TestRoutesOfRequests finds the route of each request in testdata/routes, with the table and with the explanation,
-// which tries one route after another.
+// TestRoutesOfRequests finds the route for each request in testdata/routes, both with the table and with the
+// explanation, which tries one route after another.
 func TestRoutesOfRequests(t *testing.T) {
 	rows := 0
 	for _, path := range glob(t, "testdata/routes/*.txt") {
@@ -47,8 +47,8 @@ func TestRoutesOfRequests(t *testing.T) {
 	}
 }
 
-// requestOf parses METHOD TARGET with --host, --header, --client and --size. An underscore in Authorization means a
-// space.
+// requestOf parses METHOD TARGET with --host, --header, --client and --size. An underscore in Authorization represents
+// a space.
 func requestOf(t *testing.T, row string) route.Request {
 	t.Helper()
 	words := strings.Fields(row)

@@ -16,14 +16,14 @@ import (
 type schema map[string]any
 
 // Schema returns the JSON Schema (draft 2020-12) of the policies file, for editors and other tools. It is generated
-// from the table [engine.Fields] and from the structs that [Parse] decodes into.
+// from the table [engine.Fields] and from the structs into which [Parse] decodes.
 //
-// Parse rejects everything that the schema rejects, with two exceptions: the schema accepts no field without a value,
-// and no number or boolean instead of text (the key 5 must be written "5"). Parse also rejects more: for example, a
-// schema cannot tell whether the policy of an override exists.
+// Parse rejects everything that the schema rejects, with two exceptions: the schema does not accept a field without a
+// value, or a number or boolean instead of text (the key 5 must be written "5"). Parse also rejects more. For example,
+// a schema cannot check whether the policy of an override exists.
 func Schema() ([]byte, error) {
 	limit := object(reflect.TypeFor[LimitFields]())
-	delete(limit["properties"].(schema), "all") // only a policy has these
+	delete(limit["properties"].(schema), "all") // only policies have these
 	delete(limit["properties"].(schema), "first")
 	top := object(reflect.TypeFor[file]())
 	top["patternProperties"] = schema{"^x-": schema{"description": "Ignored. A place for values with an anchor, which others repeat by an alias."}}
@@ -56,7 +56,7 @@ func Schema() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// definitions are the types that have a name in the schema.
+// definitions are the types with a name in the schema.
 var definitions = map[reflect.Type]string{
 	reflect.TypeFor[policyFields]():   "policy",
 	reflect.TypeFor[tlsFields]():      "tls",
@@ -74,7 +74,7 @@ var definitions = map[reflect.Type]string{
 	reflect.TypeFor[jwtFields]():      "jwt",
 }
 
-// valueOf describes the values of a type.
+// valueOf describes values of a type.
 func valueOf(t reflect.Type) schema {
 	if name, ok := definitions[t]; ok {
 		return schema{"$ref": "#/$defs/" + name}
@@ -101,15 +101,15 @@ func valueOf(t reflect.Type) schema {
 	}
 }
 
-// object describes a struct: an object with a property for each field and no others.
+// object describes a struct as an object with a property for each field, and no other properties.
 func object(t reflect.Type) schema {
 	properties := schema{}
 	addProperties(properties, t)
 	return schema{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// addProperties omits the fields that Parse rejects with any value: fields of type any, which have no description, and
-// fields of algorithms that a file cannot name.
+// addProperties omits fields that Parse never accepts: fields of type any, which have no description, and fields of
+// algorithms that a file cannot name.
 func addProperties(properties schema, t reflect.Type) {
 	for field := range t.Fields() {
 		name := field.Tag.Get("yaml")
@@ -131,7 +131,7 @@ const (
 	spans           = `([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w))`
 )
 
-// patterns are the text forms that a schema can check, by field name.
+// patterns contains the text forms that a schema can check, by field name.
 var patterns = map[string]string{
 	"unit":     unitPattern,
 	"rate":     `^\+?[0-9]+/([0-9.]*(ns|us|µs|μs|ms|s|m|h|d|w)` + spans + `*|1?mo|1?y)$`,
@@ -183,7 +183,7 @@ func property(t reflect.Type, f *engine.Field) schema {
 	return s
 }
 
-// textOr describes a limit or policy: a single string, or the fields.
+// textOr describes a limit or policy that is either a single string or fields.
 func textOr(fields schema) schema {
 	return schema{"oneOf": []schema{{"type": "string", "description": `A limit as text, such as "100/s burst 200".`}, fields}}
 }
@@ -205,7 +205,8 @@ func complete(s schema, replacements ...string) schema {
 	return s
 }
 
-// perAlgorithm returns a condition for each algorithm: if a limit names it, then applies.
+// perAlgorithm returns a condition for each algorithm: if a limit names the algorithm, the schema returned by then
+// applies.
 func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	for _, a := range fileAlgorithms {
 		named := required(schema{"properties": schema{"algorithm": schema{"enum": a.Names()}}}, "algorithm")
@@ -214,14 +215,14 @@ func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	return rules
 }
 
-// fieldsAllowed forbids the fields that do not apply to the algorithm.
+// fieldsAllowed forbids fields that do not apply to the algorithm.
 func fieldsAllowed(a algo.Algorithm) schema {
 	forbidden := schema{}
 	for f := range engine.Fields() {
 		switch {
 		case f.On(a) || !slices.ContainsFunc(fileAlgorithms, f.On):
 		case f.Kind == engine.FieldRates && !a.Refills():
-			forbidden[f.Name] = schema{"maxItems": 1} // another way to write limit and window
+			forbidden[f.Name] = schema{"maxItems": 1} // another form of limit and window
 		default:
 			forbidden[f.Name] = false
 		}
@@ -243,8 +244,7 @@ func fieldsAllowed(a algo.Algorithm) schema {
 	return schema{"properties": forbidden}
 }
 
-// fieldsRequired requires the rate of a bucket, the limit of a concurrency limit, and the window or windows of other
-// limits.
+// fieldsRequired requires the rate of a bucket, the limit of a concurrency limit, or the windows of other limits.
 func fieldsRequired(a algo.Algorithm) schema {
 	switch {
 	case a.Refills():
@@ -265,7 +265,7 @@ func costHeader() schema {
 	return required(object(reflect.TypeFor[costHeaderFields]()), "header", "max")
 }
 
-// routeForms describes a route: with one key for its policies, or with charges.
+// routeForms describes the two forms of a route: one key for its policies, or charges.
 func routeForms() schema {
 	without := func(names ...string) schema {
 		none := schema{}
@@ -279,7 +279,7 @@ func routeForms() schema {
 	return s
 }
 
-// keyPart describes one part of a key: exactly one of its fields, or the single word for the client.
+// keyPart describes one part of a key: exactly one of its fields, or the single word client_ip.
 func keyPart() schema {
 	s := object(reflect.TypeFor[keyFields]())
 	s["minProperties"], s["maxProperties"] = 1, 1

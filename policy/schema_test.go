@@ -75,8 +75,8 @@ func compiled(t *testing.T) func(file string) error {
 	}
 }
 
-// TestSchemaAcceptsEveryExample validates the policies files of the repository: in the docs, in the scripts that test
-// the command line, and in Go tests.
+// TestSchemaAcceptsEveryExample validates the policies files in the repository: those in the docs, in the scripts that
+// test the command line, and in Go tests.
 func TestSchemaAcceptsEveryExample(t *testing.T) {
 	validate := compiled(t)
 	if err := validate(whole); err != nil {
@@ -98,7 +98,7 @@ func TestSchemaAcceptsEveryExample(t *testing.T) {
 	}
 }
 
-// examples returns the policies files of the repository by their source.
+// examples returns the policies files in the repository by source.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}

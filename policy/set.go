@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// set builds the policies: first the settings of each, then the limits, because they can refer to later policies, then
-// the overrides. It reports each error once.
+// set builds the policies and reports each error once. It begins with the settings of every policy. The limits follow,
+// because they can refer to later policies, and then the overrides.
 func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},
@@ -27,7 +27,7 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 		if fields := f.Policies[name]; fields != nil && fields.broken {
 			b.broken[name] = true
 		}
-		if fields := f.Policies[name]; fields != nil && b.broken[name] { // build omits it
+		if fields := f.Policies[name]; fields != nil && b.broken[name] { // build skips it
 			b.reportAll(fields.errors(), "policies", name)
 		}
 		p.index, p.rules = i, &overrides{}
@@ -64,18 +64,18 @@ type builder struct {
 	set    *Set
 	broken map[string]bool // policies with a reported error
 	report func(error)
-	// guesses is the number of unknown names that were compared with the names of all policies.
+	// guesses counts the unknown names that were compared with the names of all policies.
 	guesses int
 }
 
-// reportAll reports errors at a path.
+// reportAll reports errors with a path.
 func (b *builder) reportAll(all []error, path ...string) {
 	for _, err := range all {
 		b.report(atField(err, slices.Clone(path)...))
 	}
 }
 
-// rest reports every error of a limit except the first, which it returns.
+// rest reports all errors in a limit except the first, which it returns.
 func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	if spec.Text == "" {
 		if all := spec.errors(false); len(all) > 1 {
@@ -85,11 +85,11 @@ func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	return first
 }
 
-// maxGuesses is the maximum number of unknown names in a file that get a hint.
+// maxGuesses is the maximum number of unknown names in a file for which there is a hint.
 const maxGuesses = 100
 
-// didYouMean returns a hint with the nearest policy name. In a file with many unknown names, only the first ones get
-// a hint.
+// didYouMean returns a hint with the most similar policy name. If a file has many unknown names, only the first ones
+// get a hint.
 func (b *builder) didYouMean(name string, names []string) string {
 	if b.guesses++; b.guesses > maxGuesses {
 		return ""
@@ -97,11 +97,11 @@ func (b *builder) didYouMean(name string, names []string) string {
 	return yamlfile.DidYouMean(name, names)
 }
 
-// errBroken stops the build of a policy whose error, or the error of a policy under its all, was already reported.
+// errBroken stops building a policy whose error was already reported, or which has such a policy under its "all".
 var errBroken = errors.New("a policy inside all is broken")
 
-// build builds the limits of a policy, once, and checks the settings that depend on them. parents are the policies
-// whose all contains this one.
+// build builds the limits of a policy, if they are not built yet, and checks the settings that depend on them. parents
+// are the policies whose "all" contains this policy.
 func (b *builder) build(name string, parents []string) error {
 	p, fields := b.set.byName[name], b.file.Policies[name]
 	if slices.Contains(parents, name) {
@@ -160,8 +160,8 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	return nil
 }
 
-// combine builds the members under all or first: the members of named policies, and own limits. Unnamed own limits are
-// named 1, 2, … by position.
+// combine builds the members under "all" or "first": the members of named policies, and the policy's own limits.
+// Unnamed own limits are named 1, 2, … by position.
 func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	if s.beside != "" {
 		return invalid(s.beside, "set", "no other limit with "+s.field)
@@ -199,7 +199,7 @@ func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	return p.distinct(s.field)
 }
 
-// sameVerb rejects two limits of a policy if one holds units and the other takes them.
+// sameVerb returns an error for two limits of a policy if one holds units and the other takes them.
 func sameVerb(field string, a, b engine.Limit) error {
 	if holds(a) && takes(b) || takes(a) && holds(b) {
 		return invalid(field, a.Algorithm().String()+" beside "+b.Algorithm().String(), "concurrency limits alone, or none: acquire is not for other limits, and take not for concurrency")
@@ -231,7 +231,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, field string, i int, pa
 	return nil
 }
 
-// include adds the members of another policy, and its groups of members that overrides replace together.
+// include adds the members of another policy, and those groups of members that overrides replace together.
 func (p *Policy) include(other *Policy) error {
 	if err := p.chooseFrom(other); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (p *Policy) include(other *Policy) error {
 	return nil
 }
 
-// distinct rejects two members with the same counter.
+// distinct returns an error for two members with the same counter.
 func (p *Policy) distinct(field string) error {
 	type counter struct{ space, algorithm, name string }
 	seen := map[counter]bool{}

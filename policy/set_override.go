@@ -11,14 +11,14 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// override adds one override to its policy, or to one limit of a policy with "all".
+// override adds an override to its policy, or to one limit of a policy with "all".
 func (b *builder) override(o *overrideFields) error {
 	if o.Policy == nil {
 		return invalid("policy", "not set", "the name of a policy")
 	}
 	p, m, err := b.target(*o.Policy)
 	if err != nil || b.broken[p.Name] {
-		return err // the error of a broken policy was already reported
+		return err // the error in a broken policy was already reported
 	}
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
@@ -42,7 +42,7 @@ func (b *builder) override(o *overrideFields) error {
 }
 
 // target returns the target of an override: a policy or, with a slash, one limit of a policy with "all", such as
-// free/minute. To override a policy under all, name that policy.
+// free/minute. To override a policy under "all", use that policy's name.
 func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	p, ok := b.set.Get(name)
@@ -119,7 +119,7 @@ func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 	return limit, sameVerb("set", m.limit, limit)
 }
 
-// build returns the override's limit on top of spec. A text without an algorithm uses the algorithm of spec.
+// build returns the override's limit, based on spec. Text without an algorithm uses the algorithm of spec.
 func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 	fields, err := spec.fields()
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 	return own.build()
 }
 
-// oneLimit returns the target that names one limit of a policy with "all", for error messages.
+// oneLimit returns an example of a target for one limit of a policy with "all", for error messages.
 func (p *Policy) oneLimit() string {
 	for i := range p.members {
 		if p.members[i].policy == p {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// newPolicy reads the settings of a policy, without its limits, and reports each error.
+// newPolicy reads a policy's settings, without its limits, and reports all errors.
 func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	p := &Policy{Name: name, space: engine.PolicySpace(name), Cost: 1, Enabled: true, Headers: HeadersDraft, Failure: Local}
 	try := func(err error) {
@@ -87,7 +87,7 @@ func (p *Policy) setEstimateMax(most *string) error {
 	return nil
 }
 
-// setTerm reads how long reservations can be settled.
+// setTerm reads the time in which reservations can be settled, and their fate afterwards.
 func (p *Policy) setTerm(fields *policyFields) error {
 	if fields.SettleWithin == nil {
 		if fields.Unsettled != nil {
@@ -110,13 +110,13 @@ func (p *Policy) setTerm(fields *policyFields) error {
 	return atOwnField(term.Check())
 }
 
-// DefaultReplicaTimeout is the replica_timeout of a policy that does not set one.
+// DefaultReplicaTimeout is the replica_timeout of policies that do not set one.
 const DefaultReplicaTimeout = 20 * time.Millisecond
 
-// setReplicas reads how many replicas a charge waits for.
+// setReplicas reads the number of replicas that a charge waits for.
 func (p *Policy) setReplicas(fields *policyFields) error {
 	if fields.broken {
-		return nil // its error was already reported
+		return nil // the error was already reported
 	}
 	if fields.Replicas == nil {
 		if fields.ReplicaTimeout != nil {
@@ -156,7 +156,7 @@ func (p *Policy) setHeaders(name *string) error {
 	}
 }
 
-// checkLease rejects mode: leased for limits whose units cannot be prefetched.
+// checkLease returns an error for mode: leased on limits whose units cannot be prefetched.
 func (p *Policy) checkLease() error {
 	switch {
 	case !p.Leased:
@@ -172,7 +172,7 @@ func (p *Policy) checkLease() error {
 	}
 }
 
-// checkCost rejects a cost above the capacity of any limit.
+// checkCost returns an error for a cost above the capacity of any of the limits.
 func (p *Policy) checkCost(cost int64) error {
 	for _, m := range p.members {
 		n := m.limit.Numbers()

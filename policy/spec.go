@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// LimitFields are the fields of one limit as written in YAML or JSON. A field that is not written is nil.
+// LimitFields are the fields of one limit as written in YAML or JSON. Fields that are not set are nil.
 type LimitFields struct {
 	Name        *string            `json:"name"         yaml:"name"`
 	Algorithm   *string            `json:"algorithm"    yaml:"algorithm"`
@@ -58,8 +58,8 @@ type WindowFields struct {
 	Window *string `json:"window" yaml:"window"`
 }
 
-// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Under a policy's all, the text can also
-// be the name of another policy.
+// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Under a policy's "all", the text can
+// also be the name of another policy.
 type LimitSpec struct {
 	Text string
 	LimitFields
@@ -79,8 +79,8 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &s.LimitFields)
 }
 
-// limitNames are the names of the fields in JSON. UnmarshalJSON checks them because a decoder that rejects unknown
-// fields takes 1 KiB for each limit, and a client can send many limits.
+// limitNames are the names of the fields in JSON. UnmarshalJSON checks them itself, because a decoder that rejects
+// unknown fields needs 1 KiB per limit, and a client can send many limits.
 var limitNames = jsonNames(reflect.TypeFor[LimitFields]())
 
 // jsonNames returns the names of the fields of a struct.
@@ -91,7 +91,7 @@ func jsonNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// Build returns the limit. all is an error here: see [LimitSpec.Limits] and [Set].
+// Build returns the limit. "all" is an error here: see [LimitSpec.Limits] and [Set].
 func (s *LimitSpec) Build() (engine.Limit, error) {
 	if s.Text == "" {
 		return s.build()

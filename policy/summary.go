@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// Summary describes a policy as text, for `headgate check` and other tools: its name and limits, and its settings and
+// Summary describes a policy as text, for `headgate check` and other tools: its name, its limits, and its settings and
 // overrides as in a file.
 type Summary = adminapi.Summary
 
@@ -46,8 +46,8 @@ func (p *Policy) Summary() Summary {
 	}
 }
 
-// Rule returns the key or pattern of the override that the limit comes from; ok is false if there is none. key and
-// names are as in [Policy.Charges]. It tries one pattern after another.
+// Rule returns the key or pattern of the override that set the limit. ok is false if none did. key and names have the
+// same meaning as in [Policy.Charges]. Rule tries one pattern after another.
 func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
 	if !c.Override {
 		return "", false

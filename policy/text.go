@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// fields returns the limit as fields, so that other fields can replace some of them. It parses the limit's text if it
-// has one. Fields that the text leaves to their defaults are not set.
+// fields returns the limit as fields, so that other fields can replace some of them. If the limit is text, fields
+// parses it. Fields that have their defaults in the text are not set.
 func (s *LimitSpec) fields() (f LimitFields, err error) {
 	if s.Text == "" {
 		return s.LimitFields, nil
@@ -38,7 +38,7 @@ func (s *LimitSpec) fields() (f LimitFields, err error) {
 	return f, nil
 }
 
-// settingValue returns the value of a setting in the form of a field.
+// settingValue returns a setting's value in the form of a field.
 func settingValue(s engine.Setting) any {
 	field, _ := limitField(s.Field)
 	switch field.Kind {
@@ -53,7 +53,7 @@ func settingValue(s engine.Setting) any {
 	}
 }
 
-// setRates sets the fields for the rates of an algorithm.
+// setRates sets the fields for an algorithm's rates.
 func (f *LimitFields) setRates(p engine.Parts) {
 	text := p.Rates[0].String()
 	switch {

@@ -9,13 +9,13 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// MaxUpstreams is the largest number of upstreams in a file. Each has its own counters.
+// MaxUpstreams is the maximum number of upstreams in a file. Each has its own counters.
 const MaxUpstreams = 1000
 
 const upstreamsAccepted = "up to 1000 upstreams"
 
-// upstreams builds the upstreams of the file and reports every error. An upstream with an error stays in the map,
-// because the routes that name it are valid.
+// upstreams builds the file's upstreams and reports all errors. An upstream with an error stays in the map, because
+// routes that name it are valid.
 func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 	all := make(map[string]*route.Upstream, len(f.Upstreams))
 	if n := len(f.Upstreams); n > MaxUpstreams {
@@ -38,7 +38,7 @@ func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 	return all
 }
 
-// config returns the settings of the upstream's limit of requests in flight.
+// config returns the settings of the upstream's limit on requests in flight.
 func (f *inFlightFields) config() (*adaptive.Config, error) {
 	c := adaptive.Config{}
 	for _, field := range []struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// errors returns an error for each invalid field, although build stops at the first: it gives the invalid field a valid
-// value and builds the limit again. partly is true if some fields could not be read; errors about missing fields are
-// then omitted.
+// errors returns an error for each invalid field, although build stops at the first one. To find the others, it gives
+// the invalid field a valid value and builds the limit again. partly is true if some fields could not be read. Errors
+// about missing fields are then omitted.
 func (f *LimitFields) errors(partly bool) (all []error) {
 	own, seen := *f, map[string]bool{}
 	for range len(fieldIndex) {
@@ -32,7 +32,7 @@ func (f *LimitFields) errors(partly bool) (all []error) {
 	return all
 }
 
-// firstField returns the name of the field that an error is about, or "".
+// firstField returns the name of the field with the error, or "".
 func firstField(err error) string {
 	if inField, ok := errors.AsType[*fieldError](err); ok {
 		if _, known := fieldIndex[inField.path[0]]; known {
@@ -42,11 +42,11 @@ func firstField(err error) string {
 	return ""
 }
 
-// standIn has valid values for fields that a limit requires.
+// standIn has valid values for fields that a limit can require.
 var standIn = LimitFields{Rate: new("1000/s"), Limit: new(int64(1)), Window: new("1d"), MaxWait: new("1h"), WarmUp: new("1h")}
 
 // replace puts a valid value into a field, or clears it if the algorithm does not require it. It does the same for
-// fields that cannot be checked without the value. It returns false for a field whose errors hide no others.
+// fields that cannot be checked without that value. It returns false if the field's error does not hide other errors.
 func (f *LimitFields) replace(field string) bool {
 	if f.Algorithm == nil || f.Deny != nil || f.Unlimited != nil || field == "windows" || field == "all" || field == "first" {
 		return false
@@ -72,7 +72,7 @@ func (f *LimitFields) replace(field string) bool {
 	return true
 }
 
-// clear sets fields that were written to the value from standIn, or to none.
+// clear replaces the fields that are set with the values in standIn, or clears them if standIn has none.
 func (f *LimitFields) clear(names ...string) {
 	for _, name := range names {
 		if f.has(name) {
@@ -81,7 +81,7 @@ func (f *LimitFields) clear(names ...string) {
 	}
 }
 
-// textErrors returns the errors in rates and durations, for any algorithm.
+// textErrors returns the errors in rates and durations, whatever the algorithm is.
 func (f *LimitFields) textErrors() (all []error) {
 	add := func(err error, path ...string) {
 		if err != nil {
@@ -105,8 +105,8 @@ func (f *LimitFields) textErrors() (all []error) {
 	return all
 }
 
-// errors returns the errors in a policy's limits, in addition to an error in its settings or in a field that could
-// not be read.
+// errors returns the errors in a policy's limits, which are reported in addition to an error in its settings or in a
+// field that could not be read.
 func (p *policyFields) errors() (all []error) {
 	switch {
 	case p.text != "":

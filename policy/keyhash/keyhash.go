@@ -1,8 +1,8 @@
-// Package keyhash replaces keys with keyed hashes, so that people's addresses and names do not appear in stores,
-// logs, metrics or traces.
+// Package keyhash replaces keys with keyed hashes, so that people's addresses and names do not appear in stores, logs,
+// metrics or traces.
 //
-// The hash is HMAC-SHA256 with a secret, truncated to 16 bytes: among 10^9 keys, any two collide with a probability
-// below 2^-68. Without the secret, a guessed key cannot be checked against a hash.
+// A hash is an HMAC-SHA256 with a secret, truncated to 16 bytes. Among 10^9 keys, the probability that any two collide
+// is below 2^-68. Without the secret, a guessed key cannot be checked against a hash.
 package keyhash
 
 import (
@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// Prefix is the start of a hash as text: hmac: and 32 hexadecimal digits.
+	// Prefix is the start of a hash's text. 32 hexadecimal digits follow it.
 	Prefix = "hmac:"
-	// Bytes is the number of bytes of HMAC-SHA256 that are kept.
+	// Bytes is the number of bytes of the HMAC-SHA256 in a hash.
 	Bytes = 16
-	// textBytes is the length of the text.
+	// textBytes is the length of a hash's text.
 	textBytes = len(Prefix) + 2*Bytes
 )
 
-// Bounds of the file.
+// Bounds on the secrets file.
 const (
 	maxSecrets     = 2
 	minSecretBytes = 32
@@ -42,14 +42,14 @@ func Is(text string) bool {
 	return len(text) == textBytes && strings.HasPrefix(text, Prefix) && strings.Trim(text[len(Prefix):], "0123456789abcdef") == ""
 }
 
-// File has the secrets from a file. It is safe for concurrent use. A nil *File has none.
+// File has the secrets from a file. It is safe for concurrent use. A nil *File has no secrets.
 type File struct {
 	path    string
 	current atomic.Pointer[Secrets]
 }
 
-// Open reads a file with one or two secrets of 32 to 256 bytes, one a line. The first hashes keys. The second is the
-// previous secret, which operators can still use to find keys.
+// Open reads a file with one or two secrets of 32 to 256 bytes, one per line. The first one hashes keys. The second is
+// the previous secret, with which operators can still find keys.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	_, err := f.Reload()
@@ -83,7 +83,7 @@ func (f *File) Secrets() *Secrets {
 	return f.current.Load()
 }
 
-// read reads the secrets. Its errors do not contain them.
+// read reads the secrets. Its errors do not reveal them.
 func read(path string) (secrets []string, err error) {
 	data, err := files.Read(path, maxFileBytes)
 	if err != nil {
@@ -108,30 +108,30 @@ func read(path string) (secrets []string, err error) {
 // Secrets hashes keys. It is immutable.
 type Secrets struct {
 	texts []string
-	pools []*sync.Pool // pools of *hasher, one for each secret
+	pools []*sync.Pool // pools of *hasher, one per secret
 }
 
-// hasher is a hash with its buffers, reused so that hashing a key allocates nothing.
+// hasher is a hash with its buffers. It is reused, so that hashing a key does not allocate.
 type hasher struct {
 	hash.Hash
 
 	sum [sha256.Size]byte
 }
 
-// Count is the number of secrets: 2 during a rotation.
+// Count returns the number of secrets: 2 during a rotation.
 func (s *Secrets) Count() int { return len(s.pools) }
 
-// Append appends the text of a key's hash under a secret: 0 is the first.
+// Append appends the text of a key's hash under the secret with this index. The first secret is 0.
 func (s *Secrets) Append(to []byte, secret int, key string) []byte {
 	h := s.pools[secret].Get().(*hasher)
 	defer s.pools[secret].Put(h)
 	h.Reset()
-	_, _ = h.Write(unsafe.Slice(unsafe.StringData(key), len(key))) // Write does not change it
+	_, _ = h.Write(unsafe.Slice(unsafe.StringData(key), len(key))) // Write does not modify the key
 	sum := h.Sum(h.sum[:0])
 	return hex.AppendEncode(append(to, Prefix...), sum[:Bytes])
 }
 
-// Of returns the hash of a key under a secret. A key that already is a hash is returned unchanged.
+// Of returns the hash of a key under a secret. If the key is already a hash, Of returns it unchanged.
 func (s *Secrets) Of(secret int, key string) string {
 	if Is(key) {
 		return key

@@ -23,7 +23,7 @@ func open(t *testing.T, text string) (*keyhash.File, error) {
 	return keyhash.Open(path)
 }
 
-// TestHash: the hash is the first part of HMAC-SHA256, as any other program computes it.
+// TestHash checks that the hash is the first part of the HMAC-SHA256 that any other program computes.
 func TestHash(t *testing.T) {
 	f, err := open(t, one+"\n"+two+"\n")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestErrors: an error lists the accepted values and shows no secret.
+// TestErrors checks that errors list the accepted values and do not reveal secrets.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "0 secrets; accepted: one, or two different ones, one a line"},
@@ -66,7 +66,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestReload: a new secret is used at once. A file with an error changes nothing.
+// TestReload checks that a new secret is used immediately, and that an invalid file changes nothing.
 func TestReload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secrets")
 	write := func(text string) {

@@ -2,8 +2,8 @@ package route
 
 import "iter"
 
-// Charge is one charge of a route: policies that are charged one cost under one key. A limit that is in several of the
-// policies is charged once.
+// Charge is one charge of a route: policies that are charged the same cost under the same key. A limit in several of
+// these policies is charged once.
 type Charge struct {
 	// Policies are the names of the policies, in order.
 	Policies []string
@@ -18,14 +18,14 @@ const MaxParts = 8
 
 // Item is one charge of a route for a particular request.
 type Item struct {
-	// Key is the key of the request: the parts, joined.
+	// Key is the request's key: the parts, joined.
 	Key string
-	// Cost is the cost of the request. If HasCost is false, each policy has its own cost.
+	// Cost is the request's cost. If HasCost is false, each policy's own cost applies.
 	Cost    int64
 	HasCost bool
 }
 
-// Policies yields the names of the policies of all charges, in order.
+// Policies yields the names of the policies in all charges, in order.
 func (r *Route) Policies() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range r.Charges {

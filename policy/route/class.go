@@ -4,13 +4,13 @@ import "strings"
 
 // Class is the class of a route's requests. The zero value means no class.
 type Class struct {
-	// Name is the class.
+	// Name is the name of the class.
 	Name string
 	// Header is the header that names the class, or "". It is read only if a trusted proxy sent it.
 	Header string
 }
 
-// of returns the class of a request, or "".
+// of returns the request's class, or "".
 func (c *Class) of(v *view) string {
 	if c.Header == "" {
 		return c.Name
@@ -21,7 +21,7 @@ func (c *Class) of(v *view) string {
 	return strings.TrimSpace(v.Header.Get(c.Header))
 }
 
-// String describes the class. It returns "" if requests have no class.
+// String returns a description of the class, or "" if requests have no class.
 func (c *Class) String() string {
 	if c.Header != "" {
 		return "header " + c.Header

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Proxies configures the peers that are trusted to name their client.
+// Proxies configures which peers are trusted to name their clients.
 type Proxies = httplimit.Proxies
 
 // Loopback is the default of trusted_proxies: proxies on the same machine.

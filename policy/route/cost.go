@@ -7,17 +7,18 @@ import (
 
 // Cost is the cost of a request. The zero value means each policy's own cost.
 type Cost struct {
-	// Set reports that Units is the cost.
+	// Set reports whether Units is the cost.
 	Set   bool
 	Units int64
-	// Header is the header with the cost, or "".
+	// Header is the name of the header with the cost, or "".
 	Header string
 	// Max is the highest cost that a header can set.
 	Max int64
 }
 
-// of returns the cost of a request. If the header is missing, the policies' costs apply. A number above Max costs Max,
-// and so does a value that is not a number, so that no invalid value is cheaper than an honest cost. 0 costs 1.
+// of returns the cost of a request. If the header is missing, the policies' own costs apply. A number above Max counts
+// as Max. A value that is not a number also counts as Max, so that an invalid value is never cheaper than an honest
+// one. 0 counts as 1.
 func (c *Cost) of(v *view) (units int64, given bool) {
 	if c.Header == "" {
 		return c.Units, c.Set
@@ -33,7 +34,7 @@ func (c *Cost) of(v *view) (units int64, given bool) {
 	return max(units, 1), true
 }
 
-// String describes the cost. It returns "" if each policy has its own cost.
+// String returns a description of the cost, or "" if each policy has its own cost.
 func (c *Cost) String() string {
 	switch {
 	case c.Header != "":

@@ -5,17 +5,18 @@ import (
 	"fmt"
 )
 
-// nothing is shown in place of a value that the request does not have.
+// nothing is displayed for a value that the request does not have.
 const nothing = "nothing"
 
-// Explanation tells why a request has its route.
+// Explanation describes why a request has its route.
 type Explanation struct {
-	// Host, Path and Client are the request in normal form.
+	// Host, Path and Client are those of the request, in normal form.
 	Host, Path, Client string
-	// Match is the matching route, or nil. Parts are the values of the key parts of each of its charges.
+	// Match is the match with the request's route, or nil. Parts are the values of the key parts, for each of the
+	// route's charges.
 	Match *Match
 	Parts [][]string
-	// Tried are the routes before Match, in order. More is the number of omitted ones.
+	// Tried are the routes before Match, in order. More is the number of such routes that are not listed.
 	Tried []Tried
 	More  int
 }
@@ -24,13 +25,13 @@ type Explanation struct {
 type Tried struct {
 	Route *Route
 	Index int
-	// Condition is the first condition that did not hold, Wanted the value that it requires, and Got the request's
-	// value.
+	// Condition is the first condition that was not met. Wanted is the value that it requires, and Got is the
+	// request's value.
 	Condition   Condition
 	Wanted, Got string
 }
 
-// Explain tries one route after another. most bounds the list of routes that did not match.
+// Explain tries one route after another. It lists at most most routes that did not match.
 func (t *Table) Explain(r *Request, most int) Explanation {
 	v := t.view(r)
 	e := Explanation{Host: v.host, Path: v.path, Client: v.clientText()}

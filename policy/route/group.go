@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// group has the routes of one host and path. Routes that require an exact header, an exact query field or a client are
-// indexed by its value, so that a path with many routes, one for each customer, costs as much as a path with few. The
-// lists contain indexes into the table, in order.
+// group has the routes for one host and path. Routes that require an exact header, an exact query field or a client
+// are indexed by that value, so that a path with many routes, such as one per customer, costs as much as a path with
+// few. The lists contain indexes into the table, in order.
 type group struct {
 	headers []named
 	queries []named
@@ -15,13 +15,13 @@ type group struct {
 	others  []int
 }
 
-// named has the routes with a condition on one header or field, by value.
+// named has the routes with a condition on one header or field, indexed by value.
 type named struct {
 	name   string
 	values map[string][]int
 }
 
-// sized has the routes with a condition on a client, by networks of one prefix length.
+// sized has the routes with a condition on the client, indexed by network. All networks have the same prefix length.
 type sized struct {
 	bits     int
 	v6       bool
@@ -98,7 +98,8 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 	return lists
 }
 
-// find appends each value's list to lists. A value repeated in the request is looked up only once (known bug 69).
+// find appends the list for each value to lists. A value that the request repeats is looked up only once (known bug
+// 69).
 func (n *named) find(lists [][]int, values []string) [][]int {
 	if len(values) > 1 {
 		values = slices.Compact(slices.Sorted(slices.Values(values)))

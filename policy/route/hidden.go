@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Hidden is a route that no request reaches, because an earlier one matches all of its requests.
+// Hidden is a route that no request can reach, because an earlier route matches all its requests.
 type Hidden struct{ Route, By int }
 
-// Hidden returns the routes hidden by an earlier one. It compares pairs of routes, so it does not find a route that is
-// hidden only by several routes together.
+// Hidden returns the routes that are hidden by an earlier one. It compares pairs of routes, so it does not find a
+// route that is hidden only by several routes together.
 func (t *Table) Hidden() (all []Hidden) {
 	for i := range t.Routes() {
 		by := slices.IndexFunc(t.routes[:i], func(r Route) bool { return r.covers(&t.routes[i]) })
@@ -21,7 +21,7 @@ func (t *Table) Hidden() (all []Hidden) {
 	return all
 }
 
-// covers reports whether the route certainly applies to every request that the other one matches.
+// covers reports whether the route certainly applies to every request that other matches.
 func (r *Route) covers(other *Route) bool {
 	m, o := &r.Match, &other.Match
 	return !r.Skip && m.Host.covers(&o.Host) && m.Path.covers(&o.Path) && m.coversMethods(o) &&

@@ -13,8 +13,8 @@ const hostAccepted = `a host without a port, such as api.example.com, or *.examp
 // maxHost is the maximum length of a host name in DNS.
 const maxHost = 253
 
-// isHost reports whether text is a host as in a request: a name or an address, optionally with a colon and digits. An
-// IPv6 address is in brackets. The empty string is valid too.
+// isHost reports whether text is a host as it appears in a request: a name or an address, optionally followed by a
+// colon and digits. An IPv6 address is in brackets. The empty string is also valid.
 func isHost(text string) bool {
 	name, port, _ := strings.Cut(text, ":")
 	if strings.HasPrefix(text, "[") {
@@ -31,13 +31,13 @@ func isHost(text string) bool {
 	return len(name) <= maxHost+1 && !strings.ContainsFunc(name, notInName) && strings.Trim(port, "0123456789") == ""
 }
 
-// notInName reports whether a character cannot be in a host name.
+// notInName reports whether a character is not allowed in a host name.
 func notInName(c rune) bool {
 	return c < 0x80 && c != '-' && c != '.' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
 }
 
-// normalHost returns a host in lower case, without its port and trailing dot. An IPv6 address is in netip's form,
-// without brackets.
+// normalHost returns a host in lower case, without its port and trailing dot. An IPv6 address is returned in netip's
+// form, without brackets.
 func normalHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -56,13 +56,13 @@ func normalHost(host string) string {
 	return host
 }
 
-// Host is the host of a route. The zero value is any host.
+// Host is the host of a route. The zero value matches any host.
 type Host struct {
-	name string // without the *
+	name string // without the leading *
 	sub  bool   // all hosts below the name, but not the name itself
 }
 
-// ParseHost reads a host or a pattern such as *.example.com.
+// ParseHost parses a host or a pattern such as *.example.com.
 func ParseHost(text string) (Host, error) {
 	name, sub := strings.CutPrefix(text, "*.")
 	_, notIP := netip.ParseAddr(strings.Trim(name, "[]"))

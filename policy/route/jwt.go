@@ -9,12 +9,12 @@ import (
 // maxToken is the maximum length of a token.
 const maxToken = 8 << 10
 
-// claim returns a claim of a JSON Web Token: a string, a number, true or false. It is "" if the header has no token, or
-// the token lacks the claim. readable is false for a token that cannot be read: upstreams may accept such a token, so a
-// client could use it to avoid its key.
+// claim returns a claim of a JSON Web Token: a string, a number, true or false. The text is "" if the header has no
+// token, or the token lacks the claim. readable is false if the token cannot be read. Upstreams may accept such a
+// token, so a client could otherwise use one to avoid its key.
 //
-// The signature is not verified, so any client can write any claim. A key from a claim keeps honest callers apart. The
-// upstream must reject forged tokens, or a caller gets a fresh key by changing the claim.
+// The signature is not verified, so a client can put anything into a claim. A key from a claim only distinguishes
+// honest callers. The upstream must reject forged tokens; otherwise callers can get a fresh key by changing the claim.
 func claim(header, name string) (text string, readable bool) {
 	token := header
 	if scheme, rest, ok := strings.Cut(strings.TrimSpace(header), " "); ok && strings.EqualFold(scheme, "Bearer") {
@@ -30,7 +30,7 @@ func claim(header, name string) (text string, readable bool) {
 	}
 }
 
-// claimOf returns a claim from the payload of a token.
+// claimOf returns a claim in a token's payload.
 func claimOf(part, name string) (text string, readable bool) {
 	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(part, "="))
 	if err != nil {
@@ -43,8 +43,8 @@ func claimOf(part, name string) (text string, readable bool) {
 	return scalar(claims[name])
 }
 
-// scalar returns a string without its quotes, or a number or boolean as written. readable is false for an object or
-// list.
+// scalar returns a string without its quotes, or a number or boolean as written. readable is false for objects and
+// lists.
 func scalar(value json.RawMessage) (text string, readable bool) {
 	switch {
 	case len(value) == 0 || string(value) == "null":

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Source is the source of a part of a key.
+// Source is the source of a key part.
 type Source uint8
 
 // The sources.
@@ -29,21 +29,21 @@ const (
 
 var sourceNames = [...]string{"const", "path", "header", "cookie", "query", "client_ip", "jwt"}
 
-// String returns the name of the source in a file.
+// String returns the source's name in a file.
 func (s Source) String() string { return sourceNames[s] }
 
 // Part is one part of a key.
 type Part struct {
 	From Source
-	// Name is the name of the segment, header, cookie or field, or the text of a const.
+	// Name is the name of the segment, header, cookie or field. For a const, it is the text.
 	Name string
-	// Claim is the claim of a token in the header Name.
+	// Claim is the claim to read from the token in the header Name.
 	Claim string
-	// V6Prefix is the prefix length of IPv6 networks that count as one client.
+	// V6Prefix is the prefix length of the IPv6 networks that count as one client.
 	V6Prefix int
 }
 
-// String describes the part.
+// String returns a description of the part.
 func (p *Part) String() string {
 	switch p.From {
 	case FromClient:
@@ -56,13 +56,13 @@ func (p *Part) String() string {
 }
 
 // value returns the part's value, or "" if the request has none. readable is false if the request has, or may have, a
-// value that cannot be read. If several headers, cookies or fields have the name, it uses the first.
+// value that cannot be read. If several headers, cookies or fields have the name, value uses the first.
 func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	switch p.From {
 	case FromPath:
 		return segmentAt(v.path, path.place(p.Name)), true
 	case FromHeader:
-		if p.Name == "Host" { // net/http keeps it separately
+		if p.Name == "Host" { // net/http stores it separately
 			return v.host, true
 		}
 		return v.Header.Get(p.Name), true
@@ -80,7 +80,7 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	}
 }
 
-// network returns an IPv4 address, or the network of an IPv6 address.
+// network returns the address itself for IPv4, or its network for IPv6.
 func (p *Part) network(address netip.Addr) string {
 	if !address.Is6() {
 		if address.IsValid() {
@@ -95,8 +95,8 @@ func (p *Part) network(address netip.Addr) string {
 	return network.String()
 }
 
-// items returns the charges of a request. lack is nil if the request has all parts of their keys. Otherwise lack names
-// a missing part: an unreadable one if there is any, or else the first.
+// items returns the charges of a request. lack is nil if the request has all parts of all keys. Otherwise it names a
+// missing part: an unreadable part if there is one, or else the first missing one.
 func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
 	items = make([]Item, len(r.Charges))
 	for i := range r.Charges {
@@ -114,7 +114,7 @@ func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
 	return items, nil
 }
 
-// values appends the values of the parts of a charge's key. lack is as in items.
+// values appends the values of the parts of a charge's key. lack is the same as in items.
 func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *httplimit.NoKeyError) {
 	c := &r.Charges[charge]
 	for i := range c.Key {
@@ -135,13 +135,13 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 	return values, lack
 }
 
-// shortened is the prefix of a key that replaces a key that is too long.
+// shortened is the prefix of the hashes that replace keys that are too long.
 const shortened = "sha256:"
 
 // join joins the parts into one key. Different parts make different keys.
 func join(values []string) string { return Shortened(headgate.Key(values...)) }
 
-// Shortened returns the key itself, or its SHA-256 if it is longer than a store accepts.
+// Shortened returns the key, or its SHA-256 if the key is longer than a store accepts.
 func Shortened(key string) string {
 	if len(key) <= engine.MaxKeyBytes {
 		return key

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLongKeysAreHashed: a key that is too long for a store is replaced by its hash; different parts keep different
-// keys.
+// TestLongKeysAreHashed checks that a key that is too long for a store is replaced by its hash, and that different
+// parts still produce different keys.
 func TestLongKeysAreHashed(t *testing.T) {
 	long := strings.Repeat("x", engine.MaxKeyBytes)
 	if got := join([]string{long}); got != long {
@@ -24,7 +24,7 @@ func TestLongKeysAreHashed(t *testing.T) {
 	}
 }
 
-// TestTokenIsBounded: a token beyond 8 KiB cannot be read.
+// TestTokenIsBounded checks that a token longer than 8 KiB is unreadable.
 func TestTokenIsBounded(t *testing.T) {
 	token := func(signature int) string { return "e30.eyJzdWIiOiJhIn0." + strings.Repeat("s", signature) }
 	if got, readable := claim("Bearer "+token(5000), "sub"); got != "a" || !readable {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A client cannot skip the route by making a part of its key unreadable. Only a missing part skips it.
+// A client cannot skip a route by making a part of its key unreadable. Only a missing part skips the route.
 func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"},
@@ -53,7 +53,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	}
 }
 
-// The error names the first missing part, and has the route's own status.
+// The error names the first missing part and has the route's own status.
 func TestTheMissingPartIsNamed(t *testing.T) {
 	key := []Part{{From: FromConst, Name: "all"}, {From: FromHeader, Name: "X-API-Key"}, {From: FromClient, V6Prefix: 64}}
 	for status, want := range map[int]int{0: 400, 401: 401} {
@@ -64,7 +64,8 @@ func TestTheMissingPartIsNamed(t *testing.T) {
 	}
 }
 
-// Text that is not a host, or could be two hosts, and queries that net/url does not read are errors.
+// Check returns an error for text that is not a host or could be two hosts, and for queries that net/url does not
+// parse.
 func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true, "b\u00fccher.example": true,
@@ -88,7 +89,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A key with one part is that part, so that a deny for a network applies.
+// A key with one part is that part, so that a deny override for a network applies.
 func TestAKeyOfOnePartIsThePart(t *testing.T) {
 	for _, part := range []string{"2001:db8::/64", `a\b`, "a:b"} {
 		if got := join([]string{part}); got != part {

@@ -4,7 +4,7 @@ import "net/http"
 
 const nameAccepted = "letters, digits and !#$%&'*+-.^_`|~"
 
-// IsToken reports whether the text can be the name of a header, a cookie or a method.
+// IsToken reports whether text is valid as the name of a header, a cookie or a method.
 func IsToken(text string) bool {
 	if text == "" || len(text) > 256 {
 		return false
@@ -27,5 +27,5 @@ var tokenBytes = func() (set [256]bool) {
 	return set
 }()
 
-// canonical returns the name that net/http stores a header under.
+// canonical returns the name under which net/http stores a header.
 func canonical(name string) string { return http.CanonicalHeaderKey(name) }

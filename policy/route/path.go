@@ -13,10 +13,10 @@ const (
 	maxPattern  = 1024
 )
 
-// NormalPath returns a path in the form that routes compare, so that no spelling of a path avoids its route. It
-// begins with a slash; each segment is percent-decoded once; empty segments and a trailing slash are removed; the
-// segments . and .. are resolved, and .. stops at the root. A slash written as %2F stays part of its segment and is
-// written %2F, and a percent sign is written %25. Letters keep their case.
+// NormalPath returns a path in the form that routes compare, so that no spelling of a path avoids its route. The
+// result begins with a slash. Each segment is percent-decoded once, and empty segments and a trailing slash are
+// removed. The segments . and .. are resolved, and .. at the root stays at the root. An encoded slash stays part of
+// its segment, written %2F, and a percent sign is written %25. Letters keep their case.
 func NormalPath(path string) string {
 	if isNormal(path) {
 		return path
@@ -34,8 +34,8 @@ func NormalPath(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// isNormal reports whether the path is certainly in normal form: nothing in it is encoded, and no segment is empty or
-// begins with a dot.
+// isNormal reports whether the path is certainly in normal form: it has no encoded characters, no empty segments, and
+// no segments that begin with a dot.
 func isNormal(path string) bool {
 	if path == "/" {
 		return true
@@ -56,7 +56,7 @@ func isNormal(path string) bool {
 	return true
 }
 
-// decode decodes a segment. It keeps a percent sign that is not followed by two hexadecimal digits.
+// decode decodes a segment. A percent sign without two hexadecimal digits after it is kept.
 func decode(segment string) string {
 	if !strings.Contains(segment, "%") {
 		return segment
@@ -80,7 +80,7 @@ func decode(segment string) string {
 
 var encoder = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// encode encodes a decoded segment so that different segments stay different.
+// encode encodes a decoded segment in such a way that different segments remain different.
 func encode(segment string) string {
 	if !strings.ContainsAny(segment, "%/") {
 		return segment
@@ -88,7 +88,7 @@ func encode(segment string) string {
 	return encoder.Replace(segment)
 }
 
-// Path is the path of a route, such as /v1/users/{id}/**. The zero value is any path.
+// Path is the path pattern of a route, such as /v1/users/{id}/**. The zero value matches any path.
 type Path struct {
 	text     string
 	segments []segment
@@ -153,7 +153,7 @@ func (p *Path) String() string { return p.text }
 // Has reports whether the pattern has a segment {name}.
 func (p *Path) Has(name string) bool { return name != "" && p.place(name) >= 0 }
 
-// Names returns the names of the segments, in order.
+// Names returns the names of the named segments, in order.
 func (p *Path) Names() (names []string) {
 	for i := range p.segments {
 		if name := p.segments[i].name; name != "" {

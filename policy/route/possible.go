@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// MayCount reports whether a request with the charge can be counted under a key, or under a key that matches a pattern
-// with *. Hashed keys, which start with hmac: or sha256:, can belong to any request.
+// MayCount reports whether a request with the charge can be counted under this key, or under a key that matches this
+// pattern with *. Hashed keys, which start with hmac: or sha256:, can belong to any request.
 func (c *Charge) MayCount(key string) bool {
 	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, shortened) {
 		return true
@@ -31,7 +31,7 @@ func (c *Charge) MayCount(key string) bool {
 	return true
 }
 
-// mayBe reports whether the part can have a value, or a value that matches a pattern with *.
+// mayBe reports whether the part can have this value, or a value that matches this pattern with *.
 func (p *Part) mayBe(value string) bool {
 	switch pattern := strings.Contains(value, "*"); {
 	case value == "":
@@ -56,7 +56,7 @@ func (p *Part) isClient(text string) bool {
 	return err == nil && network.Addr().Is6() && p.network(network.Addr()) == text
 }
 
-// split splits a key into the parts that headgate.Key joined.
+// split splits a key into the parts joined by headgate.Key.
 func split(key string) []string {
 	parts := []string{""}
 	for escaped, rest := false, key; rest != ""; rest = rest[1:] {

@@ -15,11 +15,11 @@ import (
 // Request has the properties of an HTTP request that routes match.
 type Request struct {
 	Method string
-	// Host is the requested host, with or without a port.
+	// Host is the host of the request, with or without a port.
 	Host string
 	// Path is the path as sent, percent-encoded. Query is the text after the question mark.
 	Path, Query string
-	// Header has the fields under their canonical names, such as X-User.
+	// Header has the header fields under their canonical names, such as X-User.
 	Header http.Header
 	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
@@ -27,8 +27,8 @@ type Request struct {
 	Size int64
 }
 
-// FromHTTP returns the route request for a server's HTTP request. For an ambiguous target or host the error is an
-// [*engine.InputError]: see [Request.Check].
+// FromHTTP returns the route request for a server's HTTP request. If the target or the host is ambiguous, the error is
+// an [*engine.InputError]: see [Request.Check].
 func FromHTTP(r *http.Request) (Request, error) {
 	path := r.URL.EscapedPath()
 	if r.URL.Opaque != "" {
@@ -41,13 +41,13 @@ func FromHTTP(r *http.Request) (Request, error) {
 	return request, request.Check()
 }
 
-// maxFields is the maximum number of query fields that are read. net/url reads no more.
+// maxFields is the maximum number of query fields. net/url reads no more than that.
 const maxFields = 10_000
 
-// Check rejects a path that does not begin with a slash, such as in the target x:http://h/login, because an upstream
-// may find another path in it than the routes do. OPTIONS * and the empty path of http://h are accepted. It also
-// rejects a host that is neither a name nor an address with at most one port (known bug 67), and a query with more
-// than 10 000 fields.
+// Check returns an error for a path that does not begin with a slash, as in the target x:http://h/login, because an
+// upstream may find a different path in it than the routes do. OPTIONS * and the empty path of http://h are accepted.
+// Check also rejects a host that is neither a name nor an address with at most one port (known bug 67), and a query
+// with more than 10 000 fields.
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
@@ -62,7 +62,7 @@ func (r *Request) Check() error {
 	return nil
 }
 
-// view is a request in normal form. Properties that few routes need are computed on demand.
+// view is a request in normal form. Properties that few routes use are computed on demand.
 type view struct {
 	*Request
 	table  *Table
@@ -71,11 +71,11 @@ type view struct {
 	path   string
 
 	query     url.Values
-	malformed error // error in the query
+	malformed error // the error in the query
 	client    netip.Addr
 	queried   bool
 	located   bool
-	values    map[string]any // the variables of a when condition
+	values    map[string]any // the variables for a when condition
 }
 
 func (t *Table) view(r *Request) view {
@@ -91,7 +91,7 @@ func (v *view) queryValues() url.Values {
 	return v.query
 }
 
-// clientAddress returns the client's address, or the zero Addr.
+// clientAddress returns the client's address, or the zero Addr if it is unknown.
 func (v *view) clientAddress() netip.Addr {
 	if !v.located {
 		v.client = v.table.proxies.Client(v.Peer, v.Header)
@@ -100,8 +100,8 @@ func (v *view) clientAddress() netip.Addr {
 	return v.client
 }
 
-// cookie returns the first cookie with the given name. readable is false if net/http does not read a cookie of this
-// name, for example because it has a quote or is one of 3001 cookies.
+// cookie returns the first cookie with this name. readable is false if net/http cannot read a cookie with this name,
+// for example because it contains a quote or is one of 3001 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	c, err := (&http.Request{Header: v.Header}).Cookie(name)
 	if err == nil {
@@ -117,7 +117,7 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	return "", true
 }
 
-// upper returns the method in upper case, which nearly all methods already are.
+// upper returns the method in upper case. Nearly all methods already are.
 func upper(method string) string {
 	for i := range len(method) {
 		if c := method[i]; 'a' <= c && c <= 'z' {
@@ -137,8 +137,8 @@ func upperASCII(text string) string {
 	return string(letters)
 }
 
-// SetTarget sets the path and the query from the target of a request line: /path?query, or a whole URL, whose host is
-// set too.
+// SetTarget sets the path and the query from the target in a request line: /path?query, or a whole URL. A URL also
+// sets the host.
 func (r *Request) SetTarget(target string) {
 	target, _, _ = strings.Cut(target, "#")
 	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {

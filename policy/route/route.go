@@ -10,34 +10,35 @@ import (
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// Route maps matching requests to the policies that they are charged on.
+// Route maps matching requests to policies.
 type Route struct {
-	// Match has the conditions on a request. All must hold.
+	// Match has the conditions on a request. All must be met.
 	Match Conditions
-	// Charges are the charges of a request, all or nothing.
+	// Charges are the charges of each request, all or nothing.
 	Charges []Charge
-	// Skip continues the search with the next route if a part of a key is empty. By default such a request is denied.
+	// Skip makes the search continue with the next route if a part of a key is empty. By default such a request is
+	// denied.
 	Skip bool
-	// EmptyKeyStatus is the status for a request without a part of a key; 0 means 400.
+	// EmptyKeyStatus is the response status for a request that lacks a part of a key. 0 means 400.
 	EmptyKeyStatus int
-	// Upstream is the server that a gateway sends the requests to. If it is nil, the gateway uses its own upstream.
+	// Upstream is the server to which a gateway sends the requests. If it is nil, the gateway uses its own upstream.
 	Upstream *Upstream
-	// RefundOnError gives units back if the upstream fails before it answers.
+	// RefundOnError gives a request's units back if the upstream fails before it responds.
 	RefundOnError bool
-	// Class is the class of the requests, for policies with classes.
+	// Class is the class of the route's requests, for policies with classes.
 	Class Class
-	// Line is the line of the route in its file, or 0.
+	// Line is the route's line in its file, or 0.
 	Line int
 }
 
-// Conditions are the conditions of a route. An unset condition holds for any request.
+// Conditions are the conditions of a route. An unset condition is met by every request.
 type Conditions struct {
 	Host    Host
 	Path    Path
 	Methods []string
-	// Headers and Query require that one value of the header or query field matches.
+	// Headers and Query require that one of the values of a header or query field matches.
 	Headers, Query []Value
-	// Clients are networks. The client must be in one of them.
+	// Clients are networks, one of which must contain the client.
 	Clients []netip.Prefix
 	When    *When
 }
@@ -48,8 +49,8 @@ type Value struct {
 	pattern glob.Pattern
 }
 
-// HeaderValue returns a condition on a header: one of its values matches the pattern, where * matches any bytes. The
-// pattern * only requires that the header is present.
+// HeaderValue returns a condition on a header: one of its values must match the pattern, in which * matches any bytes.
+// The pattern * only requires that the header is present.
 func HeaderValue(name, pattern string) (Value, error) {
 	if !IsToken(name) {
 		return Value{}, format.Invalid("header", format.Quote(name), nameAccepted)
@@ -57,7 +58,7 @@ func HeaderValue(name, pattern string) (Value, error) {
 	return Value{name: canonical(name), pattern: glob.New(pattern)}, nil
 }
 
-// QueryValue returns the same condition for a query field.
+// QueryValue returns the same kind of condition on a query field.
 func QueryValue(name, pattern string) Value { return Value{name: name, pattern: glob.New(pattern)} }
 
 func (v *Value) matches(values []string) bool { return slices.ContainsFunc(values, v.pattern.Match) }
@@ -65,10 +66,10 @@ func (v *Value) matches(values []string) bool { return slices.ContainsFunc(value
 // String returns the condition as name=pattern.
 func (v *Value) String() string { return v.name + "=" + v.pattern.String() }
 
-// Condition names a condition of a route.
+// Condition is the name of one of a route's conditions.
 type Condition string
 
-// The conditions, in the order of checking.
+// The conditions, in the order in which they are checked.
 const (
 	NoMismatch  Condition = ""
 	HostDiffers Condition = "host"
@@ -78,12 +79,12 @@ const (
 	WrongQuery  Condition = "query"
 	WrongClient Condition = "client"
 	WhenIsFalse Condition = "when"
-	// EmptyKey is not a condition: the route matches but is skipped, because a part of the key is empty.
+	// EmptyKey is not a condition: the route matches, but is skipped because a part of the key is empty.
 	EmptyKey Condition = "key"
 )
 
-// mismatch returns the first condition that does not hold. known skips host and path, which the table has already
-// compared.
+// mismatch returns the first condition that is not met. If known is true, it skips host and path, which the table has
+// already compared.
 func (r *Route) mismatch(v *view, known bool) Condition {
 	m := &r.Match
 	switch {
@@ -106,8 +107,8 @@ func (r *Route) mismatch(v *view, known bool) Condition {
 	}
 }
 
-// allowsMethod reports whether the list has the method. GET includes HEAD, because servers run the same handler for
-// both.
+// allowsMethod reports whether the list contains the method. GET includes HEAD, because servers run the same handler
+// for both.
 func (m *Conditions) allowsMethod(method string) bool {
 	return len(m.Methods) == 0 || slices.Contains(m.Methods, method) || method == "HEAD" && slices.Contains(m.Methods, "GET")
 }
@@ -130,7 +131,7 @@ func (m *Conditions) wrongQuery(v *view) *Value {
 	return nil
 }
 
-// String describes the conditions on one line.
+// String returns the conditions as one line.
 func (m *Conditions) String() string {
 	var words []string
 	add := func(name, text string) {

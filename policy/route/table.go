@@ -6,19 +6,18 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Table finds the first route that matches a request. It is immutable and safe for
-// concurrent use.
+// Table finds the first route that matches a request. It is immutable and safe for concurrent use.
 //
-// A search walks the host and the path of the request and looks up its headers, query and client. Its cost does not
-// grow with the number of all routes, but with the number of routes that have the request's host and path and an equal
-// exact header, field or client.
+// A search walks the host and the path of the request, and looks up its headers, query fields and client. Its cost
+// does not grow with the total number of routes, only with the number of routes that match the request's host and path
+// and an exact header, field or client.
 type Table struct {
 	routes  []Route
 	proxies Proxies
 	hosts   hosts
 }
 
-// New returns a table of routes in the given order. X-Forwarded-For is trusted only from proxies.
+// New returns a table with routes in the given order. X-Forwarded-For is trusted only from proxies.
 func New(routes []Route, proxies Proxies) *Table {
 	t := &Table{routes: routes, proxies: proxies}
 	for i := range routes {
@@ -28,7 +27,7 @@ func New(routes []Route, proxies Proxies) *Table {
 	return t
 }
 
-// Routes returns the routes in order, none for a nil table. The caller must not change them.
+// Routes returns the routes in order, or nil for a nil table. The caller must not modify them.
 func (t *Table) Routes() []Route {
 	if t == nil {
 		return nil
@@ -36,22 +35,22 @@ func (t *Table) Routes() []Route {
 	return t.routes
 }
 
-// Match is the route of a request.
+// Match is a request's route.
 type Match struct {
-	// Route is the route, and Index its position in the table.
+	// Route is the matching route, and Index is its position in the table.
 	Route *Route
 	Index int
 	// Items are the route's charges for the request, or nil if the request lacks a part of a key.
 	Items []Item
-	// Class is the class of the request, or "".
+	// Class is the request's class, or "".
 	Class string
-	// NoKey names the part of a key that the request lacks: the request is denied, and nothing is charged. It is nil
-	// if no part is missing.
+	// NoKey names the part of a key that the request lacks. Such a request is denied and not charged. It is nil if no
+	// part is missing.
 	NoKey *httplimit.NoKeyError
 }
 
-// Proxies returns the addresses that are trusted to describe their client's request. For a nil table it returns the
-// addresses of this machine.
+// Proxies returns the proxies that are trusted to describe their clients' requests. For a nil table it returns
+// [Loopback].
 func (t *Table) Proxies() Proxies {
 	if t == nil {
 		return Loopback
@@ -59,7 +58,7 @@ func (t *Table) Proxies() Proxies {
 	return t.proxies
 }
 
-// Find returns the first matching route; ok is false if there is none.
+// Find returns the first matching route. ok is false if there is none.
 func (t *Table) Find(r *Request) (m Match, ok bool) {
 	if t == nil || len(t.routes) == 0 {
 		return Match{}, false
@@ -91,7 +90,7 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 	}
 }
 
-// next removes the lowest index from the lists, or returns -1 if they are empty.
+// next removes the lowest index from the lists and returns it, or returns -1 if they are empty.
 func next(lists [][]int) int {
 	least := -1
 	for i := range lists {
@@ -107,8 +106,8 @@ func next(lists [][]int) int {
 	return place
 }
 
-// match returns the match of a route whose conditions hold; ok is false if the route is skipped. An unreadable part
-// does not skip the route, because clients could use that to avoid it.
+// match returns the match with a route whose conditions are met. ok is false if the route is skipped. A route is not
+// skipped because of an unreadable part, because clients could use that to avoid the route.
 func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
 	m = Match{Route: r, Index: place}
@@ -119,7 +118,7 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
 }
 
-// WhenErrors returns how many evaluations of when conditions have failed since the table was made.
+// WhenErrors returns how many evaluations of when conditions have failed since the table was created.
 func (t *Table) WhenErrors() (errors uint64) {
 	if t == nil {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// must returns a value, or panics if a string in a test is invalid.
+// must returns value, or panics if a string in a test is invalid.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -21,7 +21,7 @@ func must[T any](value T, err error) T {
 // pick returns one of the values.
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// randomRoute returns a route whose conditions have few different values, so that many routes overlap.
+// randomRoute returns a route whose conditions use few different values, so that many routes overlap.
 func randomRoute(random *rand.Rand) (r Route) {
 	m := &r.Match
 	if host := pick(random, "", "", "a.test", "*.test", "*.a.test", "b.test"); host != "" {
@@ -113,9 +113,10 @@ func TestEmptyTableFindsNothing(t *testing.T) {
 	}
 }
 
-// A route is tried once, however often the request repeats the header or field in its index (known bug 69).
+// A route is tried only once, however often the request repeats the header or field by which it is indexed (known bug
+// 69).
 func TestRepeatedValuesTryARouteOnce(t *testing.T) {
-	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // fails each time
+	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // every evaluation fails
 	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Charges: constant}}
 	for i := range 40 { // more lists than are merged one by one
 		routes = append(routes, Route{Match: Conditions{Headers: []Value{must(HeaderValue("X", fmt.Sprint(i)))}, Methods: []string{"PUT"}}, Charges: constant})
@@ -133,7 +134,8 @@ func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkFind shows that ten thousand routes cost as much as ten, whatever condition distinguishes them.
+// BenchmarkFind shows that a search among ten thousand routes costs as much as among ten, whatever condition
+// distinguishes them.
 func BenchmarkFind(b *testing.B) {
 	forms := []struct {
 		name string

@@ -2,14 +2,14 @@ package route
 
 import "strings"
 
-// hosts has the routes by host.
+// hosts has the routes, indexed by host.
 type hosts struct {
 	exact map[string]*trie
 	below map[string]*trie // by parent domain
 	any   *trie
 }
 
-// add returns the trie of a host, and creates it if needed.
+// add returns the trie for a host, creating it if necessary.
 func (h *hosts) add(host Host) *trie {
 	switch {
 	case host.name == "":
@@ -34,7 +34,7 @@ func inMap(m *map[string]*trie, name string) *trie {
 	return (*m)[name]
 }
 
-// find calls visit for each trie whose host matches.
+// find calls visit for each trie whose host pattern matches.
 func (h *hosts) find(host string, visit func(*trie)) {
 	if t := h.exact[host]; t != nil {
 		visit(t)
@@ -54,15 +54,15 @@ func (h *hosts) find(host string, visit func(*trie)) {
 	}
 }
 
-// trie has the routes of one host by path segment.
+// trie has the routes of one host, indexed by path segment.
 type trie struct {
 	literal map[string]*trie
 	other   *trie  // any segment
 	end     *group // the path ends here
-	tail    *group // any rest of the path
+	tail    *group // matches the rest of any path
 }
 
-// add returns the group of a path, and creates it if needed.
+// add returns the group for a path, creating it if necessary.
 func (t *trie) add(p *Path) *group {
 	for i := range p.segments {
 		if literal := p.segments[i].literal; literal != "" {

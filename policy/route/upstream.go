@@ -9,13 +9,13 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Upstream is a server that a gateway forwards requests to.
+// Upstream is a server to which a gateway forwards requests.
 type Upstream struct {
-	// Name is its name in the file.
+	// Name is the upstream's name in the file.
 	Name string
-	// URL has a scheme (http or https), a host and optionally a path that request paths are appended to.
+	// URL has a scheme (http or https), a host and optionally a path, to which request paths are appended.
 	URL *url.URL
-	// ClearHTTP2 uses HTTP/2 in clear text without an upgrade from HTTP/1.1: h2c://.
+	// ClearHTTP2 uses HTTP/2 in clear text without an upgrade from HTTP/1.1. The scheme in the file is h2c://.
 	ClearHTTP2 bool
 	// InFlight bounds the gateway's concurrent requests to the upstream. nil means no bound.
 	InFlight *adaptive.Config
@@ -23,8 +23,8 @@ type Upstream struct {
 
 const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
 
-// ParseUpstream parses the URL of an upstream. The error names the field url. A user and a password are rejected,
-// because they would not be sent.
+// ParseUpstream parses an upstream's URL. Its errors name the field url. A user and a password are rejected, because
+// they would not be sent.
 func ParseUpstream(name, text string) (*Upstream, error) {
 	u, err := url.Parse(text)
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {
@@ -37,7 +37,7 @@ func ParseUpstream(name, text string) (*Upstream, error) {
 	return &Upstream{Name: name, URL: u, ClearHTTP2: clear}, nil
 }
 
-// clearHTTP2 is the scheme of HTTP/2 in clear text. It is not in an RFC, but common among proxies.
+// clearHTTP2 is the scheme for HTTP/2 in clear text. It is not in an RFC, but is common in proxies.
 const clearHTTP2 = "h2c"
 
 // reachable reports whether the URL has a host that HTTP can connect to.

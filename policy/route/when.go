@@ -11,16 +11,16 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds of a when condition. A unit of cost is one step of the evaluation, or ten bytes read.
+// Bounds on a when condition. One unit of cost is one step of the evaluation, or ten bytes read.
 const (
 	maxWhenBytes = 4096
 	maxWhenCost  = 100_000
-	// Assumptions about a request for the cost estimate.
+	// Assumptions about a request, for estimating the cost.
 	assumedText   = 4096
 	assumedFields = 64
 )
 
-// When is a condition in CEL.
+// When is a CEL condition.
 type When struct {
 	text    string
 	program cel.Program
@@ -53,9 +53,9 @@ var environment = func() func() (*cel.Env, error) {
 	return func() (*cel.Env, error) { return env, err }
 }()
 
-// CompileWhen compiles a condition. It rejects a condition that can cost more than 100 000 units on a request with 64
-// headers and strings of 4096 bytes. On a larger request the evaluation can reach that bound, and then ends with an
-// error.
+// CompileWhen compiles a condition. It returns an error if the condition can cost more than 100 000 units for a
+// request with 64 headers and strings of 4096 bytes. For a larger request, the evaluation can reach that bound. It
+// then ends with an error.
 func CompileWhen(text string) (*When, error) {
 	env, err := environment()
 	if err != nil {
@@ -85,7 +85,7 @@ func CompileWhen(text string) (*When, error) {
 	return &When{text: text, program: program}, nil
 }
 
-// firstIssue returns the first error of the compiler on one line, with its column.
+// firstIssue returns the compiler's first error as one line, with its column.
 func firstIssue(issues *cel.Issues) string {
 	first := issues.Errors()[0]
 	message, _, _ := strings.Cut(first.Message, "\n")
@@ -107,7 +107,7 @@ func (estimator) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	return &cost.SizeEstimate{Max: assumedText}
 }
 
-// EstimateCallCost leaves the cost of calls to the defaults of the library.
+// EstimateCallCost leaves the cost of calls to the library's defaults.
 func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }
@@ -115,8 +115,8 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
-// Errors returns how many evaluations have failed, because of a missing header or too high a cost. The condition then
-// does not hold.
+// Errors returns how many evaluations have failed, because of a missing header or too high a cost. A failed condition
+// counts as not met.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
 // holds evaluates the condition.
@@ -137,7 +137,7 @@ func (w *When) evaluate(v *view) (bool, error) {
 	return held, nil
 }
 
-// variables returns the variables of the request. Expensive ones are computed on demand.
+// variables returns the variables for a request. Expensive ones are computed on demand.
 func (v *view) variables() map[string]any {
 	if v.values == nil {
 		v.values = map[string]any{

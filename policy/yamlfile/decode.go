@@ -10,7 +10,7 @@ import (
 )
 
 // Decoder decodes the values of a file into structs by their yaml tags. It reports every unknown field, duplicate
-// field and value of a wrong type, and decodes the rest.
+// field and value of the wrong type, and decodes the rest.
 type Decoder struct {
 	// Report is called for each error. The message begins with the path of the field.
 	Report func(at Place, message string)
@@ -20,20 +20,20 @@ type Decoder struct {
 	Hints map[string]string
 }
 
-// NodeReader is implemented by types with more than one form in a file. ReadNode is not called for a field without a
+// NodeReader is implemented by types that have several forms in a file. ReadNode is not called for a field without a
 // value.
 type NodeReader interface {
 	ReadNode(d *Decoder, n *Node, path []string) (ok bool)
 }
 
-// Breakable is implemented by structs that remember that one of their fields had an error. Their other checks are then
-// skipped, because the unreadable field would be reported as missing.
+// Breakable is implemented by structs that record that one of their fields had an error. Other checks of such a struct
+// are then skipped, because they would report the unreadable field as missing.
 type Breakable interface{ MarkBroken() }
 
-// LineSetter is implemented by structs that remember their line in the file.
+// LineSetter is implemented by structs that record their line in the file.
 type LineSetter interface{ SetLine(line int) }
 
-// Accepted values by type, for error messages.
+// The accepted values by type, for error messages.
 const (
 	textAccepted   = "a text"
 	numberAccepted = "a whole number: digits alone, without quotes, point or exponent"
@@ -42,7 +42,7 @@ const (
 	fieldsAccepted = "a group of fields"
 )
 
-// listLike describes a list of values of a type, with an example: the given text in a list, or the first field.
+// listLike describes a list of values of a type, with an example: the text of n in a list, or the first field.
 func listLike(n *Node, t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -87,8 +87,8 @@ func lastName(path []string) string {
 	return last
 }
 
-// Decode sets the value that to points to, and returns false if it reported an error. A field without a value stays
-// unset. A field of type *Node gets the node itself.
+// Decode sets the value to which to points. It returns false if it reported an error. A field without a value stays
+// unset. A field of type *Node is set to the node itself.
 func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
 	return d.decode(n, reflect.ValueOf(to).Elem(), path)
 }
@@ -108,7 +108,7 @@ func (d *Decoder) decode(n *Node, v reflect.Value, path []string) bool {
 	case reflect.Pointer:
 		to := reflect.New(v.Type().Elem())
 		ok := d.decode(n, to.Elem(), path)
-		if ok || to.Elem().Kind() == reflect.Struct { // a value of the wrong type is left out
+		if ok || to.Elem().Kind() == reflect.Struct { // a value of the wrong type is omitted
 			v.Set(to)
 		}
 		return ok
@@ -148,7 +148,7 @@ func (d *Decoder) decodeScalar(n *Node, v reflect.Value, path []string) bool {
 	return true
 }
 
-// once reports a field that appears twice in one mapping.
+// once reports fields that appear twice in one mapping, and returns each field once.
 func (d *Decoder) once(n *Node, path []string) (pairs []Pair, ok bool) {
 	lines := make(map[string]int, len(n.Pairs))
 	pairs, ok = make([]Pair, 0, len(n.Pairs)), true
@@ -180,7 +180,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	pairs, ok := d.once(n, path)
 	for _, p := range pairs {
 		if len(path) == 0 && strings.HasPrefix(p.Key.Text, "x-") {
-			continue // for anchors
+			continue // it only holds anchors
 		}
 		index, known := fields.index[p.Key.Text]
 		if !known {
@@ -196,7 +196,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	return ok
 }
 
-// DidYouMeanField returns a hint for text that is the name of a field written without a value.
+// DidYouMeanField returns a hint if the node is text that is the name of a field, written without a value.
 func DidYouMeanField(n *Node, t reflect.Type) string {
 	if n.Kind != Text || len(fieldsOf(t).index[n.Text]) == 0 {
 		return ""

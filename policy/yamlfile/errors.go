@@ -17,23 +17,23 @@ type Error struct {
 	// Excerpt shows the lines around the position, with a marker, or is "".
 	Excerpt string
 
-	placed bool // Line and Column are a position in the file
+	placed bool // whether Line and Column are a position in the file
 }
 
-// Error returns one line: file:line:column: message.
+// Error returns the error as one line: file:line:column: message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// ErrorAt returns an error at a place, or at the first character if the place is not known.
+// ErrorAt returns an error at a place, or at the first character if the place is unknown.
 func ErrorAt(name string, at Place, message string) *Error {
 	return &Error{File: name, Line: max(at.Line, 1), Column: max(at.Column, 1), Message: message, placed: at.Line > 0}
 }
 
-// Errors are the errors in a file, sorted by position, at most 100.
+// Errors are the errors in a file, sorted by position. There are at most 100.
 type Errors []*Error
 
-// Error returns a line for each error.
+// Error returns one line per error.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i := range e {
@@ -42,7 +42,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns each error.
+// Unwrap returns the individual errors.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i := range e {
@@ -53,7 +53,7 @@ func (e Errors) Unwrap() []error {
 
 const maxErrors = 100
 
-// Add appends an error, or drops it if there are already far more than will be shown.
+// Add appends an error. It drops the error if there are already far more than will be shown.
 func (e *Errors) Add(err *Error) {
 	if len(*e) < 100*maxErrors {
 		*e = append(*e, err)
@@ -78,7 +78,7 @@ func (e Errors) Sorted(data []byte) error {
 	return e
 }
 
-// The size of an excerpt: lines before and after the error's, and characters per line.
+// The size of an excerpt: the number of lines before and after the error's line, and of characters per line.
 const (
 	excerptLines = 2
 	excerptWidth = 120

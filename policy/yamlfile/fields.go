@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// structFields are the fields of a struct by name in a file.
+// structFields are the fields of a struct, by their names in a file.
 type structFields struct {
 	index map[string][]int
 	names []string // sorted
-	first string   // the first declared one
+	first string   // the first declared name
 }
 
 var structs sync.Map // reflect.Type → *structFields

@@ -6,10 +6,10 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// maxGuess is the length of the longest name that nearest compares.
+// maxGuess is the maximum length of the names that nearest compares.
 const maxGuess = 64
 
-// DidYouMean returns "; did you mean …?" with the nearest name, or "" if none is near.
+// DidYouMean returns "; did you mean …?" with the most similar name, or "" if none is similar.
 func DidYouMean(given string, names []string) string {
 	if name := nearest(given, names); name != "" {
 		return "; did you mean " + format.Quote(name) + "?"
@@ -18,9 +18,10 @@ func DidYouMean(given string, names []string) string {
 }
 
 // nearest returns the name with the fewest edits from given. An edit inserts, deletes or replaces a letter, or swaps
-// two neighbours; singular instead of plural is also one edit: "policy" for "policies". It returns "" if more than a
-// third of the letters, or more than two, would have to change, and for names of one or two letters. Ties go to the
-// alphabetically first name. Without such a name it returns the only name that begins with given, if there is just one.
+// two adjacent letters. Singular instead of plural, as in "policy" for "policies", is also one edit. Among equally
+// similar names, the alphabetically first is returned. A name does not count as similar if more than a third of its
+// letters, or more than two, would have to change, or if given has only one or two letters. If no name is similar, but
+// exactly one begins with given, nearest returns that name. Otherwise it returns "".
 func nearest(given string, names []string) string {
 	if len(given) < 3 || len(given) > maxGuess {
 		return ""
@@ -45,7 +46,7 @@ func nearest(given string, names []string) string {
 	return best
 }
 
-// beginsWith returns the only name that begins with a text, or "".
+// beginsWith returns the name that begins with text, or "" unless there is exactly one.
 func beginsWith(text string, names []string) (only string) {
 	for _, name := range names {
 		switch {
@@ -66,7 +67,7 @@ func singular(name string) string {
 	return name
 }
 
-// distance is the number of edits between two strings: the optimal string alignment distance, in bytes.
+// distance returns the number of edits between two strings: the optimal string alignment distance, in bytes.
 func distance(a, b string) int {
 	var rows [3][maxGuess + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]

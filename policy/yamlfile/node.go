@@ -8,7 +8,7 @@ import (
 )
 
 // Node is a value of the file, with aliases and merge keys resolved. An alias shares the node of its anchor, so an
-// error in it shows where the value is written.
+// error in the value has the position where the value is written.
 type Node struct {
 	Kind  Kind
 	At    Place
@@ -17,7 +17,7 @@ type Node struct {
 	Pairs []Pair  // of a mapping, in file order; a name can appear twice
 	Items []*Node // of a list
 
-	size   int // number of nodes in this subtree, counting aliases each time
+	size   int // number of nodes in this subtree; each alias counts
 	height int // levels of lists and mappings in this subtree
 }
 
@@ -39,7 +39,7 @@ const (
 	Truth
 	Mapping
 	List
-	broken // its error was reported
+	broken // the error was already reported
 )
 
 // String names the kind in error messages.
@@ -57,7 +57,7 @@ func (n *Node) Whole() bool {
 	return (n.Kind == Integer || n.Kind == Float) && digits.MatchString(n.Text)
 }
 
-// Value returns the value of a key, or nil. If the key appears twice, the first counts.
+// Value returns the value of a key, or nil. If the key appears twice, it returns the first value.
 func (n *Node) Value(key string) *Node {
 	for i := range n.Pairs {
 		if n.Pairs[i].Key.Text == key {
@@ -67,7 +67,7 @@ func (n *Node) Value(key string) *Node {
 	return nil
 }
 
-// Find follows a path of keys and indexes and returns the last known place on it.
+// Find follows a path of keys and indexes, and returns the last known place on it.
 func (n *Node) Find(path ...string) Place {
 	last := n.At
 	for _, step := range path {
@@ -81,7 +81,7 @@ func (n *Node) Find(path ...string) Place {
 	return last
 }
 
-// child returns the value of a key of a mapping, or of an index of a list.
+// child returns a mapping's value for a key, or a list's item at an index.
 func (n *Node) child(step string) *Node {
 	if n.Kind == List {
 		if i, err := strconv.Atoi(step); err == nil && i < len(n.Items) {

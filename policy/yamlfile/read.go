@@ -1,12 +1,12 @@
-// Package yamlfile reads the operators' YAML files: policies, users, and the rules of envoyproxy/ratelimit. It handles
-// only YAML and knows no field names. Each error has a line and a column.
+// Package yamlfile reads operators' YAML files: policies, users, and the rules of envoyproxy/ratelimit. It handles
+// only YAML, and is independent of the field names. Each error has a line and a column.
 //
 //	read.go     a text → documents
-//	resolve.go  the library's tree → nodes, within bounds; aliases and merge keys are replaced
-//	node.go     a value of a file
-//	decode.go   nodes → structs, by the names in their tags (fields.go); strict
-//	errors.go   all errors of a file, with excerpts; syntax.go those of the YAML library
-//	nearest.go  the nearest name: did you mean …?
+//	resolve.go  the library's tree → nodes, within bounds, with aliases and merge keys replaced
+//	node.go     a value in a file
+//	decode.go   nodes → structs, by the names in their tags (fields.go)
+//	errors.go   all errors in a file, with excerpts (syntax.go: from the YAML library)
+//	nearest.go  the most similar name: did you mean …?
 package yamlfile
 
 import (
@@ -23,11 +23,11 @@ import (
 const (
 	// MaxBytes is the maximum size of a file.
 	MaxBytes = 16 << 20
-	// maxDocuments is the maximum number of documents that a file can have.
+	// maxDocuments is the maximum number of documents in a file.
 	maxDocuments = 100
 )
 
-// byteOrderMark is written by some editors at the start of a file.
+// byteOrderMark is what some editors write at the start of a file.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Pauser is called every few values during long work, and may yield. It can be nil.
@@ -40,10 +40,9 @@ func (p Pauser) Pause() {
 	}
 }
 
-// Read reads the documents of a file. A document without a value is [Null]. name is for
-// error messages.
+// Read reads the documents of a file. A document without a value is [Null]. name is used in error messages.
 func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Errors) {
-	// A panic of the YAML library must not end a server.
+	// A panic in the YAML library must not end a server.
 	defer func() {
 		if reason := recover(); reason != nil {
 			documents, errs = nil, Errors{ErrorAt(name, Place{}, fmt.Sprintf("not readable as YAML: %v", reason))}
@@ -75,8 +74,8 @@ func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Error
 	return documents, r.errs
 }
 
-// checkText rejects a file that is too long, is not UTF-8, or ends a document before beginning one, which the library
-// would skip.
+// checkText returns an error for a file that is too long, is not UTF-8, or ends a document before any begins, which
+// the library would ignore.
 func checkText(name string, data []byte) *Error {
 	if len(data) > MaxBytes {
 		return ErrorAt(name, Place{}, "file is larger than 16 MiB")
@@ -99,7 +98,7 @@ func checkText(name string, data []byte) *Error {
 	return nil
 }
 
-// beginning returns the line of "..." if it comes first in a file after comments, or 0.
+// beginning returns the line of a "..." that comes first in the file, apart from comments, or 0.
 func beginning(data []byte) (line int) {
 	for text := range bytes.Lines(data) {
 		line++
@@ -115,7 +114,7 @@ func beginning(data []byte) (line int) {
 	return 0
 }
 
-// pausingReader pauses before each chunk of the text.
+// pausingReader calls pause before it reads each chunk of the text.
 type pausingReader struct {
 	from  io.Reader
 	pause Pauser

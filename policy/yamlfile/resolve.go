@@ -9,12 +9,12 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds on the number and nesting of a file's values.
+// Bounds on the number and the nesting of a file's values.
 const (
-	// maxNodes bounds the number of values in a file, including those repeated by aliases: ten aliases of ten aliases
-	// of ten … would fill the memory.
+	// maxNodes bounds the number of values in a file, including those repeated by aliases. Without it, ten aliases of
+	// ten aliases of ten … would exhaust the memory.
 	maxNodes = 4 << 20
-	// maxNesting is the deepest accepted nesting, aliases included.
+	// maxNesting is the maximum nesting depth, including aliases.
 	maxNesting = 100
 )
 
@@ -22,13 +22,13 @@ const (
 type resolver struct {
 	file    string
 	pause   Pauser
-	anchors map[*yaml.Node]*Node // values already read, for aliases
+	anchors map[*yaml.Node]*Node // values that have been read, for aliases
 	depth   int
 	nodes   int
 	errs    Errors
 }
 
-// broken reports an error and returns the node for an unreadable value.
+// broken reports an error, and returns a node for the unreadable value.
 func (r *resolver) broken(at Place, message string) *Node {
 	if len(r.errs) < maxErrors {
 		r.errs = append(r.errs, ErrorAt(r.file, at, message))
@@ -36,7 +36,7 @@ func (r *resolver) broken(at Place, message string) *Node {
 	return &Node{Kind: broken, At: at}
 }
 
-// count adds to the number of values in the file and reports whether there are too many.
+// count adds size to the number of values in the file, and reports whether there are too many.
 func (r *resolver) count(at Place, size int) (tooMany bool) {
 	if r.nodes > maxNodes {
 		return true // already reported
@@ -52,7 +52,7 @@ func (r *resolver) tooDeep(at Place) *Node {
 	return r.broken(at, fmt.Sprintf("nested too deeply; accepted: %d levels", maxNesting))
 }
 
-// node reads a value.
+// node returns the node for a value.
 func (r *resolver) node(from *yaml.Node) *Node {
 	at := placeOf(from)
 	if from.Kind == yaml.AliasNode {
@@ -68,7 +68,7 @@ func (r *resolver) node(from *yaml.Node) *Node {
 	return n
 }
 
-// value reads a value that is not an alias.
+// value returns the node for a value that is not an alias.
 func (r *resolver) value(at Place, from *yaml.Node) *Node {
 	if from.Style&yaml.TaggedStyle != 0 && (from.Kind != yaml.ScalarNode || from.Tag != textTag) {
 		return r.broken(at, "tag "+format.Quote(from.Tag)+"; accepted: values without a tag, or texts with !!str")
@@ -94,7 +94,7 @@ const (
 	truthTag = "!!bool"
 	wholeTag = "!!int"
 	floatTag = "!!float"
-	mergeTag = "!!merge" // of the key <<
+	mergeTag = "!!merge" // tag of the key <<
 )
 
 func scalar(at Place, from *yaml.Node) *Node {
@@ -126,7 +126,7 @@ func (r *resolver) alias(at Place, from *yaml.Node) *Node {
 	}
 }
 
-// contains adds the size and height of a child to n.
+// contains adds a child's size and height to n.
 func (n *Node) contains(value *Node) {
 	n.size += value.size
 	n.height = max(n.height, value.height+1)
@@ -141,8 +141,8 @@ func (r *resolver) list(at Place, values []*yaml.Node) *Node {
 	return n
 }
 
-// mapping reads the fields of a mapping, whose names and values alternate. Its own fields take precedence over merge
-// keys, and an earlier merge key over a later one.
+// mapping returns the node for a mapping, whose names and values alternate. The mapping's own fields take precedence
+// over merge keys, and earlier merge keys over later ones.
 func (r *resolver) mapping(at Place, values []*yaml.Node) *Node {
 	r.pause.Pause()
 	n := &Node{Kind: Mapping, At: at, Pairs: make([]Pair, 0, len(values)/2), size: 1, height: 1}
@@ -162,7 +162,7 @@ func (r *resolver) mapping(at Place, values []*yaml.Node) *Node {
 	return n
 }
 
-// key reads the name of a field.
+// key returns the node for a field's name.
 func (r *resolver) key(from *yaml.Node) *Node {
 	key := r.node(from)
 	if key.Kind == Mapping || key.Kind == List {
@@ -171,7 +171,7 @@ func (r *resolver) key(from *yaml.Node) *Node {
 	return key
 }
 
-// sources returns the mappings named by a merge key.
+// sources returns the mappings to which a merge key refers.
 func (r *resolver) sources(key Place, value *Node) []*Node {
 	sources := []*Node{value}
 	if value.Kind == List {
@@ -188,7 +188,7 @@ func (r *resolver) sources(key Place, value *Node) []*Node {
 	return sources
 }
 
-// merge adds fields of the sources that the mapping does not have.
+// merge adds those fields of the sources that the mapping does not have.
 func (n *Node) merge(sources []*Node) {
 	if len(sources) == 0 {
 		return

@@ -17,7 +17,7 @@ var (
 	anchorNames   = regexp.MustCompile(`&([^\s,\[\]{}]+)`)
 )
 
-// fromYAML converts an error of the YAML library.
+// fromYAML converts an error from the YAML library.
 func fromYAML(name string, data []byte, err error) *Error {
 	y, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
@@ -41,7 +41,7 @@ func fromYAML(name string, data []byte, err error) *Error {
 	return ErrorAt(name, at, message)
 }
 
-// anchors returns the texts that look like anchor names.
+// anchors returns the substrings that look like anchor names.
 func anchors(data []byte) (names []string) {
 	for _, found := range anchorNames.FindAllSubmatch(data, maxErrors) {
 		names = append(names, string(found[1]))

@@ -43,7 +43,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// linear tries each pattern in turn: the reference for a Set.
+// linear tries each pattern in turn, as a reference for Set.
 func linear(patterns []string, text string) (found int) {
 	found = -1
 	for i, pattern := range patterns {
@@ -54,8 +54,8 @@ func linear(patterns []string, text string) (found int) {
 	return found
 }
 
-// TestSetEqualsLinearSearch compares the set with a linear search, on random patterns and strings of few different
-// letters, so that many match.
+// TestSetEqualsLinearSearch compares the set with a linear search. The random patterns and strings have few different
+// letters, so that many of them match.
 func TestSetEqualsLinearSearch(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(letters string, most int) string {
@@ -108,7 +108,8 @@ func TestSetOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkFind shows that ten thousand patterns cost as much as ten, wherever their letters are.
+// BenchmarkFind shows that a search among ten thousand patterns costs as much as among ten, wherever their letters
+// are.
 func BenchmarkFind(b *testing.B) {
 	for _, form := range []string{"tenant-%06d-*", "*-tenant-%06d", "*tenant-%06d*", "tenant-*-%06d"} {
 		for _, patterns := range []int{10, 10_000} {

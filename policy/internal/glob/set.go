@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Set finds the longest pattern that matches a string. If two have the same length, the one added first wins. The zero
-// value is an empty set. A set must not change after its first search.
+// Set finds the longest pattern that matches a string. If two patterns have the same length, the one added first wins.
+// The zero value is an empty set. A set must not change after its first search.
 //
-// A search does not try each pattern. A map is keyed by the strings at both ends of a pattern and the longest string
-// inside. A search looks up the parts of its string that have those lengths, so the cost grows with the number of
-// different lengths, not with the number of patterns. Patterns with the same three strings are tried in turn.
+// A search does not try each pattern. Patterns are indexed in a map by the strings at both ends and the longest string
+// between two stars. A search looks up the substrings of those lengths, so its cost grows with the number of different
+// lengths, not with the number of patterns. Patterns with the same three strings are tried in turn.
 type Set[T any] struct {
 	entries []entry[T] // in the order of Add
 	known   map[string]bool
@@ -24,10 +24,10 @@ type entry[T any] struct {
 	value   T
 }
 
-// anchor is the lookup key: the ends of a pattern and the longest string inside.
+// anchor is the lookup key: the two ends of a pattern and the longest string between two stars.
 type anchor struct{ first, middle, last string }
 
-// shape has the lengths of an anchor.
+// shape contains the lengths of an anchor's strings.
 type shape struct{ first, middle, last int }
 
 // Add adds a pattern. It returns false if the set already has it.
@@ -62,7 +62,7 @@ func (s *Set[T]) compare(a, b int) int {
 // Len returns the number of patterns.
 func (s *Set[T]) Len() int { return len(s.entries) }
 
-// Each calls visit for each pattern in the order of precedence.
+// Each calls visit for each pattern in order of precedence.
 func (s *Set[T]) Each(visit func(text string, value T)) {
 	order := make([]int, len(s.entries))
 	for i := range order {
@@ -97,7 +97,7 @@ func (s *Set[T]) Find(text string) (value T, ok bool) {
 	return s.entries[best].value, true
 }
 
-// better returns the first matching entry of a list if it takes precedence over the best so far.
+// better returns the first matching entry in list if it takes precedence over best.
 func (s *Set[T]) better(best int, list []int, text string) int {
 	for _, i := range list {
 		if best >= 0 && s.compare(i, best) > 0 {
