@@ -10,24 +10,24 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// column is a field of JSON or a column of CSV, with the part of the request that it holds.
+// column is a JSON field or a CSV column, with the part of the request that it contains.
 type column struct {
 	variable
 
 	from  string // its name in the log
-	path  string // of JSON, in the syntax of package gjson
+	path  string // in JSON, in the syntax of package gjson
 	flat  string // the same name as one field with dots in its name
 	place int    // index in CSV
 
-	named bool // by --field
-	seen  bool // of JSON: some line had it
+	named bool // set with --field
+	seen  bool // in JSON: whether any line had it
 }
 
-// columnParts are the fields that --field accepts, in reading order: a request line comes before its parts.
+// columnParts are the fields that --field accepts, in reading order: a request line is read before the separate parts.
 var columnParts = []struct {
 	name string
 	part part
-	// also has the names to look for without --field.
+	// also has the names to look for if --field does not set the field.
 	also []string
 }{
 	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
@@ -50,7 +50,7 @@ func fieldError(text, accepted string) error {
 	return fmt.Errorf("--field %s: accepted: %s", format.Quote(text), accepted)
 }
 
-// parseFields reads the values of --field.
+// parseFields parses the values of --field.
 func parseFields(texts []string) (all []column, err error) {
 	for _, text := range texts {
 		name, from, ok := strings.Cut(text, "=")
@@ -83,19 +83,19 @@ func parseFields(texts []string) (all []column, err error) {
 	return all, nil
 }
 
-// columns reads the columns of a line.
+// columns reads the columns in a line.
 type columns struct {
 	template // only for its setters
 
 	all []column
 	// any looks up a header that has no column, or is nil.
 	any func(line, name string) string
-	// others are the headers to look up with any.
+	// others are the headers to look up with the function any.
 	others []string
 }
 
-// choose sets the columns: the fields named by --field and, for all other fields, the first known name that the log
-// has. has reports whether the log has a name.
+// choose sets the columns. Fields set by --field are taken from there. For every other field, choose takes the first
+// known name that the log has. has reports whether the log has a name.
 func (c *columns) choose(named []column, has func(name string) bool) error {
 	c.all = slices.Clone(named)
 	for _, known := range columnParts {
@@ -158,12 +158,12 @@ func (c *columns) want(headers, cookies map[string]bool) {
 	}
 }
 
-// needed reports whether the requests need the column's value.
+// needed reports whether the column's value is needed.
 func (c *column) needed() bool {
 	return c.wanted || c.agent || c.part != partHeader && c.part != partCookie
 }
 
-// complete rejects a request without a time or a path.
+// complete returns an error for a request without a time or a path.
 func complete(q *Request, hasTime bool) error {
 	if !hasTime {
 		return format.Invalid("time", format.Quote(""), stampAccepted)

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// csvLines reads lines of CSV. A record is one line: quoted values cannot contain line breaks.
+// csvLines reads lines of CSV. Each record is one line, so quoted values cannot contain line breaks.
 type csvLines struct {
 	columns
 
@@ -16,8 +16,7 @@ type csvLines struct {
 	values    []string
 }
 
-// newCSV returns a reader for a file with these names in its header. Names are separated by commas, semicolons or
-// tabs.
+// newCSV returns a reader for a file whose header has these names, separated by commas, semicolons or tabs.
 func newCSV(named []column, header string) (*csvLines, error) {
 	c := &csvLines{separator: ','}
 	for _, other := range []byte(";\t") {
@@ -67,7 +66,7 @@ func (c *csvLines) read(line string, q *Request) (err error) {
 	return complete(q, hasTime)
 }
 
-// splitCSV appends the values of a line. Within a quoted value, two quotes mean one.
+// splitCSV appends the values in a line. Within a quoted value, two quotes represent one.
 func splitCSV(values []string, line string, separator byte) ([]string, error) {
 	for {
 		if !strings.HasPrefix(line, `"`) {

@@ -15,7 +15,7 @@ type reader interface {
 	want(headers, cookies map[string]bool)
 }
 
-// The format strings that have a name. Lines may have extra fields at the end.
+// The named format strings. Lines may have extra fields at the end.
 var formats = []struct{ name, about, text string }{
 	{traefikFormat, "Traefik's common log", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $count "$router" "$service" ${duration}ms`},
 	{"main", "nginx's main: combined with X-Forwarded-For", `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for"`},
@@ -27,7 +27,8 @@ var formats = []struct{ name, about, text string }{
 	{"haproxy", "HAProxy's httplog, by syslog", `$syslog]: ` + haproxyLog},
 }
 
-// haproxyLog is HAProxy's option httplog. Captured headers are read together with the queues. The times have no zone.
+// haproxyLog is HAProxy's option httplog. Captured headers are read as part of the queues. The times have no time
+// zone.
 const haproxyLog = `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`
 
 // The names of formats that consist of named fields.
@@ -65,13 +66,13 @@ func parseFormat(text string, more bool) (t *template, err error) {
 type taken struct {
 	reader
 
-	about string // for people
-	skip  int    // the lines before the first request
+	about string // human-readable
+	skip  int    // number of lines before the first request
 	empty bool   // the file has no lines and therefore no format
 }
 
-// choose returns the format of a file: the requested format, or the format that matches the most of the first lines. On
-// a tie the earlier format wins.
+// choose returns the format of a file: the requested format, or the format that matches most of the first lines. In a
+// tie the earlier format wins.
 func (o *Options) choose(first []string) (taken, error) {
 	named, err := parseFields(o.Fields)
 	if err != nil {
@@ -103,7 +104,7 @@ func (o *Options) choose(first []string) (taken, error) {
 	return o.chooseFields(named, first)
 }
 
-// chooseFields returns the format of lines in JSON or CSV.
+// chooseFields returns the format of JSON or CSV lines.
 func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	if o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
 		return taken{}, fmt.Errorf("--format %q: accepted: %s", o.Format, FormatAccepted)
@@ -128,7 +129,7 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", format.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
 }
 
-// jsonAbout names the program that writes such lines.
+// jsonAbout returns the name of the program that writes such lines.
 func jsonAbout(j *jsonLines) string {
 	switch {
 	case strings.Contains(j.String(), "EdgeStartTimestamp"):
@@ -144,7 +145,7 @@ func jsonAbout(j *jsonLines) string {
 	}
 }
 
-// looksLikeCSV reports whether the first line names a time and a path.
+// looksLikeCSV reports whether the first line contains the names of a time and a path.
 func looksLikeCSV(first []string) bool {
 	_, err := newCSV(nil, first[0])
 	return err == nil

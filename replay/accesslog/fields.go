@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Fields lists the fields in the lines of a format. Time and path are always present.
+// Fields describes which fields the lines of a format have. They always have a time and a path.
 type Fields struct {
 	Client, Method, Host, Query, Size bool
-	// AnyHeader is true if a line has all headers of its request.
+	// AnyHeader is true if each line has all headers of its request.
 	AnyHeader bool
 	// Headers and Cookies are the names of the headers and cookies that the format logs. Header names are canonical.
 	Headers, Cookies map[string]bool
@@ -36,11 +36,11 @@ type Need struct {
 	Kind Kind
 	// Name is the name of the header or cookie.
 	Name string
-	// By names the part of the policies that needs the field, such as "route 2 (policies.yaml:14)".
+	// By is the part of the policies that needs the field, such as "route 2 (policies.yaml:14)".
 	By string
 }
 
-// String describes the field.
+// String returns a description of the field.
 func (n *Need) String() string {
 	if n.Name == "" {
 		return "the " + string(n.Kind)
@@ -73,7 +73,7 @@ type MissingError struct {
 	Need   Need
 	File   string
 	Format string
-	// How explains how to log the field and how to name it in the replay.
+	// How explains how to log the field, and how to name it in a replay.
 	How string
 }
 

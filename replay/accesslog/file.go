@@ -19,7 +19,7 @@ type file struct {
 	order  order
 	close  []func()
 
-	number int64 // of the last line read
+	number int64 // number of the last line read
 	stats  Stats
 	out    chan []Request
 	err    error
@@ -55,7 +55,7 @@ func (f *file) open(stdin io.Reader) error {
 		return err
 	}
 	f.lines.from = text
-	if empty { // like a log that was just rotated
+	if empty { // like a log that has just been rotated
 		f.format = taken{reader: new(template), about: "empty", empty: true}
 		return nil
 	}
@@ -63,7 +63,7 @@ func (f *file) open(stdin io.Reader) error {
 	return err
 }
 
-// run reads the file and passes on its requests in order.
+// run reads the file and passes its requests on in order.
 func (f *file) run(ctx context.Context) error {
 	var ordered []Request
 	for {

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// escape formats a value in quotes like nginx.
+// escape quotes a value in the same way as nginx.
 func escape(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -27,7 +27,7 @@ func escape(text string) string {
 	return b.String()
 }
 
-// render formats a request as a line of combined.
+// render formats a request as a line in the combined format.
 func render(q *Request) string {
 	target := q.Path
 	if q.Query != "" {
@@ -44,7 +44,7 @@ func render(q *Request) string {
 	return fmt.Sprintf(`%s - - [%s] "%s %s HTTP/1.1" %03d 5 "-" "%s"`, client, stamp, q.Method, escape(target), q.Status, escape(agent))
 }
 
-// FuzzCombined checks that a request stays the same when it is read, written and read again.
+// FuzzCombined checks that a request does not change when it is read, written and read again.
 func FuzzCombined(f *testing.F) {
 	f.Add(`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /a?b=c HTTP/1.1" 200 5 "-" "x"`)
 	f.Add(`2001:db8::1 - a b [22/Nov/2026:23:59:60 -1130] "get /\x22 HTTP/1.1" 000 - "\"" "\\x41"`)
@@ -74,7 +74,7 @@ func FuzzCombined(f *testing.F) {
 	})
 }
 
-// FuzzStamp checks that a time in each format is parsed like by package time.
+// FuzzStamp checks that each format's times are parsed to the same result as by package time.
 func FuzzStamp(f *testing.F) {
 	f.Add(int64(1795356309250001), 3600)
 	f.Add(int64(1795356309250001), -34200)
@@ -105,7 +105,7 @@ func FuzzStamp(f *testing.F) {
 	})
 }
 
-// FuzzNumberStamp checks that a number is parsed as a time in its unit, or is an error.
+// FuzzNumberStamp checks that a number either is parsed as a time in its unit, or is an error.
 func FuzzNumberStamp(f *testing.F) {
 	for _, seed := range []string{"1795356309", "1795356309.25", "1795356309250", "1795356309250001", "1795356309250001999", "17953563.", "-1.5"} {
 		f.Add(seed)
@@ -150,8 +150,8 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// FuzzJSON checks that a line of JSON is either an error or a request with a path, and that requests are parsed the
-// same regardless of the other lines.
+// FuzzJSON checks that a JSON line is either an error or a request with a path, and that parsing it does not depend on
+// the other lines.
 func FuzzJSON(f *testing.F) {
 	const first = `{"ts":1795356309,"uri":"/","client_ip":"203.0.113.7","request":{"headers":{}}}`
 	f.Add(`{"ts":1795356309.25,"uri":"/a?b","client_ip":"::1","method":"GET"}`)
@@ -183,7 +183,7 @@ func FuzzJSON(f *testing.F) {
 }
 
 // FuzzLines checks that a file is split into its lines however it is read, and that a line that is too long does not
-// affect others.
+// affect other lines.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 3)
 	f.Add([]byte("\n\n"), 1)

@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// jsonLines reads lines of JSON. Names with dots mean nested fields or, if there is no such field, one field with
-// dots in its name.
+// jsonLines reads lines of JSON. A name with dots refers to a nested field. If there is no such field, it refers to
+// one field whose name contains dots.
 type jsonLines struct{ columns }
 
-// newJSON returns a reader for lines like the given first lines.
+// newJSON returns a reader for lines that are similar to the first ones.
 func newJSON(named []column, first []string) (*jsonLines, error) {
 	j := &jsonLines{}
 	has := func(name string) bool {
@@ -44,8 +44,8 @@ func newJSON(named []column, first []string) (*jsonLines, error) {
 	return j, err
 }
 
-// checkNamed rejects a name for the time or the path that none of the first lines has, because then no line would be
-// a request. Other fields may first occur later.
+// checkNamed returns an error if --field names a time or path field that none of the first lines has, because then no
+// line would be a request. Other fields may first occur later.
 func checkNamed(named []column, has func(name string) bool) error {
 	for i := range named {
 		switch c := &named[i]; c.part {
@@ -58,7 +58,7 @@ func checkNamed(named []column, has func(name string) bool) error {
 	return nil
 }
 
-// unseen returns the field that --field names for a need, if none of the lines had it.
+// unseen returns the field that --field names for a need, if no line had it.
 func (j *jsonLines) unseen(n *Need) (from string, none bool) {
 	for i := range j.all {
 		if c := &j.all[i]; c.named && c.serves(n) {
@@ -68,14 +68,14 @@ func (j *jsonLines) unseen(n *Need) (from string, none bool) {
 	return "", false
 }
 
-// serves reports whether the column holds the field that a replay needs.
+// serves reports whether the column has the field that a replay needs.
 func (c *column) serves(n *Need) bool {
 	t := template{variables: []variable{c.variable}}
 	f := t.fields()
 	return f.has(n)
 }
 
-// escaped returns a name in the path syntax of package gjson, once as nested fields and once as one field.
+// escaped returns a name in the path syntax of package gjson: as nested fields, and as one field.
 func escaped(name string) (path, flat string) {
 	var b strings.Builder
 	for i := range len(name) {
@@ -101,7 +101,7 @@ func caddyHeader(line, name string) string {
 	return gjson.Get(line, "request.headers."+path+".0").String()
 }
 
-// errRedacted is the error for a header that Caddy hides.
+// errRedacted is the error for a header that Caddy redacts.
 var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy with log_credentials in the global option servers")
 
 func (j *jsonLines) read(line string, q *Request) error {

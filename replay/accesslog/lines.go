@@ -13,11 +13,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits of reading.
+// Limits on reading.
 const (
 	// MaxLine is the maximum length of a line. A longer line counts as bad.
 	MaxLine = 64 << 10
-	// block is the number of bytes of a file read at once.
+	// block is the number of bytes that are read from a file at once.
 	block = 256 << 10
 	// maxZstdWindow limits the memory that a Zstandard file can make the reader allocate.
 	maxZstdWindow = 128 << 20
@@ -36,7 +36,7 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacker turns the error of a truncated compressed file into an error that says so.
+// unpacker replaces the error for a truncated compressed file with an error that says so.
 type unpacker struct{ io.Reader }
 
 func (u unpacker) Read(p []byte) (int, error) {
@@ -47,8 +47,8 @@ func (u unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// members reads a gzip file, which may have several gzip members one after another. Anything else after a member is
-// reported as an error of its own, not as truncation.
+// members reads a gzip file, which may consist of several members. Any other data after a member is an error of its
+// own, not a truncation.
 type members struct {
 	from *bufio.Reader
 	part *gzip.Reader
@@ -90,12 +90,12 @@ const (
 
 // skipMark skips a byte order mark at the start of the text.
 func skipMark(text *bufio.Reader) {
-	if head, _ := text.Peek(len(mark)); string(head) == mark { // an error is returned again by the next read
+	if head, _ := text.Peek(len(mark)); string(head) == mark { // the next read returns the error again
 		_, _ = text.Discard(len(mark))
 	}
 }
 
-// plain returns the text of a file. It decompresses the file if the first bytes say that it is compressed.
+// plain returns the text of a file. It decompresses the file if the first bytes show that it is compressed.
 func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	buffered := bufio.NewReaderSize(r, block)
 	head, err := buffered.Peek(4)
@@ -120,15 +120,15 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	}
 }
 
-// firstLines returns up to 100 lines from the start of a file without consuming them. empty reports that the file has
-// no lines.
+// firstLines returns up to 100 lines from the start of a file without consuming them. empty reports whether the file
+// has no lines.
 func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	head, err := r.Peek(MaxLine)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, err
 	}
 	whole := string(head)
-	if err == nil { // there is more, so the last line may be cut
+	if err == nil { // there is more, so the last line may be incomplete
 		whole = whole[:strings.LastIndexByte(whole, '\n')+1]
 	}
 	for line := range strings.SplitSeq(whole, "\n") {
@@ -139,20 +139,20 @@ func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	return lines, err != nil && len(lines) == 0, nil
 }
 
-// lines splits a file into lines. A block of the file is one string, and its lines are substrings, so that a line costs
-// no allocation.
+// lines splits a file into lines. Each block of the file is one string, and the lines are substrings of it, so that a
+// line needs no allocation.
 type lines struct {
 	from   *bufio.Reader
 	buffer []byte
 	rest   int  // bytes at the start of buffer that belong to an unfinished line
-	long   bool // the unfinished line is too long, and is dropped
+	long   bool // the unfinished line is too long and is dropped
 	text   string
 	ended  bool
 	failed error // a read error, returned after the lines of text
 }
 
-// next returns the next line. For a line longer than MaxLine it returns tooLong instead. The error is io.EOF at the
-// end.
+// next returns the next line. If a line is longer than MaxLine, it returns tooLong instead. At the end, the error is
+// io.EOF.
 func (l *lines) next() (line string, tooLong bool, err error) {
 	for {
 		if end := strings.IndexByte(l.text, '\n'); end >= 0 {
@@ -175,8 +175,8 @@ func (l *lines) next() (line string, tooLong bool, err error) {
 	}
 }
 
-// fill reads a block and keeps the unfinished line at its end for the next block. tooLong reports that an overlong line
-// has ended.
+// fill reads a block, and keeps the unfinished line at its end for the next block. tooLong reports whether a line that
+// is too long has ended.
 func (l *lines) fill() (tooLong bool, err error) {
 	if l.buffer == nil {
 		l.buffer = make([]byte, block)
@@ -185,7 +185,7 @@ func (l *lines) fill() (tooLong bool, err error) {
 	for n < len(l.buffer) && !l.ended && l.failed == nil {
 		more, err := l.from.Read(l.buffer[n:])
 		n += more
-		// A truncated compressed file is an error, not the end.
+		// A truncated compressed file is an error, not the end of the file.
 		if l.ended = err == io.EOF; err != nil && !l.ended { //nolint:errorlint // Read returns io.EOF itself
 			l.failed = err
 		}

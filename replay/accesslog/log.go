@@ -12,14 +12,14 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Limits of a log.
+// Limits on a log.
 const (
 	// MaxFiles is the maximum number of files in a log.
 	MaxFiles = 256
-	// batchSize is the number of requests passed on at once.
+	// batchSize is the number of requests passed on together.
 	batchSize = 4096
-	// mostReach and leastReach bound the number of lines read ahead in each file to find earlier requests. All files
-	// together keep about twice mostReach requests in memory.
+	// mostReach and leastReach bound the number of lines that are read ahead in each file to find earlier requests.
+	// All files together keep about 2·mostReach requests in memory.
 	mostReach  = 16 << 10
 	leastReach = 512
 )
@@ -28,11 +28,11 @@ const (
 type Options struct {
 	// Format is the name of a format or a format string. If it is "", the format is detected from the first lines.
 	Format string
-	// Fields name the fields of JSON and the columns of CSV, each as NAME=FIELD.
+	// Fields names JSON fields and CSV columns, each as NAME=FIELD.
 	Fields []string
 	// Host is the host of the requests in logs that do not record it.
 	Host string
-	// From and Until limit the requests to those in [From, Until), in µs since 1970; 0 means no limit.
+	// From and Until limit the requests to [From, Until), in µs since 1970. 0 means no limit.
 	From, Until int64
 	// KeepBad is the number of bad lines kept for the report.
 	KeepBad int
@@ -42,26 +42,26 @@ type Options struct {
 type BadLine struct {
 	File string `json:"file"`
 	Line int64  `json:"line"`
-	// Reason is the reason.
+	// Reason is why the line is not a request.
 	Reason string `json:"reason"`
 }
 
 // Stats counts the lines and requests that were read.
 type Stats struct {
-	// Lines is the number of lines in the files, without empty ones.
+	// Lines is the number of non-empty lines in the files.
 	Lines int64 `json:"lines"`
-	// Requests is the number of requests passed on, in order.
+	// Requests is the number of requests passed on.
 	Requests int64 `json:"requests"`
-	// Outside is the number of requests outside From and Until.
+	// Outside is the number of requests outside [From, Until).
 	Outside int64 `json:"outside,omitempty"`
-	// Bad is the number of lines that are not requests, and FirstBad the first of them in each file.
+	// Bad is the number of lines that are not requests. FirstBad are the first such lines in each file.
 	Bad      int64     `json:"bad"`
 	FirstBad []BadLine `json:"first_bad,omitempty"`
-	// Late is the number of requests that came too late in the file to be sorted. They got the time of the request
+	// Late is the number of requests that came too late in the file to be sorted. They get the time of the request
 	// before them.
 	Late int64 `json:"late"`
-	// Spread reports that a file has times only in whole seconds, so that its requests were spread evenly over each
-	// second.
+	// Spread is true if a file has times only in whole seconds, and its requests were therefore spread evenly over
+	// each second.
 	Spread bool `json:"spread"`
 	// First and Last are the times of the first and last request, in µs since 1970.
 	First int64 `json:"first_us"`
@@ -78,7 +78,8 @@ type Log struct {
 	stats   Stats
 }
 
-// Open opens the files and detects their formats. The name - is standard input. Close closes them.
+// Open opens the files and detects their formats. The name - means standard input. Close the log when it is no longer
+// needed.
 func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 	if len(names) > MaxFiles {
 		return nil, format.Invalid("files", format.Quote(fmt.Sprint(len(names))), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
@@ -109,7 +110,7 @@ func (l *Log) Close() {
 	}
 }
 
-// Formats returns the format of each file as a sentence for people.
+// Formats returns a human-readable sentence about the format of each file.
 func (l *Log) Formats() (texts []string) {
 	for _, f := range l.files {
 		texts = append(texts, f.name+": "+f.format.about)
@@ -117,10 +118,10 @@ func (l *Log) Formats() (texts []string) {
 	return texts
 }
 
-// Name returns the name of the file with an index.
+// Name returns the name of the file with index place.
 func (l *Log) Name(place int) string { return l.files[place].name }
 
-// Want requests a field that a replay needs. It returns a [*MissingError] if a file does not have the field.
+// Want adds fields that a replay needs. It returns a [*MissingError] if a file does not have one of them.
 func (l *Log) Want(needs []Need) error {
 	headers, cookies := map[string]bool{}, map[string]bool{}
 	l.needs = needs
@@ -138,7 +139,7 @@ func (l *Log) Want(needs []Need) error {
 		}
 		switch n.Kind {
 		case Client:
-			// With these headers, a log shows the client of a trusted proxy in the same way as the server sees it.
+			// With these headers, a log identifies the client of a trusted proxy in the same way as the server does.
 			headers["X-Forwarded-For"], headers["Forwarded"], headers["X-Real-Ip"] = true, true, true
 		case Head:
 			headers[canonical(n.Name)] = true
@@ -153,15 +154,16 @@ func (l *Log) Want(needs []Need) error {
 	return nil
 }
 
-// Progress returns the number of bytes read and the total, which is 0 if unknown. It is safe to call while Run runs.
+// Progress returns the number of bytes read and the total size, which is 0 if unknown. It can be called while Run is
+// running.
 func (l *Log) Progress() (read, size int64) { return l.read.Load(), max(l.size, 0) }
 
 // Stats returns the counts. They are complete after Run.
 func (l *Log) Stats() Stats { return l.stats }
 
-// Run calls each with batches of requests in time order. Requests with the same time are in the order of files and
-// lines. each may keep the slice. Run returns the first error from each, the error of a file that cannot be read, or an
-// error if the log has no requests.
+// Run calls each with batches of requests in order of time. Requests with the same time are in the order of files and
+// lines. each may keep the slice. Run returns the first error returned by each, the error for a file that cannot be
+// read, or an error if the log has no requests.
 func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -196,8 +198,8 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	return err
 }
 
-// unseen returns the error for a JSON field that was named by --field, is needed, and occurred in no line of any file.
-// Lines may omit a field, so this is known only after the last line.
+// unseen returns the error for a needed JSON field that is named by --field but is in no line of any file. Lines may
+// omit a field, so this is known only after the last line.
 func (l *Log) unseen() error {
 	for i := range l.needs {
 		n := &l.needs[i]
@@ -208,7 +210,7 @@ func (l *Log) unseen() error {
 	return nil
 }
 
-// unseenFor returns the field that --field names for a need, or "" if a file has the field.
+// unseenFor returns the field that --field names for a need, or "" if some file has the field.
 func (l *Log) unseenFor(n *Need) (field string) {
 	for _, f := range l.files {
 		if f.format.empty {
@@ -227,7 +229,7 @@ func (l *Log) unseenFor(n *Need) (field string) {
 	return field
 }
 
-// noRequest returns the error for a log without requests. It describes the lines that the log has.
+// noRequest returns the error for a log without requests, which describes the lines that the log does have.
 func (s *Stats) noRequest() error {
 	switch {
 	case s.Lines == 0:
@@ -257,7 +259,7 @@ func (s *Stats) add(f *Stats, keep int) {
 	s.FirstBad = s.FirstBad[:min(len(s.FirstBad), keep)]
 }
 
-// merge passes on the requests of all files in order.
+// merge passes the requests of all files on in order.
 func (l *Log) merge(each func(batch []Request) error) error {
 	heads := make([][]Request, len(l.files))
 	for i, f := range l.files {
@@ -291,7 +293,7 @@ func (l *Log) merge(each func(batch []Request) error) error {
 	}
 }
 
-// earliest returns the files with the earliest and the next request, or -1.
+// earliest returns the file with the earliest request and the file with the next one, or -1.
 func (*Log) earliest(heads [][]Request) (first, second int) {
 	first, second = -1, -1
 	for i := range heads {

@@ -19,22 +19,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// precise is the format of lines with a time to the microsecond.
+// precise is a format whose times are in microseconds.
 const precise = `$msec $remote_addr "$request"`
 
-// preciseLine formats a line with a time in µs after at.
+// preciseLine formats a line whose time is after µs later than at.
 func preciseLine(after int64, path string) string {
 	now := at + after
 	return fmt.Sprintf("%d.%06d 203.0.113.7 \"GET %s HTTP/1.1\"\n", now/1e6, now%1e6, path)
 }
 
-// wholeLine formats a line with a whole second after at.
+// wholeLine formats a line whose time is after seconds later than at.
 func wholeLine(after int, path string) string {
 	now := time.UnixMicro(at).Add(time.Duration(after) * time.Second).UTC()
 	return fmt.Sprintf("203.0.113.7 - - [%s] \"GET %s HTTP/1.1\" 200 5 \"-\" \"-\"\n", now.Format("02/Jan/2006:15:04:05 -0700"), path)
 }
 
-// written returns the path of a new file.
+// written creates a file and returns its path.
 func written(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -44,7 +44,7 @@ func written(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// all returns the requests of a log in the order that it passes them on.
+// all returns the requests of a log in the order in which Run passes them on.
 func all(t *testing.T, l *Log) (requests []Request) {
 	t.Helper()
 	err := l.Run(t.Context(), func(batch []Request) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// nginxParts are the nginx variables that are parsed. All others are skipped.
+// nginxParts are the nginx variables that are parsed. Other variables are skipped.
 var nginxParts = map[string]part{
 	"remote_addr": partClient, "time_local": partTime, "time_iso8601": partTime, "msec": partTime,
 	"request": partRequest, "request_method": partMethod, "request_uri": partTarget,
@@ -15,7 +15,7 @@ var nginxParts = map[string]part{
 	"status": partStatus, "content_length": partSize,
 }
 
-// parseNginx parses an nginx log_format: text with $variables, also as ${variable}.
+// parseNginx parses an nginx log_format: text with variables, written as $variable or ${variable}.
 func parseNginx(logFormat string) (*template, error) {
 	t := &template{}
 	for logFormat != "" {
@@ -51,7 +51,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// nginxVariable returns the variable with the given name.
+// nginxVariable returns the variable with this name.
 func nginxVariable(name string) variable {
 	if p, ok := nginxParts[name]; ok {
 		return variable{part: p}

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// maxSecond is the maximum number of lines of one file that can be spread over one second. If a second has more, the
-// further lines are spread separately, starting at the time of the last line spread.
+// maxSecond is the maximum number of lines of one file that can be spread over one second. If a second has more lines,
+// the others are spread separately, starting at the time of the last spread line.
 const maxSecond = 1 << 18
 
-// order sorts the requests of one file by time. A server logs a request when its response ends, so lines with the
-// time of the request are out of order.
+// order sorts the requests of one file by time. A server logs a request when its response ends, so lines that have the
+// request's start time are out of order.
 type order struct {
 	reach   int // number of lines to read ahead for earlier requests
 	pending []Request
@@ -29,10 +29,10 @@ func (o *order) add(q *Request) {
 	o.pending = append(o.pending, *q)
 }
 
-// full reports whether take can return requests before the end of the file.
+// full reports whether take can return requests although the file has not ended.
 func (o *order) full() bool { return len(o.pending) >= 2*o.reach }
 
-// take appends, in order, the requests that no later line can precede. At the end of the file it appends all requests.
+// take appends, in order, the requests that no later line can precede. At the end of the file it appends all.
 func (o *order) take(out []Request, ended bool) []Request {
 	if !o.judged {
 		o.judged = true
@@ -41,7 +41,7 @@ func (o *order) take(out []Request, ended bool) []Request {
 	sortByTime(o.pending)
 	n := len(o.pending)
 	if !ended && n > 0 {
-		// More lines may follow for the second where the half is cut.
+		// The second at the cut may continue in further lines.
 		cut := o.pending[n/2].Time / second * second
 		n, _ = slices.BinarySearchFunc(o.pending, cut, func(q Request, at int64) int { return cmp.Compare(q.Time, at) })
 		if n == 0 { // all are in the same second
@@ -64,7 +64,7 @@ func (o *order) take(out []Request, ended bool) []Request {
 	return out
 }
 
-// spread spreads the requests of each whole second evenly over it, keeping their order.
+// spread spreads the requests with the same whole second evenly over it, in their order.
 func spread(all []Request) {
 	for from := 0; from < len(all); {
 		at := all[from].Time
@@ -72,7 +72,7 @@ func spread(all []Request) {
 		for to < len(all) && all[to].Time/second == at/second {
 			to++
 		}
-		// Late requests start where the earlier ones ended.
+		// Late requests start where earlier ones ended.
 		left := second - at%second
 		for i := from; i < to; i++ {
 			all[i].Time = at + int64(i-from)*left/int64(to-from)

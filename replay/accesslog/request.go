@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Request is one line of a log. Its strings share the memory of the block that the line was read from, so code that
+// Request is one line of a log. Its strings share the memory of the block from which the line was read, so code that
 // keeps a string must clone it.
 type Request struct {
 	// Time is in µs since 1970.
@@ -18,17 +18,18 @@ type Request struct {
 	// Client is the peer recorded in the log, or the zero Addr.
 	Client netip.Addr
 	Method string
-	// Host is "" if the log has no host. Path is the path as sent, and Query the part after the question mark.
+	// Host is "" if the log does not have the host. Path is the path as sent, and Query the part after the question
+	// mark.
 	Host, Path, Query string
 	// Agent is the header User-Agent.
 	Agent string
-	// Status is the status of the response, or 0 if the log has no status.
+	// Status is the response's status, or 0 if the log does not have it.
 	Status int
 	// Size is the length of the request's body, or -1 if the log does not have it.
 	Size int64
-	// Headers are the headers requested with [Log.Want] that the line has.
+	// Headers are those headers in the line that were requested with [Log.Want].
 	Headers []Header
-	// File is the index of the file in the list of files, and Line the line number in it, starting at 1.
+	// File is the index of the request's file, and Line the number of its line in that file, starting at 1.
 	File int
 	Line int64
 }
@@ -36,7 +37,7 @@ type Request struct {
 // Header is a header of a request, with its canonical name.
 type Header struct{ Name, Value string }
 
-// Route sets r to the properties of the request that a route can match. It reuses r's header.
+// Route sets r to the request's properties that a route can match. It reuses r's header.
 func (q *Request) Route(r *route.Request) {
 	header := r.Header
 	if len(q.Headers) == 0 {
@@ -58,7 +59,7 @@ func (q *Request) setTarget(target string) error {
 	if target == "" {
 		return errors.New("the target of the request is empty")
 	}
-	if target[0] == '/' { // nearly always
+	if target[0] == '/' { // nearly always true
 		if at := strings.IndexAny(target, "?#"); at < 0 {
 			q.Path, q.Query = target, ""
 			return nil
@@ -86,7 +87,7 @@ func (q *Request) setRequestLine(text string) error {
 	return q.setTarget(rest)
 }
 
-// setClient parses an address with or without a port. A dash or an empty value leaves it unset.
+// setClient parses an address with or without a port. If the text is empty or a dash, the client stays unset.
 func (q *Request) setClient(text string) error {
 	if text == "-" || text == "" {
 		return nil
@@ -103,7 +104,7 @@ func (q *Request) setClient(text string) error {
 	return nil
 }
 
-// setStatus parses a status. A dash or an empty value leaves it unset.
+// setStatus parses a status. If the text is empty or a dash, the status stays unset.
 func (q *Request) setStatus(text string) error {
 	if text == "-" || text == "" {
 		return nil
@@ -116,7 +117,7 @@ func (q *Request) setStatus(text string) error {
 	return nil
 }
 
-// setSize parses a length in bytes. If the text is not a number, the length stays unknown.
+// setSize parses a length in bytes. If the text is not a number, the size stays unknown.
 func (q *Request) setSize(text string) {
 	if n, ok := digits(text); ok {
 		q.Size = n

@@ -14,7 +14,7 @@ const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, or 
 // latest bounds the accepted times: 1970 to 2255, which fit into 64-bit nanoseconds.
 const latest = 9_000_000_000 * second
 
-// stamper parses times. It caches the last time, to the second, because consecutive lines often have the same time.
+// stamper parses times. It caches the last one, because consecutive lines often have the same time.
 type stamper struct {
 	text  string
 	micro int64
@@ -55,7 +55,7 @@ func stampLocal(t string) (micro int64, ok bool) {
 		return 0, false
 	}
 	part, zoned := int64(0), t[20] == ' '
-	if !zoned { // HAProxy: a fraction and no zone, which means UTC
+	if !zoned { // HAProxy writes a fraction and no zone, which means UTC
 		if part, ok = fraction(t[21:]); !ok {
 			return 0, false
 		}
@@ -76,7 +76,7 @@ func stampLocal(t string) (micro int64, ok bool) {
 	return micro + part, ok
 }
 
-// stampISO parses ISO 8601 and RFC 3339: 2026-11-22T14:05:09.250+01:00. A time without a zone is taken as UTC.
+// stampISO parses ISO 8601 and RFC 3339: 2026-11-22T14:05:09.250+01:00. A time without a zone is in UTC.
 func stampISO(t string) (micro int64, ok bool) {
 	if len(t) < 19 || t[7] != '-' || t[10] != 'T' && t[10] != ' ' || t[13] != ':' || t[16] != ':' {
 		return 0, false
@@ -123,7 +123,7 @@ func stampNumber(t string) (micro int64, ok bool) {
 	case len(whole) <= 17:
 		return n, true
 	case len(whole) == 19 && onlyDigits(whole):
-		return n / 100, true // digits read 18 of the 19 digits
+		return n / 100, true // digits has read 18 of the 19 digits
 	default:
 		return 0, false
 	}
@@ -138,7 +138,7 @@ func onlyDigits(t string) bool {
 	return true
 }
 
-// fraction parses the digits after a decimal point as µs, rounded down.
+// fraction parses the digits after a decimal point and returns µs, rounded down.
 func fraction(t string) (micro int64, ok bool) {
 	for i := range 6 {
 		micro *= 10
@@ -149,7 +149,7 @@ func fraction(t string) (micro int64, ok bool) {
 	return micro, onlyDigits(t)
 }
 
-// offset parses a zone as seconds: Z, +0100, +01:00, +01, or nothing.
+// offset parses a time zone and returns seconds: Z, +0100, +01:00, +01, or nothing.
 func offset(t string) (seconds int64, ok bool) {
 	if t == "" || t == "Z" || t == "UTC" {
 		return 0, true
@@ -173,8 +173,8 @@ func offset(t string) (seconds int64, ok bool) {
 	return sign * (n/100*3600 + n%100*60), ok && len(t) == 4 && n <= 1500 && n%100 < 60
 }
 
-// instant makes a time from its parts; clock has the form 14:05:09. It rejects days that are not in the calendar. A
-// leap second counts as the following second.
+// instant returns the time with these parts. clock has the form 14:05:09. Days that are not in the calendar are an
+// error. A leap second counts as the second after it.
 func instant(year string, month int64, day, clock string, zone int64) (micro int64, ok bool) {
 	y, ok1 := digits(year)
 	d, ok2 := digits(day)

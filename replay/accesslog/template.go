@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// part is the part of a request that a variable of a format string holds.
+// part is the part of a request that a variable in a format string contains.
 type part uint8
 
 const (
@@ -33,17 +33,17 @@ const (
 type variable struct {
 	part   part
 	name   string // name of a header, in canonical form, or of a cookie
-	wanted bool   // the requests need the header or cookie
-	agent  bool   // the header User-Agent
-	quoted bool   // in quotes: a backslash escapes the next byte
+	wanted bool   // the requests need this header or cookie
+	agent  bool   // the User-Agent header
+	quoted bool   // in quotes, where a backslash escapes the next byte
 	until  string
 }
 
-// template parses lines by a format string.
+// template parses lines according to a format string.
 type template struct {
 	before    string // the text before the first variable
 	variables []variable
-	// more allows extra text after the last variable, such as fields added to a standard format.
+	// more permits extra text after the last variable, such as fields added to a standard format.
 	more bool
 	// stamps parses the times.
 	stamps stamper
@@ -67,7 +67,7 @@ func (t *template) addText(text string) {
 	}
 }
 
-// finish marks the quoted variables, and rejects a format without time or path.
+// finish marks the quoted variables. It returns an error for a format without a time or path.
 func (t *template) finish() error {
 	text := t.before
 	hasTime, hasPath := false, false
@@ -89,7 +89,7 @@ func (t *template) finish() error {
 	}
 }
 
-// fields returns the fields that the lines have.
+// fields returns the fields of a line.
 func (t *template) fields() Fields {
 	f := Fields{Headers: map[string]bool{}, Cookies: map[string]bool{}}
 	for i := range t.variables {
@@ -115,7 +115,7 @@ func (t *template) fields() Fields {
 	return f
 }
 
-// want adds the needed headers and cookies to the requests.
+// want records which headers and cookies the requests need.
 func (t *template) want(headers, cookies map[string]bool) {
 	for i := range t.variables {
 		v := &t.variables[i]
@@ -174,7 +174,7 @@ func (v *variable) end(text string) int {
 	return -1
 }
 
-// set stores the value of a variable in the request.
+// set stores a variable's value in the request.
 func (t *template) set(v *variable, value string, q *Request) (err error) {
 	switch v.part {
 	case partTime:

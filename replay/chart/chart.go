@@ -10,16 +10,16 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bar is a bar, or a cell of a heat map. Denied is the part of its total that is drawn in another colour.
+// Bar is a bar, or a cell in a heat map. Denied is the part of Total that is drawn in another colour.
 type Bar struct {
 	Total, Denied int64
-	// Title is the tooltip; Label is shown below.
+	// Title is the tooltip. Label is displayed below the bar.
 	Title, Label string
-	// Missing marks a cell of a heat map without data.
+	// Missing marks a cell in a heat map without data.
 	Missing bool
 }
 
-// The size of a drawing, and its margins.
+// The size of a drawing and of its margins.
 const (
 	wide   = 960
 	left   = 58
@@ -46,7 +46,7 @@ func (d *drawing) rect(class string, x, y, w, h float64, title string) {
 	d.WriteString(`</rect>`)
 }
 
-// title adds the tooltip of an element.
+// title adds an element's tooltip.
 func (d *drawing) title(text string) {
 	fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(text))
 }
@@ -59,13 +59,13 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(d, `<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
 }
 
-// svg closes the drawing. about describes it for screen readers.
+// svg returns the complete drawing. about describes it for screen readers.
 func (d *drawing) svg(about string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>`,
 		wide, d.height, html.EscapeString(about), d.String())
 }
 
-// Standalone adds the colours to a drawing in a separate file.
+// Standalone adds the colours, for a drawing in a separate file.
 func Standalone(svg string) string {
 	return strings.Replace(svg, ">", "><style>"+Style+"svg{background:var(--page);font-family:system-ui,sans-serif}</style>", 1)
 }
@@ -95,7 +95,7 @@ func (d *drawing) scale(most int64) float64 {
 	return unit
 }
 
-// Short formats a number compactly: 12k, 3M.
+// Short formats a number in a short form: 12k, 3M.
 func Short(n int64) string {
 	switch {
 	case n >= 10_000_000:
@@ -146,7 +146,7 @@ func Logarithmic(about string, bars []Bar) string {
 		digits++
 	}
 	height := float64(d.height - top - bottom)
-	// The axis has one decade per digit, plus one so that 1 is visible.
+	// The axis is logarithmic: one decade per digit, plus one so that a count of 1 is visible.
 	unit := height / float64(digits)
 	for n, at := int64(1), 0; at <= digits; n, at = n*10, at+1 {
 		if y := top + height - (float64(at)+0.15)*unit; y >= top {
@@ -178,13 +178,13 @@ func logHeight(n int64, unit float64) float64 {
 	return (at + math.Log10(float64(n)/float64(power))) * unit
 }
 
-// Row has the cells of a table row from left to right.
+// Row contains the cells of a table row from left to right.
 type Row struct {
 	Name  string
 	Cells []Bar
 }
 
-// Heat draws rows of cells, which are darker the higher their total. The last row's labels are shown below the
+// Heat draws rows of cells, which are darker the higher their total. The last row's labels are displayed below the
 // columns.
 func Heat(about string, rows []Row) string {
 	const row = 22.0

@@ -11,11 +11,11 @@ type Line struct {
 	Values []float64
 }
 
-// Colors is the number of classes c0, c1, … that the curves use in turn.
+// Colors is the number of CSS classes c0, c1, … that the curves use in turn.
 const Colors = 11
 
 // Lines draws curves from left to right over the same span. Values above most are drawn at the upper edge. labels are
-// shown below, spaced evenly from the left edge to the right.
+// displayed below, spaced evenly from the left edge to the right edge.
 func Lines(about string, lines []Line, most int64, labels []string) string {
 	d := &drawing{height: 230}
 	unit := d.scale(most)

@@ -6,8 +6,8 @@ type Panel struct {
 	Bars []Bar
 }
 
-// Panels draws rows of bars, one below the other on one scale, with the denied part on top. The labels of the last
-// row are shown below all.
+// Panels draws rows of bars, one below the other with the same scale, and with the denied part on top. The last row's
+// labels are displayed below all rows.
 func Panels(about string, panels []Panel) string {
 	const row, head = 92.0, 24.0
 	d := &drawing{height: len(panels)*int(row) + bottom}

@@ -1,4 +1,4 @@
-// Package drawings makes the drawings of docs/concepts from the library's decisions in virtual time:
+// Package drawings creates the drawings in docs/concepts, using the library's decisions in virtual time:
 //
 //	go test ./drawings -update
 package drawings
@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the drawings and the table")
 
-// save compares a drawing with its file, or writes it.
+// save compares a drawing with its file or, with -update, writes the file.
 func save(t *testing.T, name, svg string) {
 	t.Helper()
 	compare(t, "../../docs/images/"+name+".svg", chart.Standalone(svg)+"\n")
@@ -40,13 +40,13 @@ func compare(t *testing.T, path, want string) {
 	}
 }
 
-// always returns a function that returns the policy at any time.
+// always returns a function that returns the same policy at any time.
 func always(p *headgate.Policy) func(time.Duration) *headgate.Policy {
 	return func(time.Duration) *headgate.Policy { return p }
 }
 
-// TestAlgorithms sends the same traffic through limits of 60 a minute: a little, two bursts around the edge of a
-// minute, a flood, and a little again.
+// TestAlgorithms sends the same traffic through limits of 60 per minute: a little traffic, two bursts close to the
+// start of a minute, a flood, and a little traffic again.
 func TestAlgorithms(t *testing.T) {
 	var times []time.Duration
 	for _, part := range []struct {
@@ -90,7 +90,7 @@ func TestAlgorithms(t *testing.T) {
 	compare(t, page, before+table.String()+"\n"+after)
 }
 
-// TestTime compares windows with different starts, and sets a clock back.
+// TestTime compares windows with different starts, and a clock that is set back.
 func TestTime(t *testing.T) {
 	times := steady(steady(nil, 20, 110, 2), 110, 180, 0.5)
 	var panels []chart.Panel
@@ -136,7 +136,8 @@ func TestChanges(t *testing.T) {
 	save(t, "changes", chart.Panels("A limit that is raised after a minute and lowered after two", panels))
 }
 
-// TestFairness divides 100 a second among a flood, five keys that want 30 a second each, and ten that want 2.
+// TestFairness divides 100 requests a second among a flood, five keys that want 30 a second each, and ten keys that
+// want 2.
 func TestFairness(t *testing.T) {
 	type request struct {
 		at  time.Duration

@@ -42,8 +42,8 @@ func (s *shared) Get(ctx context.Context, name string) (text string, version int
 }
 
 // TestPromises sends 40 requests a second to four processes with a limit of 20 a second. The store is away from the
-// second minute to the third. Each process first calls the returned store at a random time, so the drawing is not
-// compared, and instead the requests that pass while the store is away are counted.
+// second minute to the third. Each process first calls the store at a random time after its return. So the test does
+// not compare the drawing, but counts the requests that pass while the store is away.
 func TestPromises(t *testing.T) {
 	var panels []chart.Panel
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestPromises(t *testing.T) {
 					pass++
 				}
 			}
-			if pass < c.pass-4 || pass > c.pass+4 { // each process may have a part of a unit
+			if pass < c.pass-4 || pass > c.pass+4 { // each process may have a fraction of a unit
 				t.Errorf("%s: %d pass, want %d", c.mode, pass, c.pass)
 			}
 			panels = append(panels, r.panel("failure: "+c.mode, 2*time.Second, 3*time.Minute))
@@ -68,7 +68,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// outage returns the answers under a failure mode.
+// outage returns the results under a failure mode.
 func outage(t *testing.T, mode string) (r result) {
 	t.Helper()
 	config, err := policy.Parse("policies.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 20/s, burst: 20, failure: "+mode+"}}"))
@@ -95,7 +95,7 @@ func outage(t *testing.T, mode string) (r result) {
 	}
 	began := time.Now()
 	for i, at := range steady(nil, 0, 180, 40) {
-		time.Sleep(at + time.Millisecond - time.Since(began)) // no request at the instant of a process's own call
+		time.Sleep(at + time.Millisecond - time.Since(began)) // no request at the same instant as a process's own call
 		synctest.Wait()
 		store.away.Store(at >= time.Minute && at < 2*time.Minute)
 		if d, err := processes[i%len(processes)].Allow(t.Context(), "api", "key"); err == nil && d.Allowed {

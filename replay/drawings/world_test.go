@@ -30,10 +30,11 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// result has the times since the start of the requests that passed and that were denied.
+// result has the times, relative to the start, of the requests that passed and of those that were denied.
 type result struct{ passed, denied []time.Duration }
 
-// decide sends a request for each time, in order. before is called ahead of each, and returns the policy that decides.
+// decide sends one request at each time, in order. It calls before ahead of each request, and uses the policy that
+// before returns.
 func (w *world) decide(times []time.Duration, before func(at time.Duration) *headgate.Policy) (r result) {
 	w.t.Helper()
 	now := time.Duration(0)
@@ -54,7 +55,7 @@ func (w *world) decide(times []time.Duration, before func(at time.Duration) *hea
 	return r
 }
 
-// most returns the largest number of requests that passed in any span.
+// most returns the largest number of requests that passed in any span of this length.
 func (r result) most(span time.Duration) (most int) {
 	from := 0
 	for to, at := range r.passed {
@@ -66,8 +67,8 @@ func (r result) most(span time.Duration) (most int) {
 	return most
 }
 
-// panel counts the requests in bars of the given width, up to the given time. A bar at a full minute has the time as
-// its label.
+// panel counts the requests up to end, in bars of the given width. A bar that starts at a full minute is labelled with
+// the time.
 func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	bars := make([]chart.Bar, end/width)
 	for i := range bars {
@@ -88,7 +89,7 @@ func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	return chart.Panel{Name: name, Bars: bars}
 }
 
-// steady appends requests at a rate per second between two seconds.
+// steady appends requests from one second to another, at a rate per second.
 func steady(times []time.Duration, from, to int, perSecond float64) []time.Duration {
 	step := time.Duration(float64(time.Second) / perSecond)
 	for at := time.Duration(from) * time.Second; at < time.Duration(to)*time.Second; at += step {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Attackers are clients that disguise themselves, to make the limits suggested for a log useless.
+// Attackers are clients that disguise themselves, so that the limits suggested for a log become useless.
 type Attackers struct {
 	// Rotations is the number of sign-ins from one address within RotationTime. Their User-Agent is drawn from
-	// RotationAgents values and changes every RotationRun requests. With RotationAgents = 0, every value is new.
+	// RotationAgents values and changes every RotationRun requests. If RotationAgents is 0, every value is new.
 	Rotations      int
 	RotationTime   time.Duration
 	RotationAgents int
@@ -21,8 +21,8 @@ type Attackers struct {
 	// Flood is the number of requests from one address within FloodTime.
 	Flood     int
 	FloodTime time.Duration
-	// Ramp is the number of clients that send RampFrom, twice RampFrom, four times RampFrom requests, and so on, in
-	// RampTime.
+	// Ramp is the number of clients in a ramp. In RampTime, the first sends RampFrom requests, and each of the others
+	// sends twice as many as the one before.
 	Ramp, RampFrom int
 	RampTime       time.Duration
 }
@@ -41,10 +41,10 @@ const (
 	FloodAddress   = "203.0.113.8"
 )
 
-// EqualAddress returns the address of one of the clients with identical traffic.
+// EqualAddress returns the address of the client with index i among those with identical traffic.
 func EqualAddress(i int) string { return fmt.Sprintf("198.51.100.%d", i+1) }
 
-// RampAddress returns the address of one of the clients that each send twice as much as the one before.
+// RampAddress returns the address of the client with index i in the ramp.
 func RampAddress(i int) string { return fmt.Sprintf("198.51.101.%d", i+1) }
 
 // attackers adds the attackers' requests, starting in the middle of the log.

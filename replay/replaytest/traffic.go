@@ -1,5 +1,5 @@
-// Package replaytest generates access logs with known right limits: people that read pages, and clients that are each
-// unusual in one way. The same seed generates the same log.
+// Package replaytest generates access logs for which the right limits are known. They contain people that read pages,
+// and clients that are each unusual in one way. The same seed generates the same log.
 package replaytest
 
 import (
@@ -20,19 +20,19 @@ const (
 	Scraper Actor = "scraper" // fetches one page after another for hours
 	Cron    Actor = "cron"    // sends some requests at midnight
 	Leak    Actor = "leak"    // a few requests a minute, forever
-	NAT     Actor = "nat"     // an office: many readers with one address
+	NAT     Actor = "nat"     // an office: many readers behind one address
 )
 
-// Options configure a log. An actor whose field is zero is omitted.
+// Options configure a log. Actors whose fields are zero are omitted.
 type Options struct {
 	Seed    uint64
 	Start   time.Time
 	Length  time.Duration
 	Readers int
-	// ScraperRate is in requests per second, for ScraperTime from the middle of the log.
+	// ScraperRate is in requests per second. The scraper runs for ScraperTime, from the middle of the log.
 	ScraperRate float64
 	ScraperTime time.Duration
-	// Crons is the number of clients that send CronRequests requests each at every midnight.
+	// Crons is the number of clients that each send CronRequests requests at every midnight.
 	Crons, CronRequests int
 	// LeakEvery is the time between two requests of the leak.
 	LeakEvery time.Duration
@@ -74,7 +74,7 @@ type maker struct {
 	lines  []Line
 }
 
-// Make returns the lines of a log in order.
+// Make returns the lines of a log in order of time.
 func Make(o Options) []Line {
 	m := &maker{Options: o, random: rand.New(rand.NewPCG(o.Seed, 16))} //nolint:gosec // a log, no secret
 	for i := range o.Readers {
@@ -104,8 +104,8 @@ func (m *maker) after(mean time.Duration) time.Duration {
 	return time.Duration(m.random.ExpFloat64() * float64(mean))
 }
 
-// reader adds the sessions of one person: pages a few seconds apart, each with up to three more requests at the same
-// time.
+// reader adds one person's sessions. A session consists of pages a few seconds apart, each with up to three more
+// requests at the same time.
 func (m *maker) reader(client string, actor Actor, sessions int) {
 	agent := fmt.Sprintf(agents[m.random.IntN(len(agents))], 100+m.random.IntN(40))
 	for range 1 + m.random.IntN(sessions) {
@@ -168,17 +168,17 @@ func (l *Line) Combined(w io.Writer) error {
 	return err
 }
 
-// Precise formats a line with its time to the microsecond, matching the format string PreciseFormat.
+// Precise formats a line with its time in microseconds. It matches PreciseFormat.
 func (l *Line) Precise(w io.Writer) error {
 	at := l.Time.UnixMicro()
 	_, err := fmt.Fprintf(w, "%s %d.%06d \"GET %s HTTP/1.1\" %d \"%s\"\n", l.Client, at/1e6, at%1e6, l.Path, l.Status, l.Agent)
 	return err
 }
 
-// PreciseFormat is the format string of Precise.
+// PreciseFormat is the format string for Precise.
 const PreciseFormat = `$remote_addr $msec "$request" $status "$http_user_agent"`
 
-// Example is the configuration of the log in examples/replay: twelve hours around a midnight.
+// Example is the configuration that generates the log in examples/replay: twelve hours around a midnight.
 var Example = Options{
 	Seed: 16, Start: time.Date(2026, time.November, 20, 18, 0, 0, 0, time.UTC), Length: 12 * time.Hour,
 	Readers: 22, ScraperRate: 2, ScraperTime: 4 * time.Minute, Crons: 5, CronRequests: 8, Office: 5,

@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the example log")
 
-// TestExampleLogIsTheGenerators checks that the generator makes the log in the documentation, so that the known answers
-// of the tests apply to that log.
+// TestExampleLogIsTheGenerators checks that the generator makes the log in the documentation, so that the tests' known
+// answers apply to that log.
 func TestExampleLogIsTheGenerators(t *testing.T) {
 	path := filepath.Join("..", "..", "examples", "replay", "access.log")
 	var b bytes.Buffer

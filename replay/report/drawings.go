@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Traffic draws requests over time, with the denied ones on top.
+// Traffic draws the number of requests over time, with the denied ones on top.
 func Traffic(t *simulate.Traffic, zone *time.Location) string {
 	bars := make([]chart.Bar, len(t.Slots))
 	layout, step := layoutOf(int64(len(t.Slots))*t.Width), max(1, len(t.Slots)/6)
@@ -26,7 +26,7 @@ func Traffic(t *simulate.Traffic, zone *time.Location) string {
 	return chart.Stacked("Requests over time, in slots of "+span(t.Width), bars)
 }
 
-// layoutOf returns the time format for the labels of a time span, in µs.
+// layoutOf returns the time format of the labels for a time span in µs.
 func layoutOf(length int64) string {
 	const second = int64(time.Second / time.Microsecond)
 	switch {
@@ -41,7 +41,7 @@ func layoutOf(length int64) string {
 	}
 }
 
-// Histogram draws the number of keys by their number of requests.
+// Histogram draws how many keys sent how many requests.
 func Histogram(counts []simulate.Bar) string {
 	bars := make([]chart.Bar, len(counts))
 	for i, b := range counts {
@@ -71,7 +71,7 @@ func power(n int64) string {
 	}
 }
 
-// Heat draws requests by weekday and hour. Hours outside the log are left blank.
+// Heat draws the number of requests by weekday and hour. Hours outside the log are blank.
 func Heat(h *simulate.Heat) string {
 	rows, covered := make([]chart.Row, len(h.Cells)), h.Covered()
 	for i, day := range []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// Page is a report on suggestions, on one file, or on two files.
+// Page is a report on suggestions, on one policies file, or on the differences between two files.
 type Page struct {
 	Title      string
 	Log        *Log
@@ -29,7 +29,7 @@ type Page struct {
 //go:embed page.html.tmpl
 var pageText string
 
-// page is the template of a report. Text from the log is escaped by html/template and, in drawings, by package chart.
+// page is the template of a report. Text from the log is escaped by html/template or, in drawings, by package chart.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return chart.Style + pageStyle },
 	"grouped": format.Grouped, "counted": format.Counted, "percent": percent, "instant": instant, "size": size, "short": chart.Short,
@@ -49,12 +49,12 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // drawn marks a drawing as markup. Its text is already escaped.
 func drawn(svg string) template.HTML { return template.HTML(svg) } //nolint:gosec // see above
 
-// bar returns a bar whose width shows a share.
+// bar returns a bar whose width represents a share.
 func bar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<span class="bar" style="width:%.0fpx"></span>`, share*90)) //nolint:gosec // a number
 }
 
-// location returns a time zone, or UTC if it is unknown.
+// location returns the time zone with this name, or UTC if it is unknown.
 func location(name string) *time.Location {
 	if zone, err := time.LoadLocation(name); err == nil {
 		return zone

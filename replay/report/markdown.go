@@ -12,22 +12,22 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// Markdown is a report whose drawings are separate files.
+// Markdown is a report in Markdown. Its drawings are separate files.
 type Markdown struct {
 	Text string
-	// Drawings maps file names to contents.
+	// Drawings maps file names to file contents.
 	Drawings map[string]string
 }
 
-// markdown writes Markdown.
+// markdown writes a report in Markdown.
 type markdown struct {
 	strings.Builder
 
-	name     string // file name of the report without its extension; the prefix of the drawings' names
+	name     string // the report's file name without its extension; prefix of the drawings' names
 	drawings map[string]string
 }
 
-// NewMarkdown returns a report. name is the name of its file without the extension.
+// NewMarkdown returns a report. name is the name of its file, without the extension.
 func NewMarkdown(p *Page, name string) Markdown {
 	m := &markdown{name: name, drawings: map[string]string{}}
 	m.printf("# %s\n", cell(p.Title))

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// percent formats a share. Only 0 is shown as 0 %, and only 1 as 100 %.
+// percent formats a share. Only 0 is formatted as 0 %, and only 1 as 100 %.
 func percent(n, of int64) string {
 	switch {
 	case of == 0 || n == 0:
@@ -32,7 +32,7 @@ func percent(n, of int64) string {
 // instant formats a time, in µs since 1970, to the second.
 func instant(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05") }
 
-// span formats a duration, in µs, with its two largest units.
+// span formats a duration in µs, using its two largest units.
 func span(micros int64) string {
 	d := time.Duration(micros) * time.Microsecond
 	switch {
@@ -69,7 +69,7 @@ func size(bytes int64) string {
 	}
 }
 
-// printable returns text from a log without bytes that control a terminal.
+// printable returns text from a log without the characters that control a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -79,7 +79,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// quoted puts a key in quotes if it could be misread.
+// quoted quotes a key if it could be misread.
 func quoted(key string) string {
 	for _, r := range key {
 		if !unicode.IsPrint(r) || unicode.IsSpace(r) || r == '"' {

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// hostile is text that a client can put into a log.
+// hostile is text that a client could get into a log.
 const hostile = "<script>alert(1)</script>\"'`|{{.}}](javascript:x)\x1b[31m\u202e<img src=x onerror=y>\n# "
 
 var start = time.Date(2026, time.November, 22, 14, 0, 0, 0, time.UTC).UnixMicro()
@@ -38,7 +38,7 @@ func heat() simulate.Heat {
 	return h
 }
 
-// pages are reports of each kind in which all text from the log is hostile.
+// pages are reports of each kind. All text from the log in them is hostile.
 func pages() map[string]*Page {
 	log := &Log{
 		Formats: []string{hostile},

@@ -47,7 +47,7 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 	}
 }
 
-// percentilesText prints percentiles of the most requests that a key sent in any window.
+// percentilesText prints the percentiles, over all keys, of the most requests that a key sent in any window.
 func percentilesText(l lines, r *suggest.Result) {
 	fmt.Fprintln(l.w)
 	fmt.Fprintf(l.w, "%-11s %10s %10s %10s %10s %10s %10s\n", "most in", "half", "90 %", "99 %", "99.9 %", "any key", "all keys")
@@ -66,7 +66,7 @@ func profilesText(l lines, name string, all []suggest.KeyProfile) {
 	}
 }
 
-// did describes a key's peak and its time.
+// did describes a key's most frequent activity and its time span.
 func did(k *suggest.KeyProfile) string {
 	var words []string
 	if k.Did.Path != "" {

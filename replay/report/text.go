@@ -1,11 +1,11 @@
 // Package report presents the results of a replay as text, JSON, Markdown and HTML.
 //
-//	text.go      text for a terminal
-//	numbers.go   numbers, spans and instants as people read them
-//	style.go     its style; suggest_text.go the limits that it suggests
+//	text.go      plain text for a terminal
+//	numbers.go   human-readable numbers, spans and instants
+//	style.go     the style of the HTML file (suggest_text.go: suggested limits as text)
 //	html.go      one HTML file
 //	markdown.go  Markdown, with drawings in SVG
-//	drawings.go  the drawings, by package chart
+//	drawings.go  the drawings, made with package chart
 package report
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Log is the report's data about the log.
+// Log is a report's data about the log.
 type Log struct {
 	Formats []string `json:"formats"`
 	accesslog.Stats
 }
 
-// lines writes rows of a name and a text in columns. Reasons and routes contain text from the log, so bytes that
-// control a terminal are removed from every line.
+// lines writes rows with a name and a text, aligned in columns. Reasons and routes contain text from the log, so bytes
+// that control a terminal are removed from every line.
 type lines struct{ w io.Writer }
 
 func (l lines) printf(name, format string, values ...any) {
@@ -33,7 +33,7 @@ func (l lines) printf(name, format string, values ...any) {
 	fmt.Fprintln(l.w, strings.TrimRight(printable(text), " "))
 }
 
-// LogText prints statistics of the log.
+// LogText prints statistics about the log.
 func LogText(w io.Writer, s *Log) {
 	l := lines{w}
 	for i, f := range s.Formats {
@@ -52,7 +52,7 @@ func LogText(w io.Writer, s *Log) {
 	}
 }
 
-// Notes are sentences on how the log was read.
+// Notes returns sentences about how the log was read.
 func Notes(s *Log) (notes []string) {
 	if s.Spread {
 		notes = append(notes, "times are whole seconds: the requests of a second are spread evenly over it, in the order of the lines")
@@ -141,7 +141,7 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when formats the time span when a policy denied requests.
+// when formats the time span in which a policy denied requests.
 func when(p *simulate.PolicyReport) string {
 	if p.Denied == 0 {
 		return ""
@@ -159,7 +159,7 @@ func keysText(l lines, top []simulate.KeyReport) {
 	}
 }
 
-// by names the policies that denied requests.
+// by lists the policies that denied requests.
 func by(counts []simulate.PolicyCount) string {
 	var names []string
 	for _, c := range counts {

@@ -5,8 +5,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Denied returns the number of a key's requests that a limit denies, using the same steps as the stores. Each request
-// costs one unit.
+// Denied returns how many of a key's requests a limit denies, using the same steps as the stores. Each request costs
+// one unit.
 func Denied(limit engine.Limit, times []int64) (denied int64) {
 	if int64(len(times)) <= Free(limit) {
 		return 0
@@ -20,10 +20,10 @@ func Denied(limit engine.Limit, times []int64) (denied int64) {
 	return denied
 }
 
-// Free returns the number of units that a limit always allows, however they are spaced: its capacity.
+// Free returns the number of units that a limit always allows, however they are spaced. This is its capacity.
 func Free(limit engine.Limit) int64 {
 	if len(limit.Rates()) > 1 {
-		return 0 // with several windows, another window may have less
+		return 0 // with several windows, another window may allow less
 	}
 	return limit.Capacity()
 }

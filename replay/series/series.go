@@ -1,7 +1,7 @@
-// Package series records the times of requests by key, and returns the times of one key in order.
+// Package series records the times of requests by key, and returns the times for each key in order.
 package series
 
-// Max is the maximum number of requests that a recorder can hold: about 600 MB while they are being grouped.
+// Max is the maximum number of requests that a recorder can hold. They use about 600 MB while they are being grouped.
 const Max = 20_000_000
 
 const chunk = 1 << 16
@@ -14,15 +14,15 @@ type record struct {
 	cost uint16
 }
 
-// Recorder keeps requests in the order of being added.
+// Recorder keeps requests in the order in which they were added.
 type Recorder struct {
 	chunks [][]record
 	count  int
 	tagged bool
 }
 
-// Add adds a request of a key. Times must not decrease. It returns false if the recorder is full. The tag is for the
-// caller's use.
+// Add adds a request for a key. Times must not decrease. Add returns false if the recorder is full. The tag is for the
+// caller's own use.
 func (r *Recorder) Add(key int32, time int64, tag, cost uint16) bool {
 	if r.count >= Max {
 		return false
@@ -40,14 +40,14 @@ func (r *Recorder) Add(key int32, time int64, tag, cost uint16) bool {
 // Len returns the number of requests.
 func (r *Recorder) Len() int { return r.count }
 
-// Groups holds requests grouped by key.
+// Groups contains requests grouped by key.
 type Groups struct {
 	ends  []int // per key
 	times []int64
 	tags  []uint32 // nil if every request has tag 0 and cost 1
 }
 
-// Group groups the requests by key; keys are 0 to keys-1. It empties the recorder.
+// Group groups the requests by key and empties the recorder. The keys are 0 to keys-1.
 func (r *Recorder) Group(keys int) *Groups {
 	g := &Groups{ends: make([]int, keys), times: make([]int64, r.count)}
 	if r.tagged {
@@ -60,7 +60,7 @@ func (r *Recorder) Group(keys int) *Groups {
 	}
 	at := 0
 	for i, n := range g.ends {
-		g.ends[i] = at // the start, which moves to the end below
+		g.ends[i] = at // the start of the group; moves to its end below
 		at += n
 	}
 	for n, c := range r.chunks {
@@ -92,13 +92,13 @@ func (g *Groups) bounds(key int) (from, to int) {
 	return from, g.ends[key]
 }
 
-// Times returns the times of a key in order. The caller must not change them.
+// Times returns a key's times in order. The caller must not modify them.
 func (g *Groups) Times(key int) []int64 {
 	from, to := g.bounds(key)
 	return g.times[from:to:to]
 }
 
-// Of returns the tag and cost of a key's request at an index.
+// Of returns the tag and the cost of a key's request with index place.
 func (g *Groups) Of(key, place int) (tag, cost uint16) {
 	if g.tags == nil {
 		return 0, 1

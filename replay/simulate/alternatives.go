@@ -12,10 +12,10 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// Alternative describes the requests that a policy's limit would have denied on its own, under its own algorithm or
-// another one with the same numbers.
+// Alternative describes the requests that a policy's limit would have denied on its own, with its own algorithm or
+// with another algorithm and the same numbers.
 type Alternative struct {
-	// Limit is the policy's limit, and Algorithm the algorithm that it was tried with.
+	// Limit is the policy's limit. Algorithm is the algorithm that was tried.
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
 	// Own is true for the policy's own algorithm.
@@ -23,19 +23,19 @@ type Alternative struct {
 	Denied int64 `json:"denied"`
 	// Keys is the number of keys denied at least once.
 	Keys int64 `json:"keys"`
-	// Requests is the number of requests charged on the limit.
+	// Requests is the number of requests charged to the limit.
 	Requests int64 `json:"requests"`
 }
 
-// How the cost of a request is recorded: as the cost of its policies, or as a cost that the route reads from the
-// request. Costs above 65 533 are recorded as 65 533.
+// How a request's cost is recorded: ownCost stands for the cost set by its policies. Other values are costs that the
+// route read from the request, plus givenCost. Costs above 65 533 are recorded as 65 533.
 const (
 	ownCost   = 1
 	givenCost = 2
 )
 
-// variants returns the limits to compare with a limit, its own first, or nil if no other algorithm has the same
-// numbers.
+// variants returns the limits to compare with a limit, which is the first of them. It returns nil if no other
+// algorithm has the same numbers.
 func variants(limit engine.Limit) (all []engine.Limit) {
 	rates := limit.Rates()
 	if len(rates) != 1 || rates[0].Months != 0 {
@@ -57,15 +57,14 @@ func variants(limit engine.Limit) (all []engine.Limit) {
 	return all
 }
 
-// counter is one limit of a policy, with the requests that one key charged on it.
+// counter is one of a policy's limits, with the requests that one key charged to it.
 type counter struct {
 	limit    engine.Limit
-	text     string // of the limit
+	text     string // the limit as text
 	variants []engine.Limit
 }
 
-// alternatives decides the recorded requests again under each algorithm. The tag of a request is the index of its
-// charge.
+// alternatives decides the recorded requests again with each algorithm. A request's tag is the index of its charge.
 func alternatives(c *policy.Config, t *tally) {
 	groups := t.recorded.Group(len(t.keys.all))
 	workers := runtime.GOMAXPROCS(0)
@@ -85,7 +84,7 @@ func alternatives(c *policy.Config, t *tally) {
 	}
 }
 
-// addAlternatives adds the counts of some keys.
+// addAlternatives adds the counts for some of the keys.
 func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	if all == nil {
 		return
@@ -98,7 +97,7 @@ func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	}
 }
 
-// alternativesOf counts, by policy, the requests that each algorithm denies for some keys.
+// alternativesOf counts, by policy, the requests from some of the keys that each algorithm denies.
 func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
 	known := map[engine.Limit]counter{}
 	results := map[string]*[]Alternative{}
@@ -122,7 +121,7 @@ func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, t
 	return results
 }
 
-// decide counts the requests of a key that each variant denies.
+// decide counts how many of a key's requests each variant denies.
 func (c *counter) decide(groups *series.Groups, place int, times []int64, charges []charged, to *[]Alternative) {
 	requests, units := int64(0), int64(0)
 	costOf := func(i int) (cost int64, ok bool) {
@@ -160,7 +159,7 @@ func (c *counter) decide(groups *series.Groups, place int, times []int64, charge
 	}
 }
 
-// find returns the entry of a variant.
+// find returns the entry for a variant.
 func find(all *[]Alternative, limit, algorithm string, own bool) *Alternative {
 	i := slices.IndexFunc(*all, func(a Alternative) bool { return a.Limit == limit && a.Algorithm == algorithm })
 	if i < 0 {
@@ -170,7 +169,7 @@ func find(all *[]Alternative, limit, algorithm string, own bool) *Alternative {
 	return &(*all)[i]
 }
 
-// sortAlternatives sorts by the text of the limits, with the own algorithm first.
+// sortAlternatives sorts by the limits' texts, with the policy's own algorithm first.
 func sortAlternatives(all []Alternative) {
 	slices.SortStableFunc(all, func(a, b Alternative) int {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Change is a request that two files answer differently.
+// Change is a request for which two files have different answers.
 type Change struct {
 	File   string `json:"file"`
 	Line   int64  `json:"line"`
@@ -18,26 +18,27 @@ type Change struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Key    string `json:"key"`
-	// OldKey is the key that the request is counted under with the old file, if it differs.
+	// OldKey is the key under which the old file counts the request. It is omitted if it is the same.
 	OldKey string `json:"old_key,omitempty"`
-	// Old and New are the answers of the files: passed, or denied by the named policy.
+	// Old and New are the files' answers: passed, or denied by the named policy.
 	Old string `json:"old"`
 	New string `json:"new"`
 }
 
-// KeyChange is the difference for one key.
+// KeyChange is the difference between the files for one key.
 type KeyChange struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
 	// OldDenied and NewDenied are the numbers of requests that each file denies.
 	OldDenied int64 `json:"old_denied"`
 	NewDenied int64 `json:"new_denied"`
-	// Lost is the number that pass only under the old file, and Won the number that pass only under the new file.
+	// Lost is the number of requests that pass only under the old file. Won is the number that pass only under the new
+	// file.
 	Lost int64 `json:"newly_denied"`
 	Won  int64 `json:"newly_passed"`
 }
 
-// Comparison is the difference between two files on one log.
+// Comparison contains the differences between two files on one log.
 type Comparison struct {
 	Old       string `json:"old"`
 	New       string `json:"new"`
@@ -48,26 +49,26 @@ type Comparison struct {
 	Won       int64  `json:"newly_passed"`
 	// Failed is the number of requests without a decision under one of the files.
 	Failed int64 `json:"failed,omitempty"`
-	// Rekeyed is the number of requests that have another key under the old file. They are counted under the key of
-	// the new file.
+	// Rekeyed is the number of requests that have a different key under the old file. They are counted under their key
+	// in the new file.
 	Rekeyed int64 `json:"rekeyed,omitempty"`
 	// Losers and Winners are the keys that lost or won the most requests. LosingKeys is the number of keys that lost
-	// more than they won, and WinningKeys the number that won more than they lost.
+	// more than they won. WinningKeys is the number that won more than they lost.
 	LosingKeys  int64       `json:"losing_keys"`
 	WinningKeys int64       `json:"winning_keys"`
 	Losers      []KeyChange `json:"losers"`
 	Winners     []KeyChange `json:"winners"`
-	// First are the first changed requests.
+	// First are the first requests with different answers.
 	First []Change `json:"first_changes"`
-	// Lost and won requests over time.
+	// LostOver and WonOver are the lost and won requests over time.
 	LostOver Traffic `json:"newly_denied_over_time"`
 	WonOver  Traffic `json:"newly_passed_over_time"`
 }
 
-// maxChanges is the maximum number of changed requests listed.
+// maxChanges is the maximum number of listed changes.
 const maxChanges = 20
 
-// Compare decides all requests of a log with two files and returns the differences.
+// Compare decides all requests in a log with two files, and returns the differences.
 func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Comparison, error) {
 	needs := append(Needs(before.Policies, before.File), Needs(after.Policies, after.File)...)
 	if err := log.Want(needs); err != nil {
@@ -96,13 +97,13 @@ func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Co
 	return p.end(after.Top), nil
 }
 
-// pair has the servers for the two files, on one log.
+// pair runs the two files on one log.
 type pair struct {
 	log           *accesslog.Log
 	before, after *Simulation
 	keys          map[string]*KeyChange
 	result        Comparison
-	most          int // maximum number of keys counted separately
+	most          int // maximum number of keys that are counted separately
 }
 
 func (p *pair) add(ctx context.Context, q *accesslog.Request) {
@@ -156,7 +157,7 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 }
 
-// shortened returns a path shortened for lists.
+// shortened returns a path cut to a length for lists.
 func shortened(path string) string {
 	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
 }
@@ -175,7 +176,7 @@ func (a *Answer) twoWords() string {
 	}
 }
 
-// end lists the keys that won or lost the most.
+// end finishes the result with the keys that won or lost the most.
 func (p *pair) end(top int) *Comparison {
 	r := &p.result
 	var losers, winners []KeyChange

@@ -8,24 +8,24 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Cost is the load that the limits put on a server and its store.
+// Cost is the load that the limits cause for a server and its store.
 type Cost struct {
-	// Calls is the number of store calls, one for each request with a route. BusiestSecond is the maximum within one
-	// second.
+	// Calls is the number of store calls, which is one per request with a route. BusiestSecond is the maximum number
+	// in one second.
 	Calls         int64 `json:"store_calls"`
 	BusiestSecond int64 `json:"store_calls_busiest_second"`
-	// PeakStates is the maximum number of states in the store at any time. Each limit of a key has one state, and a
-	// limit that divides its units among keys has one state for all.
+	// PeakStates is the maximum number of states in the store at any time. A limit has one state per key, except that
+	// a limit that divides its units among keys has a single state.
 	PeakStates int64 `json:"peak_states"`
-	// Memory and Redis are the approximate sizes of these states in bytes, in the memory store and in Redis, based on
-	// the table in docs/reference/running.md.
+	// Memory and Redis are the approximate sizes of these states in the memory store and in Redis, in bytes. They are
+	// based on the table in docs/reference/running.md.
 	Memory int64 `json:"memory_bytes"`
 	Redis  int64 `json:"redis_bytes"`
 }
 
 // bytesOf returns the size of a limit's state in the memory store and in Redis, from the table in
-// docs/reference/running.md. It assumes that a log is half full and that a sliding window uses all segments of its
-// window.
+// docs/reference/running.md. It assumes that a sliding log is half full, and that a sliding window uses all its
+// segments.
 func bytesOf(n *algo.Limit) (memory, redis int64) {
 	switch a := n.Algorithm; {
 	case a.Constant():
@@ -45,7 +45,8 @@ func bytesOf(n *algo.Limit) (memory, redis int64) {
 	}
 }
 
-// cost computes the cost of the limits. It assumes that the mix of limits at the peak is the mix over the whole log.
+// cost computes the cost of the limits. It assumes that the mix of limits at the peak is the same as over the whole
+// log.
 func (t *tally) cost(c *policy.Config) Cost {
 	cost := Cost{Calls: t.requests - t.unmatched, BusiestSecond: t.second.most}
 	var sum, of states
@@ -73,8 +74,8 @@ func (t *tally) cost(c *policy.Config) Cost {
 // states has the number and size of a key's states.
 type states struct{ count, memory, redis int64 }
 
-// statesOf returns the states of a key that was charged on some of the charges: either for limits that divide their
-// units among keys, or for the others.
+// statesOf returns the states for a key with some of the charges. It counts either only limits that divide their units
+// among keys, or only the others.
 func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bool) (s states) {
 	seen := map[string]bool{}
 	for i, charge := range charges {
@@ -102,21 +103,21 @@ func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bo
 // live counts the keys with a state, minute by minute.
 type live struct {
 	first  int64   // in minutes
-	change []int64 // of the count, from one minute to the next
+	change []int64 // change of the count from one minute to the next
 }
 
 const minute = 60 * micros
 
-// maxMinutes is the maximum number of minutes counted: 19 years.
+// maxMinutes is the maximum number of minutes that are counted: 19 years.
 const maxMinutes = 10_000_000
 
-// add counts a state that exists from one time to another. before is the end of the key's previous state, or 0.
+// add counts a state that exists between two times. before is the end of the key's previous state, or 0.
 func (l *live) add(from, to, before int64) {
 	if l.change == nil {
 		l.first = from / minute
 	}
 	if from/minute <= before/minute {
-		l.at(before/minute+1, +1) // the previous state does not end there
+		l.at(before/minute+1, +1) // the previous state does not end then
 	} else {
 		l.at(from/minute, +1)
 	}
@@ -144,7 +145,7 @@ func (l *live) peak() (most int64) {
 	return most
 }
 
-// busiestSecond returns the maximum number of calls in any second.
+// busiestSecond finds the maximum number of calls in any second.
 type busiestSecond struct{ second, count, most int64 }
 
 func (b *busiestSecond) add(now int64) {

@@ -1,19 +1,19 @@
-// Package simulate decides the requests of an access log as a server would have decided them, at the times in the
-// log.
+// Package simulate decides the requests in an access log in the same way as a server would have done, at the times in
+// the log.
 //
-// The requests go through a server's routes and service, with a memory store whose clock follows the log. So the
-// answers are the server's answers; the arithmetic of limits is not duplicated here.
+// The requests use a server's routes and service, with a memory store whose clock follows the log. So the answers are
+// the same as a server's, and the arithmetic of limits is not duplicated here.
 //
-//	needs.go         the fields of a log that the routes of a file need
+//	needs.go         the fields of a log that a file's routes need
 //	simulate.go      Simulation: one request → its answer
-//	pipeline.go      the requests of a log, decided in order by several goroutines
+//	pipeline.go      the requests in a log, decided in order by several goroutines
 //	run.go           a log → admitted and denied requests
 //	tally.go         counts by route and policy
 //	keys.go          counts by key: requests, denials, stretches, patterns
 //	patterns.go      paths without their ids
 //	traffic.go       requests over time
-//	alternatives.go  the same requests under other algorithms
-//	limits.go        the limits of a key, by its routes
-//	cost.go          calls of the store and memory
+//	alternatives.go  the same requests with other algorithms
+//	limits.go        a key's limits, from its routes
+//	cost.go          store calls and memory
 //	compare.go       two files on one log
 package simulate

@@ -9,17 +9,17 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Limits on the data kept per key.
+// Limits on the data that is kept per key.
 const (
-	// maxDetailed is the maximum number of denied keys that get patterns and stretches.
+	// maxDetailed is the maximum number of denied keys with patterns and stretches.
 	maxDetailed = 50_000
-	maxCharges  = 64 // further charges of routes share one bit in the costs
+	maxCharges  = 64 // further charges share one bit in the costs
 )
 
-// Stretch is a period when every request of a key was denied.
+// Stretch is a period in which every request from a key was denied.
 type Stretch struct {
 	Key string `json:"key"`
-	// From and To are the times of its first and last request, in µs since 1970.
+	// From and To are the times of the stretch's first and last request, in µs since 1970.
 	From   int64 `json:"from_us"`
 	To     int64 `json:"to_us"`
 	Denied int64 `json:"denied"`
@@ -30,7 +30,7 @@ func (s *Stretch) longer(other *Stretch) bool {
 	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Denied, other.Denied)) > 0
 }
 
-// PolicyCount is the number of a policy's denials.
+// PolicyCount is the number of denials by a policy.
 type PolicyCount struct {
 	Policy string `json:"policy"`
 	Count  int64  `json:"count"`
@@ -41,26 +41,26 @@ type KeyReport struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
 	Denied   int64  `json:"denied"`
-	// First and Last are the times of its first and last denial, in µs since 1970.
+	// First and Last are the times of the key's first and last denial, in µs since 1970.
 	First int64 `json:"first_denied_us,omitempty"`
 	Last  int64 `json:"last_denied_us,omitempty"`
-	// Longest is its longest stretch of denials.
+	// Longest is the key's longest stretch of denials.
 	Longest  *Stretch      `json:"longest_stretch,omitempty"`
 	By       []PolicyCount `json:"by,omitempty"`
 	Patterns []Pattern     `json:"patterns,omitempty"`
 	Agent    string        `json:"agent,omitempty"`
 }
 
-// key is the data kept for every key.
+// key has the data that is kept for every key.
 type key struct {
 	text             string
 	requests, denied int64
-	charges          uint64 // one bit for each charge that the key was charged on
-	ends             int64  // when its limits are at full capacity again, in µs since 1970
+	charges          uint64 // one bit for each charge that the key has used
+	ends             int64  // when the key's limits are back at full capacity, in µs since 1970
 	detail           *detail
 }
 
-// detail is the data kept for a key that was denied.
+// detail has the data that is kept for a key that was denied.
 type detail struct {
 	first, last      int64
 	current, longest Stretch
@@ -77,15 +77,15 @@ type keys struct {
 	detailed int
 	longest  Stretch
 	most     int   // maximum number of keys kept
-	rest     int64 // requests of all further keys
+	rest     int64 // number of requests from all other keys
 }
 
 func newKeys(most int) keys {
 	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
 }
 
-// add counts an answer for the key of its charge at index i, and returns the index of the key, or -1 if there are
-// already too many keys. A denial counts for the key of the limit that denied.
+// add counts an answer under the key of its charge with index i. It returns the index of the key, or -1 if there are
+// already too many keys. A denial is counted under the key of the limit that denied.
 func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	name := a.items[i].Key
 	place, ok := k.places[name]
@@ -139,7 +139,7 @@ func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 	}
 }
 
-// report returns the report of a key.
+// report returns a key's report.
 func (k *keys) report(at *key) KeyReport {
 	r := KeyReport{Key: at.text, Requests: at.requests, Denied: at.denied}
 	if d := at.detail; d != nil {
@@ -151,7 +151,7 @@ func (k *keys) report(at *key) KeyReport {
 	return r
 }
 
-// deniedMost returns up to n keys with the most denials, and the number of keys with any denial.
+// deniedMost returns up to n keys with the most denials, and the number of keys that were denied at all.
 func (k *keys) deniedMost(n int) (list []KeyReport, denied int64) {
 	var top []*key
 	for i := range k.all {
@@ -178,7 +178,7 @@ func counts(of map[string]int64) (list []PolicyCount) {
 	return list
 }
 
-// Bar is a bar of a histogram: the keys with From to To requests.
+// Bar is a bar of a histogram: the number of keys with From to To requests.
 type Bar struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
@@ -187,10 +187,10 @@ type Bar struct {
 	Denied int64 `json:"denied"`
 }
 
-// Bars is a histogram whose bounds double from bar to bar.
+// Bars is a histogram in which the bounds double from bar to bar.
 type Bars []Bar
 
-// Add counts a key with a number of requests.
+// Add counts a key with n requests.
 func (b *Bars) Add(n int64, denied bool) {
 	at := bits.Len64(uint64(max(n, 1))) - 1
 	for len(*b) <= at {

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// charged is a charge of a route on a limit, with the cost that the policy sets.
+// charged is a route's charge for a limit, with the cost set by the policy.
 type charged struct {
 	charge uint16 // its index
 	cost   int64
@@ -23,7 +23,7 @@ func chargesOf(c *policy.Config) (all []*route.Charge) {
 	return all
 }
 
-// limitsMemo caches the limits of keys. Without overrides, keys with the same charges have the same limits.
+// limitsMemo caches the limits of keys. If there are no overrides, keys with the same charges have the same limits.
 type limitsMemo struct {
 	config  *policy.Config
 	charges []*route.Charge
@@ -40,7 +40,7 @@ func hasOverrides(c *policy.Config) bool {
 	return false
 }
 
-// of returns the limits of a key by policy, with the charges on each.
+// of returns a key's limits by policy, with the charges for each limit.
 func (m *limitsMemo) of(at *key) map[string]map[engine.Limit][]charged {
 	if !m.same {
 		return limitsOf(m.config, m.charges, at)
@@ -53,14 +53,14 @@ func (m *limitsMemo) of(at *key) map[string]map[engine.Limit][]charged {
 	return limits
 }
 
-// limitsOf returns the limits of a key by policy, with the charges on each.
+// limitsOf returns a key's limits by policy, with the charges for each limit.
 func limitsOf(c *policy.Config, charges []*route.Charge, at *key) map[string]map[engine.Limit][]charged {
 	limits := map[string]map[engine.Limit][]charged{}
 	for place, of := range charges {
 		if at.charges&(1<<min(place, maxCharges-1)) == 0 {
 			continue
 		}
-		// These are the costs that the policies set. A cost read from the request is recorded with the request.
+		// These costs are set by the policies. A cost read from the request is recorded with the request.
 		all, _ := c.Policies.ForRoute(nil, of, &route.Item{}, at.text)
 		for j := range all {
 			charge := &all[j]

@@ -10,8 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Needs returns the fields that a log must have for the routes of a policies file. name is the file's name, for
-// errors.
+// Needs returns the fields that a log must have for a policies file's routes. name is the file's name, for errors.
 func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 	routes := c.Routes.Routes()
 	for i := range routes {
@@ -72,8 +71,8 @@ func needsOfPart(p *route.Part, add func(kind accesslog.Kind, field string)) {
 	}
 }
 
-// headerInWhen matches the header names in a CEL condition: request.headers["x-plan"], request.headers.plan and
-// "x-plan" in request.headers.
+// headerInWhen matches header names in a CEL condition: request.headers["x-plan"], request.headers.plan and "x-plan"
+// in request.headers.
 var headerInWhen = regexp.MustCompile(`request\.headers\s*\[\s*['"]([^'"]+)['"]|request\.headers\.([A-Za-z0-9_]+)|['"]([^'"]+)['"]\s+in\s+request\.headers`)
 
 func needsOfWhen(when string, add func(kind accesslog.Kind, field string)) {

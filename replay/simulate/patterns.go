@@ -13,13 +13,14 @@ const (
 	maxPatternText = 120
 )
 
-// Patterns numbers strings, such as the patterns of requests: a method and a path with placeholders for ids.
+// Patterns assigns numbers to strings, such as the patterns of requests. A pattern is a method and a path in which
+// placeholders replace ids.
 type Patterns struct {
 	numbers map[string]int32
 	names   []string
 }
 
-// otherPattern is the pattern of all requests beyond maxPatterns.
+// otherPattern is the number of all patterns beyond maxPatterns.
 const otherPattern = 0
 
 // NewPatterns returns an empty numbering.
@@ -30,7 +31,7 @@ func NewPatterns() Patterns {
 // Of returns the number of a request's pattern.
 func (p *Patterns) Of(method, path string) int32 { return p.Number(pattern(method, path)) }
 
-// Number returns the number of a string. Beyond 65536 strings, all new strings share one number.
+// Number returns the number of a string. After 65536 strings, all new strings share one number.
 func (p *Patterns) Number(name string) int32 {
 	if n, ok := p.numbers[name]; ok {
 		return n
@@ -45,7 +46,8 @@ func (p *Patterns) Number(name string) int32 {
 	return n
 }
 
-// pattern returns the method and the path, with {} for segments that look like ids: numbers, hashes and the like.
+// pattern returns the method and the path, with {} in place of segments that look like ids, such as numbers and
+// hashes.
 func pattern(method, path string) string {
 	var b strings.Builder
 	b.WriteString(method)
@@ -65,8 +67,8 @@ func pattern(method, path string) string {
 	return b.String()
 }
 
-// looksLikeID reports whether a segment contains a digit and either no letters other than hexadecimal digits, or more
-// digits than letters.
+// looksLikeID reports whether a segment contains a digit and also either has no letters other than hexadecimal digits,
+// or has more digits than letters.
 func looksLikeID(segment string) bool {
 	numbers, others := 0, 0
 	for i := range len(segment) {
@@ -81,8 +83,8 @@ func looksLikeID(segment string) bool {
 	return numbers > 0 && (others == 0 || numbers > others)
 }
 
-// Frequent counts the most frequent of many numbers in a few counters (the Space-Saving algorithm): a new number
-// replaces the rarest number and takes over its count.
+// Frequent finds the most frequent of many numbers with a few counters, using the Space-Saving algorithm: a new number
+// replaces the least frequent one and takes over its count.
 type Frequent [patternsPerKey]struct {
 	number int32
 	count  int64
@@ -104,7 +106,7 @@ func (m *Frequent) Add(number int32) {
 	m[least].count++
 }
 
-// Pattern is a pattern among the requests of a key. If the key has more than 6 patterns, the counts are upper bounds.
+// Pattern is a pattern in a key's requests. If the key has more than 6 patterns, the counts are upper bounds.
 type Pattern struct {
 	Pattern string `json:"pattern"`
 	Count   int64  `json:"count"`

@@ -20,7 +20,7 @@ type stage struct {
 var stages = sync.Pool{New: func() any { return new(stage) }}
 
 // decideAll decides the requests of a log in order, and calls each with every request and its answer, in the same
-// order. Routing, deciding and counting run in a goroutine each.
+// order. Routing, deciding and counting each run in their own goroutine.
 func (s *Simulation) decideAll(ctx context.Context, log *accesslog.Log, each func(q *accesslog.Request, a *Answer)) error {
 	routed, decided := make(chan *stage, 2), make(chan *stage, 2)
 	var running sync.WaitGroup
@@ -56,7 +56,7 @@ func (s *Simulation) decideAll(ctx context.Context, log *accesslog.Log, each fun
 	return err
 }
 
-// free returns the memory to the pool, after clearing its pointers.
+// free clears the stage's pointers and returns its memory to the pool.
 func (b *stage) free() {
 	clear(b.routed)
 	clear(b.answers)

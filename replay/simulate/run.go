@@ -10,18 +10,19 @@ import (
 
 // Config configures a replay.
 type Config struct {
-	// Policies are the policies to replay, and File is the name of their file.
+	// Policies are the policies to replay. File is the name of their file.
 	Policies *policy.Config
 	File     string
-	// MaxKeys limits the states in the store, and the number of keys counted separately. 0 means DefaultMaxKeys.
+	// MaxKeys limits the number of states in the store, and the number of keys that are counted separately. 0 means
+	// DefaultMaxKeys.
 	MaxKeys int
-	// Top is the number of keys listed, most denials first.
+	// Top is the number of listed keys. The keys with the most denials are listed.
 	Top int
-	// Zone is the time zone for hours and weekdays; nil means UTC.
+	// Zone is the time zone for hours and weekdays. nil means UTC.
 	Zone *time.Location
 }
 
-// open sets the defaults, and returns a simulation and empty counts.
+// open sets the defaults, and returns a simulation and an empty tally.
 func (c *Config) open() (*Simulation, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
@@ -29,40 +30,40 @@ func (c *Config) open() (*Simulation, error) {
 	return New(c.Policies, c.MaxKeys)
 }
 
-// Result describes the effect that a policies file would have had on the requests of a log.
+// Result describes the effect that a policies file would have had on the requests in a log.
 type Result struct {
 	File     string `json:"file"`
 	Requests int64  `json:"requests"`
 	Admitted int64  `json:"admitted"`
 	Denied   int64  `json:"denied"`
-	// Unmatched is the number of admitted requests that matched no route, and so had no limit.
+	// Unmatched is the number of admitted requests that matched no route and therefore had no limit.
 	Unmatched int64 `json:"unmatched"`
-	// Failed is the number of requests without a decision, and FirstError the error of the first.
+	// Failed is the number of requests without a decision. FirstError is the error for the first of them.
 	Failed     int64  `json:"failed,omitempty"`
 	FirstError string `json:"first_error,omitempty"`
 	// AlreadyDenied is the number of requests that have status 429 in the log.
 	AlreadyDenied int64 `json:"already_429,omitempty"`
 
 	Keys int64 `json:"keys"`
-	// OtherKeys is the number of requests with keys beyond MaxKeys. They are decided, but not counted by key.
+	// OtherKeys is the number of requests with keys beyond MaxKeys. These are decided, but not counted by key.
 	OtherKeys  int64          `json:"requests_of_other_keys,omitempty"`
 	DeniedKeys int64          `json:"denied_keys"`
 	Routes     []RouteReport  `json:"routes"`
 	Policies   []PolicyReport `json:"policies"`
 	Top        []KeyReport    `json:"most_denied"`
-	// Longest is the longest period when every request of one key was denied.
+	// Longest is the longest period in which every request from one key was denied.
 	Longest *Stretch `json:"longest_stretch,omitempty"`
 	Cost    Cost     `json:"cost"`
 	Traffic Traffic  `json:"traffic"`
 	Heat    Heat     `json:"heat"`
 	// Histogram counts the keys by their number of requests.
 	Histogram []Bar `json:"histogram"`
-	// Compared is the number of requests that the alternatives are based on. It is lower than Requests only if there
-	// were too many to record.
+	// Compared is the number of requests on which the alternatives are based. It is lower than Requests only if there
+	// were too many requests to record.
 	Compared int64 `json:"compared"`
 }
 
-// Run decides all requests of a log.
+// Run decides all requests in a log.
 func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	if err := log.Want(Needs(c.Policies, c.File)); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	t := newTally(c.Policies, NewHeat(c.Zone), c.MaxKeys)
 	err = s.decideAll(ctx, log, t.add)
 	if err == nil {
-		err = s.Close() // its memory is no longer needed
+		err = s.Close() // the memory is no longer needed
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	return t.result(&c, &s.shadows), nil
 }
 
-// result turns the counts into a result.
+// result returns the result for the counts.
 func (t *tally) result(c *Config, shadows *shadows) *Result {
 	r := &Result{
 		File: c.File, Requests: t.requests, Denied: t.denied, Admitted: t.requests - t.denied - t.failed, Unmatched: t.unmatched,

@@ -23,14 +23,14 @@ var start = time.Date(2026, time.November, 22, 14, 0, 0, 0, time.UTC).UnixMicro(
 
 const precise = `$msec $remote_addr "$request" $status`
 
-// entry is a line of a log: seconds after start, client and path.
+// entry is a line in a log: the client, the path, and the time in seconds after the start.
 type entry struct {
 	after  float64
 	client string
 	path   string
 }
 
-// logOf returns a log with the lines.
+// logOf returns a log with these entries.
 func logOf(t *testing.T, entries []entry) *accesslog.Log {
 	t.Helper()
 	var b strings.Builder
@@ -120,7 +120,7 @@ func TestResultCountsByRoutePolicyAndKey(t *testing.T) {
 	}
 }
 
-// TestCostOfASharedCounter: all keys of a fair share have one state.
+// TestCostOfASharedCounter checks that all keys under a fair share have one state.
 func TestCostOfASharedCounter(t *testing.T) {
 	text := "policies:\n  fair: {algorithm: fair-share, rate: 10/s}\n  each: 5/s\n" +
 		"routes: [{match: {path: /a}, key: [client_ip], policies: [fair]}, {key: [client_ip], policies: [fair, each]}]\n"
@@ -131,15 +131,15 @@ func TestCostOfASharedCounter(t *testing.T) {
 	}
 }
 
-// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveDenied compares alternatives with a replay of a file that uses the
-// other algorithm.
+// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveDenied compares the alternatives with a replay of a file that uses
+// the other algorithm.
 func TestAlternativesAreWhatTheOtherAlgorithmWouldHaveDenied(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	var entries []entry
 	for at := 0.0; len(entries) < 1500; at += r.ExpFloat64() * 0.05 {
 		entries = append(entries, entry{at, fmt.Sprintf("10.0.0.%d", r.IntN(9)), "/"})
 	}
-	for range 5 { // few requests, and many units
+	for range 5 { // few requests with many units each
 		entries = append(entries, entry{1000, "10.0.9.9", "/"})
 	}
 	t.Run("cost of the route", func(t *testing.T) { compareAlternatives(t, entries, "1", "policies: [p], cost: 2") })
@@ -290,8 +290,8 @@ func TestPatternsLeaveIDsOut(t *testing.T) {
 	}
 }
 
-// TestClientBehindATrustedProxyIsTheOneThatTheLogNames reads the log of a proxy that gets its requests from another
-// proxy.
+// TestClientBehindATrustedProxyIsTheOneThatTheLogNames reads the log of a proxy that receives its requests from
+// another proxy.
 func TestClientBehindATrustedProxyIsTheOneThatTheLogNames(t *testing.T) {
 	line := func(peer, forwarded string) string {
 		return fmt.Sprintf("%s - - [22/Nov/2026:14:05:09 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"x\" \"%s\"\n", peer, forwarded)
@@ -333,8 +333,8 @@ func TestKeysBeyondTheBoundAreDecidedAndNotListed(t *testing.T) {
 	}
 }
 
-// TestResultCountsEachCharge checks that a request with several keys counts for each, and its denial for the key that
-// denied.
+// TestResultCountsEachCharge checks that a request with several keys is counted under each of them, and that a denial
+// is counted under the key whose limit denied.
 func TestResultCountsEachCharge(t *testing.T) {
 	r := run(t, `
 policies: {few: {algorithm: fixed-window, limit: 2, window: 10s}, day: {algorithm: fixed-window, limit: 6, window: 1d, align: UTC}}
@@ -364,7 +364,7 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 }
 
 // TestHeatKnowsWhichHoursTheLogCovers checks that hours before the first and after the last request are unknown, not
-// quiet.
+// hours without requests.
 func TestHeatKnowsWhichHoursTheLogCovers(t *testing.T) {
 	h := NewHeat(time.UTC)
 	monday := time.Date(2026, time.November, 23, 22, 30, 0, 0, time.UTC)

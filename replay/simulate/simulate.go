@@ -15,14 +15,14 @@ import (
 // DefaultMaxKeys is the default number of keys that a simulation's store holds.
 const DefaultMaxKeys = 4_000_000
 
-// Answer is a server's answer to a request.
+// Answer is a server's answer to one request.
 type Answer struct {
 	// Route is the index of the route in the file, or -1.
 	Route int
-	// Key is the key that the request is counted under. With several charges it is the key of the binding limit. It is
-	// "" if there is no route or no key.
+	// Key is the key under which the request is counted. With several charges, it is the key of the binding limit. It
+	// is "" if there is no route or no key.
 	Key string
-	// Allowed is true if the request passes.
+	// Allowed reports whether the request passes.
 	Allowed bool
 	// Policy is the policy that denied the request. It is "" if the request passed, or was denied because a part of
 	// its key was empty.
@@ -34,7 +34,7 @@ type Answer struct {
 
 	items  []route.Item  // the charges, or nil if there is no route or no key
 	charge int           // the index of the first charge
-	reset  time.Duration // time until all its limits are at full capacity
+	reset  time.Duration // time until all limits are back at full capacity
 }
 
 // Simulation is a server that runs in the log's time. It is not safe for concurrent use.
@@ -51,7 +51,7 @@ type Simulation struct {
 	shadows   shadows
 }
 
-// shadows counts the requests that the policies' shadow limits would have denied.
+// shadows counts the requests that the policies' shadows decided, and those that the shadows would have denied.
 type shadows struct {
 	asked, denied map[string]int64
 }
@@ -66,7 +66,7 @@ func (s *shadows) add(decided []decide.Shadow) {
 	}
 }
 
-// New returns a simulation of a server with a policies file. maxKeys limits its store.
+// New returns a simulation of a server with a policies file. maxKeys bounds its store.
 func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}}
 	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys, Clock: func() time.Time { return time.UnixMicro(s.now) }})
@@ -83,19 +83,20 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 	return s, nil
 }
 
-// Close frees the memory of the store.
+// Close frees the store's memory.
 func (s *Simulation) Close() error {
 	s.limiter.Close()
 	return s.store.Close()
 }
 
-// Decide decides a request at the time recorded for it.
+// Decide decides a request at its time in the log.
 func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
 	request, ok := s.find(q)
 	return s.answer(ctx, q.Time, &request, ok)
 }
 
-// find finds the route of a request, or returns ok = false. It can run concurrently with answer.
+// find returns the request for a log line's route. ok is false if there is no route. find can run concurrently with
+// answer.
 func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool) {
 	q.Route(&s.seen)
 	m, ok := s.config.Routes.Find(&s.seen)
@@ -105,7 +106,7 @@ func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool
 	return decide.Routed(&m), true
 }
 
-// answer decides a request, given its route.
+// answer decides a request whose route was found.
 func (s *Simulation) answer(ctx context.Context, now int64, request *decide.Request, ok bool) (a Answer) {
 	if !ok {
 		return Answer{Route: -1, Allowed: true}

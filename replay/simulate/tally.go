@@ -30,17 +30,17 @@ type RouteReport struct {
 type PolicyReport struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
-	// Requests is the number of requests charged to the policy. Denied is the number that this policy itself denied;
-	// other policies of the route may have denied more.
+	// Requests is the number of requests charged to the policy. Denied is the number of requests that this policy
+	// itself denied. The route's other policies may have denied more.
 	Requests int64 `json:"requests"`
 	Denied   int64 `json:"denied"`
 	// FirstDenied and LastDenied are in µs since 1970.
 	FirstDenied int64 `json:"first_denied_us,omitempty"`
 	LastDenied  int64 `json:"last_denied_us,omitempty"`
-	// ShadowDenied is the number of the ShadowAsked requests that its shadow would have denied.
+	// ShadowDenied is the number of requests, out of ShadowAsked, that the policy's shadow would have denied.
 	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
-	// Alternatives are other algorithms, tried with the same numbers.
+	// Alternatives are other algorithms with the same numbers.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func routeReport(i int, r *route.Route) RouteReport {
 	return report
 }
 
-// Keys describes the keys that the route's requests are counted under.
+// Keys describes the keys under which the route's requests are counted.
 func (r *RouteReport) Keys() string {
 	keys := make([]string, len(r.Charges))
 	for i := range r.Charges {
@@ -129,7 +129,7 @@ func (t *tally) add(q *accesslog.Request, a *Answer) {
 	}
 }
 
-// addKey counts an answer for the key of its charge at index i, and returns the index of the key, or -1.
+// addKey counts an answer under the key of its charge with index i. It returns the index of the key, or -1.
 func (t *tally) addKey(q *accesslog.Request, a *Answer, i int) int32 {
 	place := t.keys.add(q, a, i)
 	if place >= 0 && a.reset > 0 {
@@ -141,7 +141,7 @@ func (t *tally) addKey(q *accesslog.Request, a *Answer, i int) int32 {
 	return place
 }
 
-// addRoute counts an answer for its route and policies.
+// addRoute counts an answer for its route and the route's policies.
 func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
 	r := &t.routes[a.Route]
 	r.Requests++
@@ -172,7 +172,7 @@ func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
 	}
 }
 
-// busiest sorts the policies for display: the most denials come first.
+// busiest sorts the policies for display, with the most denials first.
 func busiest(all []PolicyReport) []PolicyReport {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b PolicyReport) int {

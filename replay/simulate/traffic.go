@@ -2,7 +2,7 @@ package simulate
 
 import "time"
 
-// The columns of traffic over time.
+// Limits on the number of slots: while counting, and in a report.
 const (
 	maxSlots = 4096
 	maxShown = 240
@@ -17,19 +17,18 @@ type Slot struct {
 // Traffic counts requests in time slots of equal width. The width grows with the length of the log, so that there are
 // at most 4096 slots.
 type Traffic struct {
-	// Start is the start of the first slot in µs since 1970, and Width the width of a slot in µs.
+	// Start is the start of the first slot, in µs since 1970. Width is the width of a slot in µs.
 	Start int64  `json:"start_us"`
 	Width int64  `json:"width_us"`
 	Slots []Slot `json:"slots"`
 }
 
-// widths are the possible widths of slots in seconds. Each is a multiple of the previous one, so that slots can be
-// merged.
+// widths are the possible slot widths in seconds. Each is a multiple of the previous one, so that slots can be merged.
 var widths = []int64{1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 86400}
 
 const micros = int64(time.Second / time.Microsecond)
 
-// at returns the slot of a time. Times must not decrease.
+// at returns the slot for a time. Times must not decrease.
 func (t *Traffic) at(now int64) *Slot {
 	if t.Width == 0 {
 		t.Width = micros
@@ -45,7 +44,7 @@ func (t *Traffic) at(now int64) *Slot {
 	return &t.Slots[i]
 }
 
-// widen merges slots to the next width.
+// widen merges slots to get the next width.
 func (t *Traffic) widen() {
 	next := t.Width * 2
 	for _, w := range widths {
@@ -75,7 +74,7 @@ func (t *Traffic) Shown() Traffic {
 	return shown
 }
 
-// Heat counts requests by weekday, starting on Monday, and hour, in a time zone.
+// Heat counts requests by weekday, starting with Monday, and by hour, in a time zone.
 type Heat struct {
 	Zone  string          `json:"zone"`
 	Cells [7][24]HeatCell `json:"cells"`
@@ -84,7 +83,8 @@ type Heat struct {
 	To   int64 `json:"to_us"`
 
 	zone *time.Location
-	// hour and cell cache the last lookup, so that the calendar is computed once per quarter of an hour of the log.
+	// The fields quarter and cell cache the last lookup, so that the calendar is computed only once per quarter of an
+	// hour in the log.
 	quarter int64
 	cell    *HeatCell
 }
@@ -95,10 +95,10 @@ type HeatCell struct {
 	Denied   int64 `json:"denied"`
 }
 
-// NewHeat returns empty counts in a time zone.
+// NewHeat returns an empty Heat for a time zone.
 func NewHeat(zone *time.Location) Heat { return Heat{Zone: zone.String(), zone: zone, quarter: -1} }
 
-// at returns the cell of a time. Time zones have offsets in quarters of an hour.
+// at returns the cell for a time. Time zones have offsets in quarters of an hour.
 func (h *Heat) at(now int64) *HeatCell {
 	quarter := now / (900 * micros)
 	if quarter != h.quarter {
@@ -121,7 +121,8 @@ func (h *Heat) Add(now int64, denied bool) {
 	}
 }
 
-// Covered returns the hours of the week between the first and the last request. The log has no data on the others.
+// Covered reports which hours of the week are between the first and the last request. For the others the log has no
+// data.
 func (h *Heat) Covered() (covered [7][24]bool) {
 	zone := h.zone
 	if zone == nil {

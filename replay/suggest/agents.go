@@ -7,35 +7,35 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// The rules for taking the User-Agents of a key for different people. Clients choose their own User-Agent, so the
-// number of values proves nothing: one client can send a new value with every request. docs/reference/replay.md
-// describes the rules.
+// The rules for counting a key's User-Agents as different people. Clients choose their own User-Agent, so the number
+// of values proves nothing: one client can send a new value with every request. docs/reference/replay.md describes the
+// rules.
 const (
-	// sharedFrom is the minimum number of people that use a shared address.
+	// sharedFrom is the minimum number of people behind a shared address.
 	sharedFrom = 5
-	// personRequests and personMinutes are the minimum number of a person's requests, and the minimum number of minutes
-	// with requests.
+	// personRequests is the minimum number of requests from a person. personMinutes is the minimum number of minutes
+	// that contain any of them.
 	personRequests = 3
 	personMinutes  = 2
-	// sessions is how much closer together a person's requests must be than if the values were drawn at random: 0 means
-	// not at all closer, and 1 always close.
+	// sessions is how much closer together a person's requests must be than if the User-Agents were assigned at
+	// random. 0 means no closer, and 1 means always close.
 	sessions = 0.4
-	// peopleShare is the minimum share of a key's requests that must come from people.
+	// peopleShare is the minimum share of a key's requests that must be from people.
 	peopleShare = 0.5
 )
 
-// agentUse has a key's requests with one User-Agent.
+// agentUse contains a key's requests with one User-Agent.
 type agentUse struct {
 	times       []int64
 	last        int // the index of its last request among the key's requests
 	near        int64
 	minutes     int64
 	lastMinute  int64
-	nearIfGuess float64 // the expected share of near requests if the values were drawn at random
-	reach       int     // the maximum distance of near requests, counted in requests of the key
+	nearIfGuess float64 // the expected share of near requests if the User-Agents were assigned at random
+	reach       int     // the maximum distance of near requests, in requests of the key
 }
 
-// setPeople estimates the number of people that use a key, and the activity of the busiest.
+// setPeople estimates the number of people behind a key, and the activity of the busiest of them.
 func (p *profile) setPeople(g *series.Groups, key int) {
 	p.busiest = p.most
 	if p.distinctAgents() < sharedFrom {
@@ -60,7 +60,7 @@ func (p *profile) setPeople(g *series.Groups, key int) {
 	p.persons, p.busiest = people, busiest
 }
 
-// usesOf returns the requests of a key grouped by the hash of their User-Agent.
+// usesOf returns a key's requests, grouped by the hash of their User-Agent.
 func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 	uses, times := map[uint16]*agentUse{}, g.Times(key)
 	for i, t := range times {
@@ -89,8 +89,8 @@ func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 	return uses
 }
 
-// isPerson reports whether the requests look like one person's: more than a few, in sessions, and over more than a
-// moment.
+// isPerson reports whether the requests look like those of one person: more than a few, in sessions, and not all at
+// one moment.
 func (u *agentUse) isPerson() bool {
 	if len(u.times) < personRequests || u.minutes < personMinutes {
 		return false

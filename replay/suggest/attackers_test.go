@@ -13,14 +13,14 @@ import (
 	"github.com/headgate/headgate/replay/replaytest"
 )
 
-// disguise is a log of 150 people and of attackers whose requests are meant to widen the suggested limits.
+// disguise is a log of 150 people, and of attackers whose requests are meant to raise the suggested limits.
 type disguise struct {
 	name  string
 	make  func(o *replaytest.Options)
 	stops []string // the attackers' addresses
 }
 
-// disguises returns logs with known answers: the people set the limits, and the attackers are outliers.
+// disguises returns logs with known answers: the people determine the limits, and the attackers are outliers.
 func disguises() []disguise {
 	rotation := replaytest.Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
 	rotator, flooder := []string{replaytest.RotatorAddress}, []string{replaytest.FloodAddress}
@@ -63,12 +63,13 @@ func addresses(n int, of func(i int) string) (all []string) {
 	return all
 }
 
-// people returns the options for a day of 150 people.
+// people returns the options for a day with 150 people.
 func people(seed uint64) replaytest.Options {
 	return replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150, Seed: seed}
 }
 
-// limitsOf returns the suggested limits in words, and how many requests of one key they admit in a minute and in an hour.
+// limitsOf returns the suggested limits as text, and how many requests from one key they admit in a minute and in an
+// hour.
 func limitsOf(r *Result) (words string, minute, hour int64) {
 	minute, hour = math.MaxInt64, math.MaxInt64
 	var all []string
@@ -80,7 +81,7 @@ func limitsOf(r *Result) (words string, minute, hour int64) {
 }
 
 // TestAttackersDoNotSetTheLimits checks that the suggestions do not affect people, stop the attackers, and admit about
-// as much as without the attackers. docs/reference/replay.md has the results with seed 0.
+// as much as they would without the attackers. docs/reference/replay.md has the results for seed 0.
 func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/replay.md")
 	if err != nil {
@@ -129,7 +130,7 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	}
 }
 
-// TestWhatKeysDidIsSaid checks that the report has the path, the status, the User-Agent and the time span of an
+// TestWhatKeysDidIsSaid checks that the report contains the path, the status, the User-Agent and the time span of an
 // outlier's requests, and lists the busiest keys even if they are not outliers.
 func TestWhatKeysDidIsSaid(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
@@ -149,8 +150,8 @@ func TestWhatKeysDidIsSaid(t *testing.T) {
 	}
 }
 
-// TestNotesNameTheKeyThatSetsTheLimit covers a share of --deny that is less than one key, and a group that is too
-// large to be outliers but sends far more than the others.
+// TestNotesNameTheKeyThatSetsTheLimit covers a --deny share of less than one key, and a group of keys that send far
+// more than the others but are too many to be outliers.
 func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
@@ -174,7 +175,7 @@ func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	}
 }
 
-// TestGapsAmongLightUsers covers logs with too few regular keys for a tail: a hundred keys with 5 requests a day.
+// TestGapsAmongLightUsers covers logs with too few regular keys for a tail: a hundred keys with 5 requests a day each.
 func TestGapsAmongLightUsers(t *testing.T) {
 	light := profile{most: [len(Windows)]int64{1, 2, 3, 5, 5}, seconds: 5, minutes: 3}
 	abuser := profile{most: [len(Windows)]int64{10, 100, 600, 5000, 5000}, seconds: 500, minutes: 9}
@@ -203,7 +204,7 @@ func TestGapsAmongLightUsers(t *testing.T) {
 }
 
 // TestFewKeysThatSetTheLimitAreNamed covers attackers that are not outliers: a burst, and a ramp in small steps. The
-// note has the limit without them.
+// note states the limit without them.
 func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 	options := Options{Key: "client_ip", Deny: 0.001}
 	for name, attack := range map[string]replaytest.Attackers{
@@ -227,7 +228,8 @@ func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 	}
 }
 
-// TestSharedLimitIsProposedWhereALimitPerKeyDeniesNearlyAll uses a log with as many requests per second as keys.
+// TestSharedLimitIsProposedWhereALimitPerKeyDeniesNearlyAll uses a log with as many requests per second as there are
+// keys.
 func TestSharedLimitIsProposedWhereALimitPerKeyDeniesNearlyAll(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// neededBurst returns the smallest burst that lets a token bucket with the given rate deny none of a key's requests.
-// It is the maximum level of an unbounded leaky bucket that gains one unit per request and drains at the rate, computed
+// neededBurst returns the smallest burst with which a token bucket with this rate denies none of a key's requests. It
+// is the maximum level of an unbounded leaky bucket that gains one unit per request and drains at the rate, computed
 // in integers.
 func neededBurst(times []int64, rate engine.Rate) int64 {
 	if len(times) == 0 {
@@ -30,7 +30,7 @@ func neededBurst(times []int64, rate engine.Rate) int64 {
 	return (highest + period - 1) / period
 }
 
-// neededBursts returns the smallest burst that is enough for all but a share of some keys at the given rate.
+// neededBursts returns the smallest burst at this rate that is enough for all keys, except for a share of them.
 func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {
@@ -41,8 +41,8 @@ func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64)
 	return upTo(needs, share)
 }
 
-// upTo returns the smallest of the values that at most the given share of them exceed, or 1 for no values. A share of
-// 1 returns the minimum. It sorts values in place.
+// upTo returns the smallest of the values that is exceeded by at most the given share of them, or 1 if there are no
+// values. For a share of 1 it returns the minimum. It sorts values in place.
 func upTo(values []int64, share float64) int64 {
 	if len(values) == 0 {
 		return 1

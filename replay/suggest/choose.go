@@ -11,16 +11,16 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// stopped is the minimum share of a key's requests that a limit must deny to stop the key.
+// stopped is the minimum share of a key's requests that a limit must deny so that the key counts as stopped.
 const stopped = 0.5
 
-// allowed returns the number of well-behaved keys that a limit may deny something.
+// allowed returns the number of well-behaved keys that a limit may deny at all.
 func (f *finder) allowed() int64 {
 	return int64(math.Floor(f.options.Deny * float64(len(f.behaved))))
 }
 
-// choose marks the best limit. Among the limits that deny something to few enough well-behaved keys, it is the limit
-// that denies the outliers the most. An earlier limit wins if it denies nearly as much.
+// choose marks the best limit: the one that denies the outliers the most, among those that affect few enough
+// well-behaved keys. An earlier limit wins if it denies nearly as much.
 func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 	for _, limit := range limits {
 		if limit.Err() == nil {
@@ -42,7 +42,7 @@ func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 	return all, chosen
 }
 
-// split divides the keys into the groups that the limits are computed from. A shared address that needs more than
+// split divides the keys into the groups from which the limits are computed. A shared address that needs more than
 // twice as much as the others gets its own limits.
 func (f *finder) split() {
 	var sharedKeys []int
@@ -61,7 +61,7 @@ func (f *finder) split() {
 		}
 	}
 	var large []int
-	alone := len(f.behaved) == 0 // there is no key of a single person to compare with
+	alone := len(f.behaved) == 0 // there are no single-person keys to compare with
 	for _, i := range sharedKeys {
 		if !alone && f.all[i].exceeds(&needed) && exemptible(f.texts[i]) {
 			large = append(large, i)
@@ -74,7 +74,7 @@ func (f *finder) split() {
 	}
 	slices.Sort(f.behaved)
 	f.exempt = large
-	if len(f.behaved) == 0 { // all keys are outliers, so treat no key as one
+	if len(f.behaved) == 0 { // all keys are outliers, so treat none as an outlier
 		f.behaved, f.outliers = f.outliers, nil
 	}
 }
@@ -84,15 +84,15 @@ func (p *profile) exceeds(others *[len(Windows)]int64) bool {
 	return p.most[inMinute] > 2*others[inMinute] || p.most[inHour] > 2*others[inHour] || p.most[inDay] > 2*others[inDay]
 }
 
-// maxOverrides is the maximum number of keys that get their own limits. If more keys need one, the limit for all keys
-// is made wide enough for them.
+// maxOverrides is the maximum number of keys with their own limits. If more keys need one, the limit for all keys is
+// made large enough for them.
 const maxOverrides = 20
 
-// exemptible reports whether an override can name the key: the key must have no star, which is a wildcard there, and
-// must be valid UTF-8.
+// exemptible reports whether an override can name the key. The key must be valid UTF-8 and must not contain a star,
+// because that is a wildcard in an override.
 func exemptible(key string) bool { return !strings.Contains(key, "*") && utf8.ValidString(key) }
 
-// suggestions computes the limits: one for bursts and steady use and, if it does not stop all outliers, one for
+// suggestions computes the limits: one for bursts and steady use and, if that does not stop all outliers, one for
 // totals over an hour or a day.
 func (f *finder) suggestions() []Suggestion {
 	short := f.suggestion(f.policy, f.short())
@@ -109,7 +109,7 @@ func (f *finder) suggestions() []Suggestion {
 	return all
 }
 
-// suggestion turns the chosen limit into a suggestion.
+// suggestion returns the suggestion for the best of the limits.
 func (f *finder) suggestion(policy string, limits []engine.Limit) Suggestion {
 	compared, chosen := f.choose(limits)
 	s := Suggestion{Policy: policy, Compared: compared}
@@ -122,7 +122,7 @@ func (f *finder) suggestion(policy string, limits []engine.Limit) Suggestion {
 	return s
 }
 
-// within reports whether one limit never allows more than another limit of the same algorithm.
+// within reports whether limit a never allows more than limit b, which has the same algorithm.
 func within(a, b engine.Limit) bool {
 	return a.Capacity() <= b.Capacity() && perSecond(a.Rate(0)) <= perSecond(b.Rate(0))
 }
@@ -153,7 +153,7 @@ func (f *finder) override(place int, limit engine.Limit) Override {
 	return o
 }
 
-// withCount returns a limit with another count but the same algorithm and window.
+// withCount returns a limit with the same algorithm and window, but another count.
 func withCount(limit engine.Limit, count int64) engine.Limit {
 	return engine.Build(limit.Algorithm(), []engine.Rate{rule.Per(count, limit.Rate(0).Period)})
 }
@@ -169,8 +169,8 @@ func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	return keys
 }
 
-// longSuggestion returns the limit over an hour or a day that denies the given keys the most, or ok = false if no
-// limit denies a tenth of their requests.
+// longSuggestion returns the limit over an hour or a day that denies the slow keys the most. ok is false if no limit
+// denies a tenth of their requests.
 func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
 	narrowed := *f
 	narrowed.outliers = slow

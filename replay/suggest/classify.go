@@ -7,32 +7,32 @@ import (
 
 // The rules for classifying keys. docs/reference/replay.md describes them.
 const (
-	// fewestKeys is the minimum number of keys. With fewer, no key is an outlier.
+	// fewestKeys is the minimum number of keys for finding outliers. With fewer keys, none is an outlier.
 	fewestKeys = 10
-	// gap is the minimum ratio between the requests of an outlier and of the next key.
+	// gap is the minimum ratio between the requests of an outlier and those of the next key.
 	gap = 3
 	// atLeast is the minimum number of requests of an outlier in a window. The outlier must send them in at least
 	// atLeastMinutes different minutes or atLeastSeconds different seconds, so that a single short burst does not make
-	// an outlier, unless it is hugeGap times as much as the next key sends.
+	// a key an outlier, unless the burst is hugeGap times as large as the next key's.
 	atLeast        = 20
 	atLeastMinutes = 3
 	atLeastSeconds = 30
 	hugeGap        = 30
-	// outlierShare is the maximum share of keys that can be outliers; outlierCount keys always can. If more keys do
-	// the same, it counts as normal. The share can be up to wideShare if they send wideGap times as much as the next
-	// key.
+	// outlierShare is the maximum share of keys that can be outliers, and outlierCount keys always can. If more keys
+	// behave in the same way, this counts as normal. The share can be up to wideShare if these keys send wideGap times
+	// as much as the next key.
 	outlierShare = 0.01
 	outlierCount = 3
 	wideShare    = 0.05
 	wideGap      = 10
-	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A key
-	// beyond the tail is an outlier even without a gap, so keys that each send twice as much as the one before hide no
-	// further than that.
+	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A
+	// key beyond the tail is an outlier even without a gap. This bounds how much can be hidden by a series of keys
+	// that each send twice as much as the one before.
 	tailShare = 0.1
 	tailLeast = 3
 )
 
-// classify classifies the keys: outliers and shared addresses. If a key has many people, the busiest of them counts.
+// classify finds the outliers and the shared addresses. For a key with many people, it considers the busiest of them.
 func classify(all []profile) {
 	for i := range all {
 		all[i].class = behaved
@@ -55,8 +55,8 @@ func classify(all []profile) {
 	}
 }
 
-// beyondTail returns the keys beyond the tail of the regular keys in a window. A key that sends only for a moment, such
-// as a nightly export, must be three times as far beyond.
+// beyondTail returns the keys beyond the tail of the regular keys in a window. For a key that sends only for a moment,
+// such as a nightly export, the bound is three times as high.
 func beyondTail(all []profile, w int) (keys []int) {
 	bound, ok := tail(all, w)
 	if !ok {
@@ -70,7 +70,7 @@ func beyondTail(all []profile, w int) (keys []int) {
 	return keys
 }
 
-// standOut returns the keys above the widest gap among the highest values of a window.
+// standOut returns the keys above the widest gap between the highest values in a window.
 func standOut(all []profile, w int) (keys []int) {
 	value := func(i int) float64 { return float64(all[i].busiest[w]) }
 	few := max(outlierCount, int(outlierShare*float64(len(all))))
@@ -90,9 +90,9 @@ func standOut(all []profile, w int) (keys []int) {
 	return keys
 }
 
-// tail returns the value in a window that regular keys are not expected to exceed: the value that 90 % of them do not
-// exceed, times the square of its ratio to the median. Requests per key are roughly log-normal, and then one regular
-// key in 16 000 exceeds it. ok is false if there are too few regular keys.
+// tail returns the value in a window that regular keys are not expected to exceed: their 90th percentile, times the
+// square of its ratio to the median. Requests per key are roughly log-normal, so one regular key in 16 000 exceeds
+// this value. ok is false if there are too few regular keys.
 func tail(all []profile, w int) (bound float64, ok bool) {
 	var values []int64
 	for i := range all {
@@ -104,14 +104,14 @@ func tail(all []profile, w int) (bound float64, ok bool) {
 		return 0, false
 	}
 	high := float64(upTo(values, tailShare))
-	ratio := max(high/float64(values[len(values)/2]), tailLeast) // upTo has sorted them
+	ratio := max(high/float64(values[len(values)/2]), tailLeast) // upTo has sorted the values
 	return high * ratio * ratio, true
 }
 
 // lasts reports whether a key sends for more than a moment.
 func (p *profile) lasts() bool { return p.minutes >= atLeastMinutes || p.seconds >= atLeastSeconds }
 
-// highest returns the indices of the n highest values, in descending order.
+// highest returns the indices of the n highest values, in descending order of value.
 func highest(count, n int, value func(i int) float64) []int {
 	places := make([]int, count)
 	for i := range places {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// finder computes limits.
+// finder finds the limits to suggest.
 type finder struct {
 	groups  *series.Groups
 	texts   []string
@@ -17,31 +17,30 @@ type finder struct {
 	policy  string // the name of the suggested policy
 	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither list.
 	behaved, outliers, exempt []int
-	// set says that a group of keys sets the limit, or is empty.
+	// set is a sentence about a group of keys that determines the limit, or "".
 	set string
 }
 
-// maxRefill is the maximum time that a suggested limit's bucket takes to fill up.
+// maxRefill is the maximum time in which a suggested limit's bucket refills.
 const maxRefill = 2 * time.Minute
 
-// bucketAt returns the bucket with the given rate that denies something to few enough of some keys, with headroom for
-// busier days.
+// bucketAt returns the bucket with this rate that affects few enough of the keys, with headroom for busier days.
 func (f *finder) bucketAt(rate engine.Rate, keys []int) engine.Limit {
 	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Deny)))
 	return rule.TokenBucket(rate, rule.Burst(burst))
 }
 
-// refill returns how long a bucket takes to fill up.
+// refill returns how long a bucket takes to refill.
 func refill(l engine.Limit) time.Duration {
 	return time.Duration(float64(l.Capacity()) / perSecond(l.Rate(0)) * float64(time.Second))
 }
 
 // mostOften is the maximum ratio between the requests that the chosen bucket and the bucket with the lowest rate admit
-// in a minute or an hour. The lowest rate depends only on the keys that behave, so the outliers cannot raise the limit
-// further.
+// in a minute or an hour. The lowest rate depends only on the keys that behave, so this bounds how far outliers can
+// raise the limit.
 const mostOften = 2
 
-// admits returns the number of requests of one key that a limit admits within a duration from idle.
+// admits returns how many requests from one key a limit admits within a duration, starting from idle.
 func admits(l engine.Limit, d time.Duration) int64 {
 	rate := l.Rate(0)
 	if l.Algorithm().Refills() {
@@ -50,8 +49,9 @@ func admits(l engine.Limit, d time.Duration) int64 {
 	return l.Capacity() * max(1, int64(d/rate.Period))
 }
 
-// lowest returns the bucket with the lowest rate that is full again soon enough, or else the bucket with the highest
-// rate, and the rate's place in rates. Higher rates need no larger burst, so their buckets are full even sooner.
+// lowest returns the bucket with the lowest rate that refills within maxRefill, and the rate's index in rates. If
+// there is none, it returns the bucket with the highest rate. Higher rates do not need a larger burst, so their
+// buckets refill even sooner.
 func (f *finder) lowest(keys []int) (limit engine.Limit, place int) {
 	for place = range rates {
 		if limit = f.bucketAt(rates[place], keys); limit.Err() == nil && refill(limit) <= maxRefill {
@@ -62,7 +62,7 @@ func (f *finder) lowest(keys []int) (limit engine.Limit, place int) {
 }
 
 // bucket returns the token bucket that denies the outliers the most without affecting the other keys. Among buckets
-// that deny nearly as much, the highest rate wins; without outliers, the lowest.
+// that deny nearly as much, the one with the highest rate wins or, without outliers, the one with the lowest.
 func (f *finder) bucket(keys []int) engine.Limit {
 	lowest, place := f.lowest(keys)
 	var chosen []Compared
@@ -88,7 +88,7 @@ func (f *finder) bucket(keys []int) engine.Limit {
 	return chosen[last].limit
 }
 
-// likeLowest reports whether a limit admits at most mostOften times as much as the limit with the lowest rate.
+// likeLowest reports whether a limit admits at most mostOften times as much as the bucket with the lowest rate.
 func likeLowest(l, lowest engine.Limit) bool {
 	for _, w := range []int{inMinute, inHour} {
 		if admits(l, Windows[w].Length) > mostOften*admits(lowest, Windows[w].Length) {
@@ -98,7 +98,7 @@ func likeLowest(l, lowest engine.Limit) bool {
 	return true
 }
 
-// nearly is the difference between shares that is considered irrelevant.
+// nearly is the difference between two shares that is considered irrelevant.
 const nearly = 0.05
 
 // deniedShare returns the share of the outliers' requests that a limit denies.
@@ -131,12 +131,12 @@ func (f *finder) long(w int) []engine.Limit {
 	return limits
 }
 
-// rate returns the limit that well-behaved keys need over a window, with headroom for busier days.
+// rate returns the limit over a window that well-behaved keys need, with headroom for busier days.
 func (f *finder) rate(w int) engine.Rate {
 	return rule.Per(roundUp(headroom(f.mostUpTo(w, f.options.Deny))), Windows[w].Length)
 }
 
-// mostUpTo returns the number of requests in a window that at most a share of the well-behaved keys exceed.
+// mostUpTo returns the number of requests in a window that is exceeded by at most a share of the well-behaved keys.
 func (f *finder) mostUpTo(w int, share float64) int64 {
 	values := make([]int64, len(f.behaved))
 	for n, key := range f.behaved {
@@ -162,7 +162,7 @@ func (f *finder) evaluate(limit engine.Limit) Compared {
 	return c
 }
 
-// count adds the effect of a limit on some keys.
+// count adds a limit's effect on some keys.
 func (f *finder) count(c *Compared, limit engine.Limit, keys []int) {
 	var admitted []int64
 	for _, key := range keys {

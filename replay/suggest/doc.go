@@ -1,20 +1,20 @@
 // Package suggest computes limits for the keys of an access log.
 //
-// It builds a profile of each key, finds the outliers, and looks for limits that deny the outliers the most without
+// It builds a profile of each key, finds the outliers, and searches for limits that deny the outliers the most without
 // affecting the other keys. It decides requests with the same steps as the stores.
 //
 //	result.go     the results
 //	run.go        a log → its keys → limits
-//	profile.go    the most requests of each key in any second, minute, hour and day
+//	profile.go    each key's maximum number of requests in any second, minute, hour and day
 //	classify.go   outliers and shared addresses
-//	agents.go     values of User-Agent that look like people
-//	habits.go     the most frequent requests of a key; listed.go lists keys
+//	agents.go     User-Agents that look like people
+//	habits.go     a key's most frequent requests (listed.go: lists of keys)
 //	notes.go      the assumptions behind the suggestions
 //	numbers.go    round numbers
 //	burst.go      the burst that a key needs at a rate
 //	compared.go   the limits to compare
 //	choose.go     the choice of limits
-//	protect.go    limits for a stated protection
+//	protect.go    limits for a requested protection
 //	effect.go     the effect of all limits together
 //	reasons.go    the reasons, in words
 //	parallel.go   keys on all cores

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// joint has the limits of one key, charged all or nothing.
+// joint has one key's limits, which are charged all or nothing.
 type joint struct {
 	steps  []algo.Step
 	stored []algo.State
@@ -21,7 +21,7 @@ func newJoint(limits []engine.Limit) *joint {
 	return &joint{steps: make([]algo.Step, len(limits)), stored: make([]algo.State, len(limits)), limits: limits}
 }
 
-// allow charges one unit on all limits or on none.
+// allow charges one unit to all limits, or to none.
 func (j *joint) allow(now int64) bool {
 	for i := range j.steps {
 		j.steps[i] = algo.Step{Limit: j.limits[i].Numbers(), Cost: 1, State: j.stored[i]}
@@ -37,7 +37,7 @@ func (j *joint) allow(now int64) bool {
 	return allowed
 }
 
-// limitsFor returns the limits of a key.
+// limitsFor returns a key's limits.
 func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 	for i := range all {
 		limit := all[i].limit
@@ -51,16 +51,16 @@ func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 	return limits
 }
 
-// decided has the times of all requests, in order.
+// decided has the times of all requests, in order of time.
 type decided struct{ passed, denied []int64 }
 
-// decide appends the times of a key's requests.
+// decide decides a key's requests and appends their times.
 func (d *decided) decide(limits []engine.Limit, times []int64) (denied int64) {
 	free := int64(len(times))
 	for _, limit := range limits {
 		free = min(free, series.Free(limit))
 	}
-	if free == int64(len(times)) { // no limit denies any request
+	if free == int64(len(times)) { // no limit can deny a request
 		d.passed = append(d.passed, times...)
 		return 0
 	}
@@ -126,7 +126,7 @@ func merged(a, b []int64) []int64 {
 	return append(append(all, a...), b...)
 }
 
-// over counts the requests over time and by hour and weekday.
+// over counts the requests over time, and by hour and weekday.
 func (d *decided) over(zone *time.Location) (t simulate.Traffic, h simulate.Heat) {
 	h = simulate.NewHeat(zone)
 	passed, denied := d.passed, d.denied

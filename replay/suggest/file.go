@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. from names the log that they
-// are based on.
+// PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. from names the log on which
+// they are based.
 func (r *Result) PoliciesFile(o *Options, from string) string {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
@@ -45,7 +45,7 @@ func (r *Result) PoliciesFile(o *Options, from string) string {
 	return b.String()
 }
 
-// comment returns text without bytes that end a comment.
+// comment returns text without the characters that would end a comment.
 func comment(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -64,7 +64,7 @@ func yamlText(text string) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case !unicode.IsPrint(r): // includes the characters that YAML treats as line breaks
+		case !unicode.IsPrint(r): // including the characters that YAML treats as line breaks
 			fmt.Fprintf(&b, `\U%08x`, r)
 		default:
 			b.WriteRune(r)
@@ -74,7 +74,7 @@ func yamlText(text string) string {
 	return b.String()
 }
 
-// fields formats the fields of a limit, including the algorithm if it is a policy's.
+// fields formats a limit's fields. The algorithm is included if whole is true, which is for a policy.
 func fields(limit engine.Limit, whole bool) string {
 	rate := limit.Rate(0)
 	n := limit.Numbers()

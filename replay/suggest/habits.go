@@ -7,14 +7,14 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is the number of the request that starts the recording of a key's habits. Keys with fewer requests are
-// never outliers.
+// habitsFrom is the number of a key's request at which recording its habits begins. Keys with fewer requests are never
+// outliers.
 const habitsFrom = atLeast / 2
 
-// maxHabits is the maximum number of keys with habits, which take about 300 bytes each.
+// maxHabits is the maximum number of keys with habits, which need about 300 bytes each.
 const maxHabits = 200_000
 
-// habits are the most frequent paths, statuses and User-Agents of a key.
+// habits are a key's most frequent paths, statuses and User-Agents.
 type habits struct{ paths, statuses, agents simulate.Frequent }
 
 // texts numbers the strings in the habits of all keys.
@@ -35,7 +35,7 @@ func (h *habits) add(q *accesslog.Request, t *texts) {
 	}
 }
 
-// did returns the habits of a key for a report.
+// did returns a key's habits for a report.
 func (h *habits) did(t *texts) (d Did) {
 	if h == nil {
 		return d

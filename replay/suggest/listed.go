@@ -2,7 +2,7 @@ package suggest
 
 import "fmt"
 
-// every returns the indices of the keys of a class.
+// every returns the indices of the keys for which of returns true.
 func (f *finder) every(of func(p *profile) bool) (places []int) {
 	for i := range f.all {
 		if of(&f.all[i]) {
@@ -12,7 +12,7 @@ func (f *finder) every(of func(p *profile) bool) (places []int) {
 	return places
 }
 
-// listed describes the keys of a class, most requests first.
+// listed describes the keys of a class. The keys with the most requests come first.
 func (f *finder) listed(of class) []KeyProfile {
 	list := f.list(f.every(func(p *profile) bool { return p.class == of }))
 	for i := range list {
@@ -21,7 +21,7 @@ func (f *finder) listed(of class) []KeyProfile {
 	return list
 }
 
-// list describes keys, most requests first.
+// list describes keys. The keys with the most requests come first.
 func (f *finder) list(places []int) (list []KeyProfile) {
 	for _, n := range highest(len(places), f.options.Listed, func(n int) float64 { return float64(f.all[places[n]].requests) }) {
 		place := places[n]
@@ -34,7 +34,7 @@ func (f *finder) list(places []int) (list []KeyProfile) {
 	return list
 }
 
-// why explains why a key is an outlier, or is taken for many people.
+// why explains why a key is an outlier, or is considered to be many people.
 func (p *profile) why() string {
 	if p.class == shared {
 		return fmt.Sprintf("its requests come in the sessions of about %d values of User-Agent: looks like many people behind one address", p.people())

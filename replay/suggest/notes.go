@@ -22,7 +22,7 @@ func (f *finder) notes() []string {
 	return all
 }
 
-// tooFew notes that the share of --deny is less than one key, so that a single key determines the limit.
+// tooFew returns a note if the --deny share is less than one key, so that a single key determines the limit.
 func (f *finder) tooFew() string {
 	if f.options.Deny <= 0 || f.allowed() > 0 || len(f.behaved) < 2 {
 		return ""
@@ -33,13 +33,13 @@ func (f *finder) tooFew() string {
 		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), f.all[first].most[inMinute], f.all[second].most[inMinute], f.percent(1))
 }
 
-// percent returns the percentage of the well-behaved keys that covers a number of them, rounded up to a tenth.
+// percent returns a number of keys as a percentage of the well-behaved keys, rounded up to a tenth.
 func (f *finder) percent(keys int) float64 {
 	return math.Ceil(1000*float64(keys)/float64(len(f.behaved))) / 10
 }
 
-// tooMany notes that a group of keys sends far more than the others, but is too large to be outliers, or sends only for
-// a moment.
+// tooMany returns a note if a group of keys sends far more than the others, but is too large to be outliers or sends
+// only for a moment.
 func (f *finder) tooMany() string {
 	if len(f.all) < fewestKeys {
 		return ""
@@ -65,13 +65,14 @@ func (f *finder) tooMany() string {
 	return ""
 }
 
-// fewShare is the share of keys, at least fewKeys, whose effect on the limit is stated if it is more than mostOften.
+// fewShare is the share of keys, but at least fewKeys of them, whose effect on the limit is stated if it is more than
+// mostOften.
 const (
 	fewShare = 0.05
 	fewKeys  = 3
 )
 
-// setBy notes that a few keys set the limit: without them a much lower one would do.
+// setBy returns a note if a few keys determine the limit, and a much lower one would do without them.
 func (f *finder) setBy() string {
 	if len(f.behaved) < fewestKeys {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// steps are the first digits of round numbers.
+// steps are the leading digits of round numbers.
 var steps = []int64{10, 12, 15, 20, 25, 30, 40, 50, 60, 80}
 
 // roundUp returns the smallest round number that is at least n: 1 to 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80,
@@ -38,7 +38,7 @@ func roundDown(n int64) int64 {
 	return best
 }
 
-// headroom returns one and a half times a number, because other days may be busier.
+// headroom returns one and a half times n, because other days may be busier.
 func headroom(n int64) int64 { return n + (n+1)/2 }
 
 // rates are the rates to try, in ascending order.

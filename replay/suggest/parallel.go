@@ -6,7 +6,7 @@ import (
 )
 
 // parallel calls do concurrently for ranges of n indices, one range per core. If the caller combines the results in
-// order of the ranges, sums, maxima and lists are the same for any number of cores.
+// the order of the ranges, sums, maxima and lists do not depend on the number of cores.
 func parallel(n int, do func(part, from, to int)) {
 	var running sync.WaitGroup
 	workers := cores()

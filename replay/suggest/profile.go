@@ -17,9 +17,9 @@ type profile struct {
 	minutes  int64  // the number of clock minutes with requests
 	seconds  int64  // the number of clock seconds with requests
 	agents   uint64 // a set of 64 bits, one for each hash of a User-Agent
-	persons  int64  // the number of User-Agents that look like people; 0 if too few do
-	rotates  bool   // many User-Agents that do not look like people
-	// busiest has the most requests of a single person. If the key is one person, it equals most.
+	persons  int64  // the number of User-Agents that look like people; 0 if there are too few
+	rotates  bool   // has many User-Agents that do not look like people
+	// busiest has the maximum numbers of requests from a single person. If the key is one person, it equals most.
 	busiest [len(Windows)]int64
 	denied  int64
 	class   class
@@ -32,11 +32,11 @@ type class uint8
 const (
 	behaved class = iota
 	outlier
-	shared // well-behaved, and used by many people
+	shared // well-behaved, but used by many people
 )
 
-// profileOf computes the exact maximum number of requests of a key in any window: the requests in a half-open span
-// that ends with one of them.
+// profileOf computes a key's exact maximum number of requests in any window. A window is a half-open span that ends
+// with one of the requests.
 func profileOf(times []int64) (p profile) {
 	p.requests = int64(len(times))
 	for w := range Windows {
@@ -46,7 +46,7 @@ func profileOf(times []int64) (p profile) {
 	return p
 }
 
-// clockSpans returns the number of clock minutes, or other spans, that contain any of the times.
+// clockSpans returns the number of clock minutes, or of clock spans of another length, that contain any of the times.
 func clockSpans(times []int64, length time.Duration) (n int64) {
 	last := int64(math.MinInt64)
 	for _, t := range times {
@@ -58,7 +58,7 @@ func clockSpans(times []int64, length time.Duration) (n int64) {
 	return n
 }
 
-// mostIn returns the maximum number of times in any window of the given length.
+// mostIn returns the maximum number of times in any window of this length.
 func mostIn(times []int64, length time.Duration) (most int64) {
 	from, span := 0, length.Microseconds()
 	for to, t := range times {
@@ -79,7 +79,7 @@ func (p *profile) distinctAgents() int64 {
 	return int64(math.Round(64 * math.Log(64/float64(empty))))
 }
 
-// people returns the estimated number of people that use a key.
+// people returns the estimated number of people behind a key.
 func (p *profile) people() int64 {
 	if n := p.persons; n > 0 {
 		return n
@@ -100,7 +100,7 @@ func profiles(g *series.Groups, agents []uint64) []profile {
 	return all
 }
 
-// percentiles describes the keys for each window. total has the maximum number of requests of all keys together.
+// percentiles describes the keys for each window. total has the maximum numbers of requests from all keys together.
 func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	list := make([]Percentiles, len(Windows))
 	values := make([]int64, len(all))
@@ -129,7 +129,7 @@ func quantile(sorted []int64, share float64) int64 {
 	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
 
-// histogram counts keys by their maximum number of requests in a minute.
+// histogram counts the keys by their maximum number of requests in a minute.
 func histogram(all []profile) []simulate.Bar {
 	var bars simulate.Bars
 	for i := range all {

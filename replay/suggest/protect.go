@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// protectShare lowers a limit so that it allows one key, in any minute, at most a share of the capacity per minute.
+// protectShare lowers a limit so that one key can use, in any minute, at most a share of the capacity per minute.
 func (f *finder) protectShare(s *Suggestion) {
 	bound := int64(f.options.Share * perSecond(f.options.Capacity) * 60)
 	most := perMinuteMost(s.limit)
@@ -44,7 +44,7 @@ func (f *finder) protectShare(s *Suggestion) {
 	s.Overrides = nil
 }
 
-// perMinuteMost returns the most units that a limit allows in any minute.
+// perMinuteMost returns the maximum number of units that a limit allows in any minute.
 func perMinuteMost(limit engine.Limit) int64 {
 	rate := limit.Rate(0)
 	windows := int64((time.Minute + rate.Period - 1) / rate.Period)
@@ -53,16 +53,16 @@ func perMinuteMost(limit engine.Limit) int64 {
 		return limit.Capacity() + int64(perSecond(rate)*60)
 	case a.KeepsTimes():
 		return rate.Count * windows
-	default: // a minute can overlap one more window
+	default: // a minute can overlap with one more window
 		return rate.Count * (windows + 1)
 	}
 }
 
-// mostDenied is the share of well-behaved keys' requests that a limit may deny in order to protect the total.
+// mostDenied is the share of the well-behaved keys' requests that a limit may deny in order to protect the total.
 const mostDenied = 0.25
 
-// protectTotal lowers the first limit until no second has more requests in total than requested. It returns a
-// sentence that says whether it succeeded.
+// protectTotal lowers the first limit until the total in every second is within the requested bound. It returns a
+// sentence that reports whether this succeeded.
 func (f *finder) protectTotal(all []Suggestion) string {
 	bound := f.options.Total
 	if peak := f.peakAfter(all); peak <= bound {
@@ -96,8 +96,8 @@ func (f *finder) protectTotal(all []Suggestion) string {
 	return fmt.Sprintf("No second has more than %d requests in all.", bound)
 }
 
-// narrower returns token buckets from a limit down to one request per minute: the burst is lowered first, then the
-// rate.
+// narrower returns token buckets that lead from a limit down to one request per minute. They lower the burst first,
+// then the rate.
 func narrower(limit engine.Limit) (all []engine.Limit) {
 	rate, burst := limit.Rate(0), limit.Capacity()
 	at := len(rates) - 1
@@ -117,8 +117,8 @@ func narrower(limit engine.Limit) (all []engine.Limit) {
 	}
 }
 
-// protectOne returns the limit for a single key, such as a const, that keeps every second below a number of requests
-// with the fewest denials.
+// protectOne returns the limit for a single key, such as a const, that keeps the requests in every second within the
+// bound, with the fewest denials.
 func (f *finder) protectOne() Suggestion {
 	bound := f.options.Total
 	limits := []engine.Limit{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// explainShort explains the limit for bursts and steady use.
+// explainShort adds the reasons for the limit for bursts and steady use.
 func (f *finder) explainShort(s *Suggestion) {
 	rate := s.limit.Rate(0)
 	if s.limit.Algorithm().Refills() {
@@ -21,7 +21,7 @@ func (f *finder) explainShort(s *Suggestion) {
 	s.Why = append(s.Why, whyAlgorithm(s))
 }
 
-// explainLong explains the limit over an hour or a day.
+// explainLong adds the reasons for the limit over an hour or a day.
 func (f *finder) explainLong(s *Suggestion, slow []int) {
 	rate := s.limit.Rate(0)
 	s.Why = append(s.Why, fmt.Sprintf("%s sends too little in a minute for the other limit, and too much in %s: %d requests, where the busiest key that behaves sends %d. Half as much again is left for other days.",
@@ -30,7 +30,7 @@ func (f *finder) explainLong(s *Suggestion, slow []int) {
 	s.Why = append(s.Why, whyAlgorithm(s))
 }
 
-// explainOutliers explains the effect of a limit on the outliers.
+// explainOutliers adds a limit's effect on the outliers.
 func (f *finder) explainOutliers(s *Suggestion) {
 	switch n := len(f.outliers); n {
 	case 0:
@@ -46,7 +46,7 @@ func (f *finder) explainOutliers(s *Suggestion) {
 	}
 }
 
-// whyAlgorithm explains the choice of algorithm.
+// whyAlgorithm returns the reason for the choice of algorithm.
 func whyAlgorithm(s *Suggestion) string {
 	switch a := s.limit.Algorithm(); {
 	case a.Refills():
@@ -60,7 +60,7 @@ func whyAlgorithm(s *Suggestion) string {
 	}
 }
 
-// mostOf returns the maximum number of a key's requests in a window of the given length.
+// mostOf returns a key's maximum number of requests in a window of this length.
 func (f *finder) mostOf(key int, length time.Duration) int64 {
 	for w := range Windows {
 		if Windows[w].Length == length {
@@ -70,7 +70,7 @@ func (f *finder) mostOf(key int, length time.Duration) int64 {
 	return mostIn(f.groups.Times(key), length)
 }
 
-// busiest returns the maximum number of a well-behaved key's requests in a window of the given length.
+// busiest returns the maximum number of requests from a well-behaved key in a window of this length.
 func (f *finder) busiest(length time.Duration) (most int64) {
 	for _, key := range f.behaved {
 		most = max(most, f.mostOf(key, length))

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Window is a length of time for counting requests.
+// Window is a length of time in which requests are counted.
 type Window struct {
 	Name   string
 	Length time.Duration
@@ -27,19 +27,19 @@ const (
 	inDay
 )
 
-// longer are the windows in which gaps between keys count.
+// longer are the windows for which gaps between keys count.
 var longer = []int{inMinute, inHour, inDay}
 
-// Percentiles describe the distribution, over the keys, of the maximum number of requests in any window of one length.
+// Percentiles describes how the maximum number of requests in any window of one length is distributed over the keys.
 type Percentiles struct {
 	Window string `json:"window"`
-	// P50 is the value that half of the keys do not exceed, and so on.
+	// P50 is the value that half of the keys do not exceed. P90 and P99 are similar.
 	P50  int64 `json:"p50"`
 	P90  int64 `json:"p90"`
 	P99  int64 `json:"p99"`
 	P999 int64 `json:"p99_9"`
 	Max  int64 `json:"max"`
-	// Behaved is the maximum of all well-behaved keys.
+	// Behaved is the maximum for any well-behaved key.
 	Behaved int64 `json:"max_without_outliers"`
 	// Total is the maximum for all keys together.
 	Total int64 `json:"total"`
@@ -49,18 +49,18 @@ type Percentiles struct {
 type KeyProfile struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
-	// Most are the maximum numbers of requests in any window, in the order of Windows.
+	// Most are the maximum numbers of requests in any window of each length, in the order of Windows.
 	Most [len(Windows)]int64 `json:"most"`
-	// Agents is the approximate number of User-Agents in its requests.
+	// Agents is the approximate number of different User-Agents in the key's requests.
 	Agents int64 `json:"agents"`
-	// From and To are the times of its first and last request, in µs since 1970.
+	// From and To are the times of the key's first and last request, in µs since 1970.
 	From int64 `json:"from_us"`
 	To   int64 `json:"to_us"`
-	// Did is its most frequent activity.
+	// Did is the key's most frequent activity.
 	Did Did `json:"did"`
 	// Why explains why the key is listed.
 	Why string `json:"why,omitempty"`
-	// Denied is the number of its requests that the suggestion denies.
+	// Denied is the number of the key's requests that the suggestion denies.
 	Denied int64 `json:"denied"`
 
 	place int32
@@ -69,8 +69,8 @@ type KeyProfile struct {
 // MostInMinute returns the maximum number of requests in any minute.
 func (k *KeyProfile) MostInMinute() int64 { return k.Most[inMinute] }
 
-// Did is the most frequent path, status and User-Agent of a key, not counting its first 9 requests. In the path, {}
-// replaces ids.
+// Did is a key's most frequent path, status and User-Agent, without its first 9 requests. In the path, {} replaces
+// ids.
 type Did struct {
 	Path   string `json:"path,omitempty"`
 	Status int    `json:"status,omitempty"`
@@ -82,11 +82,12 @@ type Compared struct {
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
 	// Outliers is the share of the outliers' requests that the limit denies. Behaved is the number of other keys with
-	// denied requests, and BehavedRequests the number of these requests.
+	// denied requests, and BehavedRequests is the number of those requests.
 	Outliers        float64 `json:"outliers_denied_share"`
 	Behaved         int64   `json:"other_keys_denied"`
 	BehavedRequests int64   `json:"other_requests_denied"`
-	// Second and Minute are the largest numbers of requests that the limit admits from one key in any one second and minute.
+	// Second and Minute are the largest numbers of requests from one key that the limit admits in any second and in
+	// any minute.
 	Second int64 `json:"most_in_a_second"`
 	Minute int64 `json:"most_in_a_minute"`
 	// Bytes is the approximate memory per key.
@@ -110,12 +111,12 @@ type Override struct {
 type Suggestion struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
-	// Algorithm, Rate and Burst are its parameters. For a window, Burst is the count.
+	// Algorithm, Rate and Burst are the limit's parameters. For a window, Burst is the count.
 	Algorithm string `json:"algorithm"`
 	Rate      string `json:"rate"`
 	Window    string `json:"window"`
 	Burst     int64  `json:"burst"`
-	// Why explains the limit, in sentences.
+	// Why explains the limit in whole sentences.
 	Why       []string   `json:"why"`
 	Overrides []Override `json:"overrides,omitempty"`
 	Compared  []Compared `json:"compared"`
@@ -127,7 +128,8 @@ type Suggestion struct {
 type Effect struct {
 	Requests int64 `json:"requests"`
 	Denied   int64 `json:"denied"`
-	// Outliers is the number of outliers; OutlierRequests and OutlierDenied count their requests.
+	// Outliers is the number of outliers. OutlierRequests and OutlierDenied are the numbers of their requests and of
+	// those denied.
 	Outliers        int64 `json:"outliers"`
 	OutlierRequests int64 `json:"outlier_requests"`
 	OutlierDenied   int64 `json:"outlier_denied"`
@@ -136,8 +138,8 @@ type Effect struct {
 	BehavedDenied   int64 `json:"others_denied"`
 	BehavedRequests int64 `json:"other_requests"`
 	RequestsDenied  int64 `json:"other_requests_denied"`
-	// PeakBefore and PeakAfter are the maximum numbers of requests from all keys in any second, without and with the
-	// suggestions.
+	// PeakBefore and PeakAfter are the maximum numbers of requests in any second from all keys together, without and
+	// with the suggestions.
 	PeakBefore int64 `json:"most_in_a_second_before"`
 	PeakAfter  int64 `json:"most_in_a_second_after"`
 }
@@ -146,24 +148,24 @@ type Effect struct {
 type Result struct {
 	Key      []string `json:"key"`
 	Requests int64    `json:"requests"`
-	// NoKey is the number of requests without a key, and Other the number without a route.
+	// NoKey is the number of requests without a key. Other is the number of requests without a route.
 	NoKey int64 `json:"no_key,omitempty"`
 	Other int64 `json:"not_matched,omitempty"`
 	Keys  int64 `json:"keys"`
-	// Notes are the assumptions behind the suggestions, in sentences.
+	// Notes are the assumptions behind the suggestions, in whole sentences.
 	Notes []string `json:"notes"`
 
 	Percentiles []Percentiles `json:"percentiles"`
-	// Outliers are the keys that stand out; Shared are the keys that look like many people.
+	// Outliers are the keys that stand out. Shared are the keys that look like many people.
 	Outliers []KeyProfile `json:"outliers"`
 	Shared   []KeyProfile `json:"shared"`
-	// Busiest are the keys with the most requests, of any class.
+	// Busiest are the keys with the most requests, whatever their class.
 	Busiest     []KeyProfile `json:"busiest"`
 	Suggestions []Suggestion `json:"suggestions"`
 	Effect      Effect       `json:"effect"`
-	// Protections list the requested protections, and whether the suggestions achieve them.
+	// Protections lists the requested protections, and whether the suggestions achieve them.
 	Protections []string `json:"protections"`
-	// Histogram counts the keys by their number of requests in their busiest minute.
+	// Histogram counts the keys by the number of requests in their busiest minute.
 	Histogram []simulate.Bar   `json:"histogram"`
 	Traffic   simulate.Traffic `json:"traffic"`
 	Heat      simulate.Heat    `json:"heat"`

@@ -19,26 +19,26 @@ import (
 
 // Options configure the search for limits.
 type Options struct {
-	// Key is the key of a route in YAML: one part, or a list of parts. Path is the pattern that the paths of the
-	// limited requests match, or "" for all.
+	// Key is the key of a route in YAML: one part, or a list of parts. Path is the pattern for the paths of the
+	// limited requests, or "" for all paths.
 	Key, Path string
-	// Deny is the share of well-behaved keys that may be denied something, 0 to 1.
+	// Deny is the share of the well-behaved keys that the limits may affect, 0 to 1.
 	Deny float64
-	// Total is the maximum number of requests in any second from all keys together; 0 means unlimited.
+	// Total is the maximum number of requests in any second from all keys together. 0 means unlimited.
 	Total int64
-	// Capacity is the load that the service can handle, and Share the part that one key may use, 0 to 1. The zero Rate
-	// means unlimited.
+	// Capacity is the load that the service can handle, and Share is the fraction that one key may use, 0 to 1. The
+	// zero Rate means unlimited.
 	Capacity engine.Rate
 	Share    float64
-	// MaxKeys is the maximum number of keys; 0 means [simulate.DefaultMaxKeys].
+	// MaxKeys is the maximum number of keys. 0 means [simulate.DefaultMaxKeys].
 	MaxKeys int
-	// Listed is the number of keys listed.
+	// Listed is the number of keys in each list.
 	Listed int
-	// Zone is the time zone for hours and weekdays; nil means UTC.
+	// Zone is the time zone for hours and weekdays. nil means UTC.
 	Zone *time.Location
 }
 
-// config returns a policies file with the route of the key and a policy that never denies.
+// config returns a policies file with a route for the key, and a policy that never denies.
 func (o *Options) config() (*policy.Config, error) {
 	config, err := policy.Parse("--key", []byte("policies: {client: {unlimited: true}}\n"+o.routeText([]string{"client"})))
 	if err != nil {
@@ -54,7 +54,7 @@ func (o *Options) config() (*policy.Config, error) {
 	return config, nil
 }
 
-// routeText formats the route of the key.
+// routeText formats the route for the key.
 func (o *Options) routeText(policies []string) string {
 	match := ""
 	if o.Path != "" {
@@ -71,7 +71,7 @@ func (o *Options) keyText() string {
 	return o.Key
 }
 
-// collector records the activity of the keys of a log.
+// collector records the activity of the keys in a log.
 type collector struct {
 	table    *route.Table
 	seen     route.Request
@@ -125,7 +125,7 @@ func (c *collector) add(q *accesslog.Request) error {
 	return nil
 }
 
-// habit records the habits of a key, from its habitsFrom-th request on.
+// habit records the habits of a key, starting with its habitsFrom-th request.
 func (c *collector) habit(place int32, q *accesslog.Request) {
 	if c.counts[place]++; c.counts[place] < habitsFrom {
 		return
@@ -142,7 +142,7 @@ func (c *collector) habit(place int32, q *accesslog.Request) {
 	at.add(q, &c.words)
 }
 
-// Run suggests limits for the keys of a log.
+// Run suggests limits for the keys in a log.
 func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	config, err := o.config()
 	if err != nil {
@@ -176,7 +176,7 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	if len(c.texts) == 0 {
 		return nil, fmt.Errorf("no request of the log has a key by --key %s: %d have no value for it, %d another path", o.Key, c.noKey, c.other)
 	}
-	c.places = nil // its memory is no longer needed
+	c.places = nil // the memory is no longer needed
 	return c.find(&o, config), nil
 }
 
@@ -222,7 +222,7 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 	return r
 }
 
-// policyName returns a name for the policy of a key: client, or total if all requests share one key.
+// policyName returns the name for the key's policy: client, or total if all requests share one key.
 func policyName(parts []route.Part) string {
 	name := "total"
 	for i := range parts {
@@ -237,7 +237,7 @@ func policyName(parts []route.Part) string {
 	return name
 }
 
-// denyText states the number of well-behaved keys that may be denied something.
+// denyText compares the number of well-behaved keys that are denied with the requested share.
 func (f *finder) denyText(e *Effect) string {
 	asked := shareText(f.options.Deny)
 	if float64(e.BehavedDenied) <= f.options.Deny*float64(e.Behaved) {

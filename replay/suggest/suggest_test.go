@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logOf returns a log with the lines.
+// logOf returns a log with these lines.
 func logOf(t *testing.T, lines []replaytest.Line) *accesslog.Log {
 	t.Helper()
 	var b bytes.Buffer
@@ -59,8 +59,8 @@ func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
 	return r
 }
 
-// replayed decides the lines with the policies file of a suggestion, like a server, and returns each client's requests
-// and denials.
+// replayed decides the lines with a suggested policies file, in the same way as a server. It returns the numbers of
+// requests and denials by client.
 func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, denied map[string]int64) {
 	t.Helper()
 	config, err := policy.Parse("suggested.yaml", []byte(file))
@@ -89,14 +89,14 @@ func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, den
 	return requests, denied
 }
 
-// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides them with the suggestions. These must
-// stop the clients that should be stopped, and deny anything to at most one in a thousand of the others.
+// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides them with the suggestions. The
+// suggestions must stop the clients that should be stopped, and affect at most one in a thousand of the others.
 func TestSuggestionsStopWhatTheyShould(t *testing.T) {
 	day := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	for _, c := range []struct {
 		name string
 		make func(o *replaytest.Options)
-		// stops has the clients to stop, with the minimum share of their requests that must be denied.
+		// stops contains the clients to stop, and the minimum share of their requests that must be denied.
 		stops map[string]float64
 	}{
 		{"readers alone", func(*replaytest.Options) {}, nil},
@@ -338,7 +338,7 @@ func TestKeysAreThoseOfRoutes(t *testing.T) {
 	}
 }
 
-// TestPoliciesFileOfHostileKeysIsValid writes overrides of keys chosen by a client.
+// TestPoliciesFileOfHostileKeysIsValid writes overrides for keys that a client has chosen.
 func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 	for _, key := range []string{"\"}, policies: {x: 1/s}", "a\nb: c", "\u2028\u0085\x1b[31m", `a\: "b" # c`, "{{.}}", "ключ", "\u202e"} {
 		if !exemptible(key) {
@@ -364,7 +364,7 @@ func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 	}
 }
 
-// TestAddressesOfManyPeopleAloneShareALimit uses a log without an address of a single person to compare with.
+// TestAddressesOfManyPeopleAloneShareALimit uses a log without any single-person address to compare with.
 func TestAddressesOfManyPeopleAloneShareALimit(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)

@@ -9,7 +9,7 @@ type Controller interface {
 	Observe(now int64, s model.Sample)
 }
 
-// Adaptive admits an attempt while fewer attempts than the controller's limit are in flight.
+// Adaptive admits attempts while the number in flight is below the controller's limit.
 type Adaptive struct {
 	Controller
 }

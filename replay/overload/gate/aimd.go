@@ -2,19 +2,19 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// AIMD is the AIMDLimit of Netflix/concurrency-limits. A sample that shows at least half the limit in use raises the
-// limit by one; a failed sample, or a sample above the latency bound, cuts it by a tenth.
+// AIMD is the AIMDLimit of Netflix/concurrency-limits. A sample with at least half the limit in use raises the limit
+// by one. A failed sample, or one above the latency bound, cuts it by a tenth.
 // https://github.com/Netflix/concurrency-limits
 //
-// Known fault: it oscillates forever, camunda/camunda#8298.
+// Known fault: it oscillates forever (camunda/camunda#8298).
 type AIMD struct {
 	limit, Min, Max float64
-	// Backoff multiplies the limit; Timeout is the latency bound in µs.
+	// Backoff is the factor for lowering the limit. Timeout is the latency bound in µs.
 	Backoff float64
 	Timeout int64
 }
 
-// NewAIMD returns an AIMD with its defaults except for the latency bound, whose default is 5 s.
+// NewAIMD returns an AIMD with its defaults, except for the latency bound. That bound's default is 5 s.
 func NewAIMD(timeout int64) *AIMD {
 	return &AIMD{limit: 20, Min: 20, Max: 200, Backoff: 0.9, Timeout: timeout}
 }

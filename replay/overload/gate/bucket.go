@@ -6,16 +6,16 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Bucket is Headgate's token bucket for all attempts, with an optional second bucket per tenant. Either both are
-// charged or neither, in one step.
+// Bucket is Headgate's token bucket for all attempts, with an optional second bucket per tenant. Each attempt charges
+// both in one step, or neither.
 type Bucket struct {
 	steps   []algo.Step
 	pool    algo.State
 	tenants []algo.State
 }
 
-// NewBucket returns a gate with a limit for the pool and one for each tenant, such as "100/s burst 20". A tenant
-// limit of "" means no limit.
+// NewBucket returns a gate with one limit for the pool and one for each tenant, such as "100/s burst 20". An empty
+// tenant limit means no limit.
 func NewBucket(pool, tenant string, tenants int) (*Bucket, error) {
 	b := &Bucket{tenants: make([]algo.State, max(tenants, 1))}
 	for _, text := range []string{pool, tenant} {
@@ -50,7 +50,7 @@ func (b *Bucket) Allow(now int64, a model.Attempt) (bool, int64) {
 	return allowed, wait
 }
 
-// Done does nothing: a bucket does not track when attempts end.
+// Done does nothing, because a bucket does not track when attempts end.
 func (b *Bucket) Done(int64, model.Sample) {}
 
 // Limit returns 0, because a bucket limits a rate and not a number in flight.

@@ -1,5 +1,5 @@
 // Package gate implements gates for package model: Headgate's own steps, and other projects' limiters, rewritten from
-// their documentation and source code. Comments name the source and the known fault of each.
+// their documentation and source code. Comments name each limiter's source and known faults.
 //
 // Time is passed as an argument in µs. No gate reads a clock.
 //
@@ -7,8 +7,8 @@
 //	fleet.go       several gates in front of one server
 //	bucket.go    Headgate's token bucket, alone or with a limit per tenant
 //	headgate.go    package adaptive
-//	adaptive.go  a limit that a controller adjusts; window.go windows of samples
+//	adaptive.go  a limit that a controller adjusts (window.go: windows of samples)
 //	aimd.go, vegas.go, gradient2.go, failsafe.go
-//	ring.go        counts over a sliding window; statistics.go correlations
-//	sentinel.go, gozero.go  gates by CPU or load, using rate × minimum latency
+//	ring.go        counts over a sliding window (statistics.go: correlations)
+//	sentinel.go, gozero.go  gates that use CPU or load, and rate × minimum latency
 package gate

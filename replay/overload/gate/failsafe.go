@@ -7,15 +7,15 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Failsafe is modelled on failsafe-go's adaptive limiter: it applies the queue estimate of Vegas to the p90 of windows,
-// with a smoothed baseline, and with guards that compare how in-flight attempts, throughput and latency move together.
-// It omits the original's prioritized queue of callers: at a full limit it denies a call.
+// Failsafe is modelled on failsafe-go's adaptive limiter. It applies the queue estimate of Vegas to the p90 of
+// windows, with a smoothed baseline. Guards compare how in-flight attempts, throughput and latency move together. The
+// original's prioritized queue of callers is omitted: if the limit is full, Failsafe denies a call.
 // https://failsafe-go.dev/adaptive-limiter/
 //
 // Known fault: in a long incident the baseline adapts to the degraded latency (failsafe-go/failsafe-go#127).
 type Failsafe struct {
 	limit, Min, Max float64
-	// full means that no permits were left at the end of the window.
+	// full is true if no permits were left at the end of the window.
 	full         bool
 	window       window
 	medians      []float64
@@ -43,7 +43,7 @@ func NewFailsafe() *Failsafe {
 func (f *Failsafe) Limit() float64 { return f.limit }
 
 // Observe adds a sample, and adjusts the limit at the end of each window. A window has at least 50 samples and lasts
-// at least 1 s, or twice the fastest attempt of the previous window if that is longer.
+// at least 1 s, or as long as twice the fastest attempt of the previous window, whichever is longer.
 func (f *Failsafe) Observe(now int64, s model.Sample) {
 	f.window.add(now, s)
 	if !f.window.full(now, f.span, minSamples) {
@@ -62,7 +62,7 @@ func (f *Failsafe) Observe(now int64, s model.Sample) {
 	step := max(1, math.Log10(f.limit))
 	f.full = s.Left+1 >= int(f.limit)
 	next := f.limit + step*f.direction(math.Ceil(f.limit*(1-base/recent)), step)
-	// A limit far above the use is lowered again.
+	// A limit far above the actual use is lowered again.
 	if next > 5*inflight {
 		next = f.limit - step
 	}
@@ -70,7 +70,7 @@ func (f *Failsafe) Observe(now int64, s model.Sample) {
 	f.window.clear(now)
 }
 
-// direction returns -1, 0 or 1. The first condition that holds decides.
+// direction returns -1, 0 or 1. The first condition that is met decides.
 func (f *Failsafe) direction(queue, step float64) float64 {
 	throughput := correlation(f.inflights, f.throughputs)
 	rtt := correlation(f.inflights, f.rtts)
@@ -87,7 +87,7 @@ func (f *Failsafe) direction(queue, step float64) float64 {
 	}
 }
 
-// pushed appends a value to a list of at most n.
+// pushed appends a value to a list of at most n values.
 func pushed(list []float64, v float64, n int) []float64 {
 	if len(list) == n {
 		copy(list, list[1:])

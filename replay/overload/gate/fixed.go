@@ -11,7 +11,7 @@ import (
 // None admits everything.
 type None struct{}
 
-// Allow admits.
+// Allow admits every attempt.
 func (None) Allow(int64, model.Attempt) (bool, int64) { return true, 0 }
 
 // Done does nothing.
@@ -20,7 +20,7 @@ func (None) Done(int64, model.Sample) {}
 // Limit returns 0, because there is no limit.
 func (None) Limit() float64 { return 0 }
 
-// lease is longer, in seconds, than any attempt is in flight, so that permits never expire.
+// lease is longer than any attempt is in flight, in seconds, so that permits never expire.
 const lease = 24 * 3600
 
 // Fixed is Headgate's concurrency limit.
@@ -29,7 +29,7 @@ type Fixed struct {
 	holders []string
 }
 
-// NewFixed returns a limit of n attempts in flight, 1 to 2^48 − 1.
+// NewFixed returns a gate with a limit of n attempts in flight: 1 to 2^48 − 1.
 func NewFixed(n int64) (*Fixed, error) {
 	limit, err := engine.ParseLimit("concurrency " + strconv.FormatInt(n, 10) + " lease " + strconv.Itoa(lease) + "s")
 	if err != nil {
@@ -40,7 +40,7 @@ func NewFixed(n int64) (*Fixed, error) {
 	return f, nil
 }
 
-// holder returns the id for a slot.
+// holder returns the holder's id for a slot.
 func (f *Fixed) holder(slot int32) string {
 	for int(slot) >= len(f.holders) {
 		f.holders = append(f.holders, strconv.Itoa(len(f.holders)))

@@ -2,12 +2,12 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Fleet has several gates in front of one server. Each gate sees only the attempts of its own tenants, like limiters in
-// several proxies.
+// Fleet has several gates in front of one server. Each gate receives only the attempts of its own tenants, like
+// limiters in several proxies.
 type Fleet struct {
 	gates    []model.Gate
 	inflight []int
-	// entered has, by slot, the number of attempts in flight at the gate when the attempt was admitted.
+	// entered has, for each slot, the number of attempts in flight at the gate when the slot's attempt was admitted.
 	entered []int
 }
 
@@ -48,7 +48,7 @@ func (f *Fleet) Tick(now int64, l model.Load) {
 	}
 }
 
-// Limit returns the sum of the limits.
+// Limit returns the sum of the gates' limits.
 func (f *Fleet) Limit() (sum float64) {
 	for _, g := range f.gates {
 		sum += g.Limit()

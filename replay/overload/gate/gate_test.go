@@ -13,7 +13,7 @@ const (
 	second = 1_000_000
 )
 
-// traffic sends random attempts to a gate, with durations from rtt, and returns the maximum in flight.
+// traffic sends random attempts to a gate, with durations from rtt, and returns the maximum number in flight.
 func traffic(g model.Gate, attempts int, rtt func(i int) int64) (most int) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var open []model.Sample
@@ -69,8 +69,8 @@ func TestFixedBoundsAttempts(t *testing.T) {
 	}
 }
 
-// TestBucketKeepsItsPromise checks that the burst passes at once, then the rate, and that a denied attempt passes
-// exactly after its wait.
+// TestBucketKeepsItsPromise checks that the burst passes immediately, followed by the rate, and that a denied attempt
+// passes exactly after its wait.
 func TestBucketKeepsItsPromise(t *testing.T) {
 	b, err := NewBucket("100/s burst 20", "", 1)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestBucketKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// TestTenantsAreChargedTogether checks that a tenant above its own limit takes nothing from the pool.
+// TestTenantsAreChargedTogether checks that a tenant above its own limit does not take units from the pool.
 func TestTenantsAreChargedTogether(t *testing.T) {
 	b, err := NewBucket("100/s burst 20", "1/s burst 5", 2)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestTenantsAreChargedTogether(t *testing.T) {
 	}
 }
 
-// TestControllersStayInBounds checks that limits are numbers within their bounds, for random latencies.
+// TestControllersStayInBounds checks that limits are finite and within their bounds, for random latencies.
 func TestControllersStayInBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	for name, c := range map[string]Controller{"AIMD": NewAIMD(500 * ms), "Vegas": NewVegas(1), "Gradient2": NewGradient2(), "failsafe-go": NewFailsafe()} {

@@ -3,17 +3,17 @@ package gate
 import "github.com/headgate/headgate/replay/overload/model"
 
 // GoZero is the adaptive load shedder of zeromicro/go-zero. While the smoothed CPU use is at least 90 %, or within a
-// second of a denial, it denies an attempt if both the number in flight and its mean exceed highest rate × lowest mean
-// latency over 5 s, scaled down to a tenth as the CPU use nears 100 %.
+// second of a denial, it denies an attempt if both the number in flight and its mean exceed a bound. The bound is
+// highest rate × lowest mean latency over 5 s, scaled down to a tenth as the CPU use approaches 100 %.
 // https://go-zero.dev/docs/components/resilience/load-shedding
 //
-// Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed; at full CPU the factor cuts
-// far into the capacity of the server (compare zeromicro/go-zero#4265: it denies requests while CPUs are idle).
+// Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed. At full CPU, the factor cuts
+// far into the server's capacity (compare zeromicro/go-zero#4265: it denies requests while CPUs are idle).
 type GoZero struct {
 	cpu    float64
 	flying float64
 	passed ring
-	// dropped means that an attempt was denied since the CPU use was last below the threshold; busy is when it was
+	// dropped is true if an attempt was denied since the CPU use was last below the threshold. busy is when it was
 	// last above.
 	dropped bool
 	busy    int64
@@ -34,7 +34,7 @@ func NewGoZero() *GoZero { return &GoZero{passed: newRing(shedPart, parts)} }
 // Tick smooths the CPU use of the server's process group.
 func (g *GoZero) Tick(_ int64, l model.Load) { g.cpu = 0.95*g.cpu + 0.05*l.Own }
 
-// bound returns the number of attempts that may be in flight while it sheds load.
+// bound returns the number of attempts that may be in flight while the gate sheds load.
 func (g *GoZero) bound(now int64) float64 {
 	most, least := 1.0, 1e6
 	g.passed.each(now, false, func(b *bucket) {
@@ -44,12 +44,12 @@ func (g *GoZero) bound(now int64) float64 {
 	return max(1, most*1e6/shedPart*least/1e6) * factor
 }
 
-// sheds reports whether the CPU is or was recently busy.
+// sheds reports whether the CPU is busy or was so recently.
 func (g *GoZero) sheds(now int64) bool {
 	return g.cpu >= shedCPU || g.dropped && now-g.busy < coolOff
 }
 
-// Limit returns the bound while it sheds load, and otherwise 0 for no limit.
+// Limit returns the bound while the gate sheds load, and otherwise 0 for no limit.
 func (g *GoZero) Limit() float64 {
 	if !g.sheds(g.now) {
 		return 0

@@ -3,10 +3,11 @@ package gate
 import "github.com/headgate/headgate/replay/overload/model"
 
 // Gradient2 is the Gradient2Limit of Netflix/concurrency-limits, in windows of one second. It multiplies the limit by
-// the ratio of a long-term mean latency to the current one, 0.5 to 1 with a tolerance of 1.5, and adds 4 for a queue.
+// the ratio of a long-term mean latency to the current latency (0.5 to 1, with a tolerance of 1.5), and adds 4 for a
+// queue.
 //
 // Known faults: under mild overload the ratio stays near 1 and the added queue makes the limit grow forever
-// (failsafe-go/failsafe-go#134); when all calls time out the latency is constant, so the limit climbs
+// (failsafe-go/failsafe-go#134). When all calls time out, the latency is constant, so the limit climbs
 // (Netflix/concurrency-limits#137).
 type Gradient2 struct {
 	limit, Min, Max float64

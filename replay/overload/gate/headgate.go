@@ -5,10 +5,10 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Headgate is the controller of package adaptive.
+// Headgate is the controller in package adaptive.
 type Headgate struct{ *adaptive.Controller }
 
-// NewHeadgate returns a gate with the settings.
+// NewHeadgate returns a gate with these settings.
 func NewHeadgate(c adaptive.Config) (Headgate, error) {
 	controller, err := adaptive.NewController(c)
 	return Headgate{controller}, err

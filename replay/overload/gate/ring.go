@@ -10,7 +10,7 @@ type bucket struct {
 	least  float64
 }
 
-// ring counts the attempts that ended in the last parts of a window. Each part is part µs long.
+// ring counts the attempts that ended in a sliding window. The window consists of parts, each part µs long.
 type ring struct {
 	part    int64
 	buckets []bucket

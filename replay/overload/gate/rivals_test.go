@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// sample is an attempt at the limit.
+// sample returns a sample of an attempt that had inflight attempts in flight when it was admitted.
 func sample(rtt int64, inflight int) model.Sample {
 	return model.Sample{Attempt: model.Attempt{Inflight: inflight}, RTT: rtt, Left: inflight - 1}
 }
@@ -36,7 +36,8 @@ func TestAIMDMoves(t *testing.T) {
 	}
 }
 
-// TestVegasMoves: at a limit of 100 the step is 2, so a queue up to 2 adds 12, below 6 adds 2, above 12 takes 2.
+// TestVegasMoves uses a limit of 100, where the step is 2. A queue up to 2 adds 12 to the limit, one below 6 adds 2,
+// and one above 12 subtracts 2.
 func TestVegasMoves(t *testing.T) {
 	for _, c := range []struct {
 		rtt      int64
@@ -55,7 +56,7 @@ func TestVegasMoves(t *testing.T) {
 }
 
 // TestVegasTakesTheQueueIntoTheMinimum reproduces Netflix/concurrency-limits#165: after at most 30·limit samples with
-// a permanent queue, the minimum is the latency including that queue.
+// a permanent queue, the minimum latency includes that queue.
 func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
 	v := NewVegas(1)
 	v.Observe(0, sample(100*ms, 20))
@@ -68,12 +69,12 @@ func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
 	t.Errorf("the minimum is still %v µs", v.base)
 }
 
-// TestGradient2Moves: a steady latency adds the smoothed queue, and twice the latency takes a quarter of the ratio's
-// cut.
+// TestGradient2Moves checks that a steady latency adds the smoothed queue, and that twice the latency applies a
+// quarter of the ratio's cut.
 func TestGradient2Moves(t *testing.T) {
 	g := NewGradient2()
 	now := int64(1)
-	g.Observe(now, sample(100*ms, 20)) // opens the first window, so that each call of feed fills one
+	g.Observe(now, sample(100*ms, 20)) // opens the first window, so that each call to feed fills one window
 	feed := func(rtt int64) float64 {
 		before := g.Limit()
 		for range 25 {
@@ -107,8 +108,8 @@ func TestGradient2FollowsStableTimeouts(t *testing.T) {
 	}
 }
 
-// TestFailsafeBaselineBecomesTheSickLatency reproduces failsafe-go/failsafe-go#127: within a minute of an incident the
-// baseline adapts to it.
+// TestFailsafeBaselineBecomesTheSickLatency reproduces failsafe-go/failsafe-go#127: the baseline adapts to an incident
+// within a minute.
 func TestFailsafeBaselineBecomesTheSickLatency(t *testing.T) {
 	f := NewFailsafe()
 	now := int64(1)
@@ -132,7 +133,7 @@ func TestFailsafeBaselineBecomesTheSickLatency(t *testing.T) {
 	}
 }
 
-// TestFailsafeDirections checks that the first condition that holds decides.
+// TestFailsafeDirections checks that the first condition that is met decides.
 func TestFailsafeDirections(t *testing.T) {
 	up := []float64{1, 2, 3, 4, 5}
 	down := []float64{5, 4, 3, 2, 1}
@@ -181,7 +182,7 @@ func TestSentinelRules(t *testing.T) {
 	for i := range 50 {
 		g.Done(now, sample(int64(200+i)*ms, 1))
 	}
-	// 50 in half a second is 100 a second; times 200 ms is 20 in flight.
+	// 50 attempts in half a second are 100 a second. Times 200 ms, that is 20 in flight.
 	if !allow(now, 21) || allow(now, 22) {
 		t.Error("the capacity is not 20")
 	}
@@ -204,7 +205,8 @@ func TestGoZeroRules(t *testing.T) {
 	for range 100 {
 		g.Tick(now, model.Load{Own: 0.95})
 	}
-	// 10 in 100 ms is 100 a second; times 100 ms is 10 in flight, and (1 − 0.944)/0.1 of them at this CPU use.
+	// 10 attempts in 100 ms are 100 a second. Times 100 ms, that is 10 in flight, and (1 − 0.944)/0.1 of those at this
+	// CPU use.
 	if want := 10 * (1 - g.cpu) / 0.1; !near(g.bound(now), want) || want > 6 {
 		t.Errorf("bound %v, want %v", g.bound(now), want)
 	}

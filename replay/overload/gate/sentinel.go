@@ -2,16 +2,15 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Sentinel is the system rule of alibaba/Sentinel. While the load average is above a bound, it denies an
-// attempt if more are in flight than highest rate × lowest latency of the last second. While the CPU use is above a
-// bound, it denies everything.
-// https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
+// Sentinel is the system rule of alibaba/Sentinel. While the load average is above a bound, it denies an attempt if
+// more attempts are in flight than the highest rate × the lowest latency of the last second. While the CPU use is
+// above a bound, it denies everything. https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
 //
 // Known faults: under load the lowest latency of a second includes the queue, so the product keeps the queue at its
-// length (the minimum latches up); the CPU use is the maximum of process and host, so other processes on the host can
-// trip it.
+// length (the minimum latches up). The CPU use is the maximum of the process's and the host's, so other processes on
+// the host can trip the rule.
 type Sentinel struct {
-	// MaxLoad bounds the load average and MaxCPU the CPU use, 0 to 1; 0 means no bound.
+	// MaxLoad bounds the load average, and MaxCPU the CPU use, which is 0 to 1. 0 means no bound.
 	MaxLoad, MaxCPU float64
 
 	load1, cpu float64
@@ -19,13 +18,13 @@ type Sentinel struct {
 	next       int64
 }
 
-// NewSentinel returns a rule. Its wiki recommends a load of 2.5 per core.
+// NewSentinel returns a rule. Sentinel's wiki recommends a load of 2.5 per core.
 func NewSentinel(maxLoad, maxCPU float64) *Sentinel {
 	return &Sentinel{MaxLoad: maxLoad, MaxCPU: maxCPU, passed: newRing(500_000, 2)}
 }
 
-// loadEvery is the interval between Linux's updates of the load average, in µs. loadDecay is the weight of the previous
-// one-minute average, e^(−5/60).
+// loadEvery is the interval between Linux's updates of the load average, in µs. loadDecay is the weight of the
+// previous value in the one-minute average, e^(−5/60).
 const (
 	loadEvery = 5_000_000
 	loadDecay = 0.92004
@@ -42,7 +41,7 @@ func (g *Sentinel) Tick(now int64, l model.Load) {
 	}
 }
 
-// Limit returns rate × latency while the load is above its bound, and otherwise 0 for no limit.
+// Limit returns rate × latency while the load average is above its bound, and otherwise 0 for no limit.
 func (g *Sentinel) Limit() float64 {
 	if g.MaxLoad == 0 || g.load1 <= g.MaxLoad {
 		return 0
@@ -50,7 +49,7 @@ func (g *Sentinel) Limit() float64 {
 	return g.capacity(g.next)
 }
 
-// capacity returns the highest rate times the lowest latency. If no attempt has ended, the latency is 5 s.
+// capacity returns the highest rate times the lowest latency. If no attempt has ended, it uses a latency of 5 s.
 func (g *Sentinel) capacity(now int64) float64 {
 	most, least := 0.0, 5e6
 	g.passed.each(now, true, func(b *bucket) {

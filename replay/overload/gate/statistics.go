@@ -10,7 +10,7 @@ func mean(x []float64) float64 {
 	return sum / float64(max(len(x), 1))
 }
 
-// variation returns the coefficient of variation, or 0 without values.
+// variation returns the coefficient of variation, or 0 if there are no values.
 func variation(x []float64) float64 {
 	m, sum := mean(x), 0.0
 	if m == 0 {

@@ -8,11 +8,11 @@ import (
 )
 
 // Vegas is the VegasLimit of Netflix/concurrency-limits, after TCP Vegas (Brakmo and Peterson 1995). It estimates the
-// queue as limit·(1 − minRTT/RTT), and keeps it between 3 and 6 times the decimal logarithm of the limit. After about
+// queue as limit·(1 − minRTT/RTT), and keeps it between 3 and 6 times the limit's decimal logarithm. After about
 // 30·limit samples it measures the minimum again.
 //
 // Known faults: if the minimum is measured while there is a queue, it includes the queue, and the limit grows with it
-// (Netflix/concurrency-limits#165); one lucky sample lowers the minimum, and the limit falls below the number of
+// (Netflix/concurrency-limits#165). A single lucky sample lowers the minimum, and the limit falls below the number of
 // workers (#37).
 type Vegas struct {
 	limit, Max float64
@@ -30,7 +30,7 @@ func NewVegas(seed uint64) *Vegas {
 	return v
 }
 
-// draw sets when to measure the minimum again: after between half and all of the interval.
+// draw sets when to measure the minimum again: after half to all of the interval.
 func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
 
 // Limit returns the limit.

@@ -42,7 +42,7 @@ func (w *window) mean() float64 {
 	return sum / float64(max(len(w.rtts), 1))
 }
 
-// quantile returns a quantile. It reorders the samples.
+// quantile returns a quantile of the samples. It reorders them.
 func (w *window) quantile(q float64) float64 {
 	if len(w.rtts) == 0 {
 		return 0
@@ -53,11 +53,11 @@ func (w *window) quantile(q float64) float64 {
 
 func (w *window) clear(now int64) { *w = window{opened: now, rtts: w.rtts[:0]} }
 
-// average is an exponentially weighted mean. The first values get equal weights.
+// average is an exponentially weighted mean. The first values have equal weights.
 type average struct {
 	value float64
 	seen  int
-	// age is the number of values that the mean spans; warm is the number of initial values with equal weights.
+	// age is the number of values that the mean spans. warm is the number of initial values with equal weights.
 	age, warm int
 }
 

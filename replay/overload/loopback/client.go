@@ -19,7 +19,7 @@ func newClient() *http.Client {
 
 var errRate = errors.New("loopback: more requests a second than MaxRate")
 
-// send starts requests as a Poisson process, independently of the answers.
+// send starts requests as a Poisson process, independently of the responses.
 func (p *player) send(ctx context.Context, c *model.Config) error {
 	random := rand.New(rand.NewPCG(c.Seed, 2))
 	for at := 0.0; ; {
@@ -47,7 +47,7 @@ func (p *player) send(ctx context.Context, c *model.Config) error {
 	}
 }
 
-// begin starts one request, unless too many are in progress.
+// begin starts a request, unless too many are in progress.
 func (p *player) begin(ctx context.Context) {
 	select {
 	case p.places <- struct{}{}:

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 
 const second = 1_000_000
 
-// config returns ten workers with 40 ms a request, which is 250 a second, and clients that wait for 800 ms.
+// config returns ten workers that take 40 ms per request, which is 250 requests a second, and clients that wait for
+// 800 ms.
 func config(seconds int64, rate float64) model.Config {
 	return model.Config{
 		Seed: 1, Length: seconds * second,
@@ -31,8 +32,8 @@ func config(seconds int64, rate float64) model.Config {
 	}
 }
 
-// TestPlayCountsEveryCall checks that calls are good, denied or late, and that a gate that denies everything lets
-// none through.
+// TestPlayCountsEveryCall checks that every call counts as good, denied or late, and that no call passes a gate that
+// denies everything.
 func TestPlayCountsEveryCall(t *testing.T) {
 	c := config(1, 200)
 	c.Length = second / 5
@@ -76,7 +77,7 @@ func TestPlayRefusesWhatItCannotPlay(t *testing.T) {
 
 // TestGoodputAsSimulated checks that the goodput is within 10 % of the simulated goodput: for a fixed limit under
 // overload, for an adaptive limit while a dependency is slow, and for another adaptive limit under bursts. Without a
-// limit no comparison is possible, because the goodput of a growing queue depends on the last percent of the capacity.
+// limit, no comparison is possible: the goodput of a growing queue depends on the last percent of the capacity.
 func TestGoodputAsSimulated(t *testing.T) {
 	if !*real {
 		t.Skip("needs a quiet machine: make simulate-real")

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// server answers requests like the server in the model: a gate, a FIFO queue, and workers.
+// server serves requests in the same way as the model: with a gate, a FIFO queue and workers.
 type server struct {
 	config  *model.Config
 	started time.Time
@@ -22,7 +22,7 @@ type server struct {
 	inflight int
 	slots    []int32 // unused slots
 	used     int32
-	late     time.Duration // by how much sleeps took too long
+	late     time.Duration // how much too long the sleeps were
 }
 
 func newServer(c *model.Config, g model.Gate) *server {
@@ -34,7 +34,7 @@ func newServer(c *model.Config, g model.Gate) *server {
 
 func (s *server) now() int64 { return time.Since(s.started).Microseconds() }
 
-// ServeHTTP serves a request to the end, even if its client has given up.
+// ServeHTTP completes a request even if its client has given up.
 func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	a, start, ok := s.enter()
 	if !ok {
@@ -48,7 +48,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// enter calls the gate.
+// enter asks the gate for admission.
 func (s *server) enter() (a model.Attempt, start int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +70,8 @@ func (s *server) enter() (a model.Attempt, start int64, ok bool) {
 	return a, start, true
 }
 
-// serve sleeps for as long as the request takes. Timers fire late, by a millisecond on a busy machine, so the next
-// request sleeps less by that amount. This keeps the workers' throughput equal to the model's.
+// serve sleeps for as long as the request takes. Timers fire late, by a millisecond on a busy machine. To keep the
+// workers' throughput equal to the model's, the next request sleeps for less by that amount.
 func (s *server) serve() {
 	work := s.work()
 	began := time.Now()

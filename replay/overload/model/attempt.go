@@ -1,6 +1,6 @@
 package model
 
-// call is a client's request, with its attempts one after another.
+// call is a client's request, with one or several attempts in sequence.
 type call struct {
 	start  int64
 	client int32
@@ -8,16 +8,16 @@ type call struct {
 	tries  int32
 }
 
-// attempt is an admitted attempt. It exists until the server has finished it and the gate has seen its end.
+// attempt is an admitted attempt. It exists until the server has finished it and the gate has been told of its end.
 type attempt struct {
 	Attempt
 
 	start int64
 	// call is abandoned once the client has given up.
 	call int32
-	// uses distinguishes the attempts that use a slot, so that the expiry of an earlier attempt is ignored.
+	// uses distinguishes the successive attempts in a slot, so that the expiry of an earlier attempt is ignored.
 	uses uint32
-	// failed means that the queue was full.
+	// failed is true if the queue was full.
 	failed bool
 }
 
@@ -78,14 +78,14 @@ func (r *run) try(id int32) {
 	}
 }
 
-// finished ends the service of an attempt, and starts waiting ones.
+// finished ends the service of an attempt, and starts waiting attempts.
 func (r *run) finished(slot int32) {
 	r.server.leave(r.now)
 	r.end(slot)
 	r.startWaiting()
 }
 
-// end ends an attempt at the server. A gate at the client has already seen a timeout.
+// end ends an attempt at the server. A gate at the client has already been told of a timeout.
 func (r *run) end(slot int32) {
 	a := &r.attempts[slot]
 	if a.call >= 0 || !r.AtClient {
@@ -116,7 +116,7 @@ func (r *run) tell(a *attempt, failed bool) {
 	r.gate.Done(r.now, Sample{Attempt: a.Attempt, Start: a.start, RTT: r.now - a.start, Left: r.inflight, Failed: failed})
 }
 
-// expired runs when the client of an attempt gives up. The server continues to work on the attempt.
+// expired is called when an attempt's client gives up. The server continues to work on the attempt.
 func (r *run) expired(slot int32, use uint32) {
 	a := &r.attempts[slot]
 	if a.uses != use {

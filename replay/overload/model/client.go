@@ -2,31 +2,32 @@ package model
 
 import "math/rand/v2"
 
-// Client is a source of requests. If Rate is set, it is open: requests arrive as a Poisson process, however many are in
-// progress. Otherwise it is closed: each of Users sends a request, waits until it ends, thinks, and sends the next
-// request.
+// Client is a source of requests. If Rate is set, the client is open: requests arrive as a Poisson process, however
+// many are in progress. Otherwise it is closed: each of its Users sends a request, waits until it ends, thinks, and
+// sends the next request.
 type Client struct {
-	// Tenant is the index of the client's counts.
+	// Tenant is the index of the tenant under which the client's calls are counted.
 	Tenant int
 	// Rate is in requests per second.
 	Rate  Course
 	Users int
-	// Think is the mean thinking time in µs, exponentially distributed.
+	// Think is the mean thinking time in µs. Thinking times are exponentially distributed.
 	Think float64
-	// Deadline is how long the client waits for the answer to one attempt, in µs.
+	// Deadline is how long the client waits for the response to an attempt, in µs.
 	Deadline int64
 	Retry    Retry
 }
 
-// Retry configures the client's behaviour if an attempt is denied or not answered in time.
+// Retry configures how the client behaves if an attempt is denied or gets no response in time.
 type Retry struct {
 	// Max is the maximum number of attempts after the first one.
 	Max int
-	// Base is the pause before the second attempt in µs, which doubles with each attempt; 0 means no pause.
+	// Base is the pause before the second attempt, in µs. The pause doubles with each further attempt. 0 means no
+	// pause.
 	Base int64
-	// Jitter draws each pause uniformly between 0 and its full length.
+	// Jitter makes each pause random, uniformly between 0 and its full length.
 	Jitter bool
-	// Obeys means that the pause is at least the Retry-After of the denial.
+	// Obeys makes each pause at least as long as the denial's Retry-After.
 	Obeys bool
 }
 
@@ -34,7 +35,7 @@ type Retry struct {
 const longestPause = 30_000_000
 
 // pause returns the pause before an attempt. tries is the number of attempts before it, at least 1. after is the
-// Retry-After of the denial in µs, or 0.
+// denial's Retry-After in µs, or 0.
 func (r *Retry) pause(tries int, after int64, random *rand.Rand) int64 {
 	pause := r.Base
 	for i := 1; i < tries && pause < longestPause; i++ {

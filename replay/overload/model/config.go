@@ -8,20 +8,20 @@ import (
 
 // Server is a machine whose workers take requests from one FIFO queue.
 type Server struct {
-	// Workers is the number of requests served at a time.
+	// Workers is the number of requests served at the same time.
 	Workers Course
 	Service Service
-	// Slowdown multiplies service times; an empty course means 1.
+	// Slowdown multiplies service times. An empty course means 1.
 	Slowdown Course
-	// Contention is the fraction that each other request in the server adds to a service time, so that throughput falls
-	// when too many are inside (Gunther's universal scalability law).
+	// Contention is the fraction by which every other request in the server lengthens a service time, so that
+	// throughput falls when the server has too many requests (Gunther's universal scalability law).
 	Contention float64
 	Pause      Pause
-	// Drops means that a worker skips a waiting attempt if its client has given up.
+	// Drops makes workers skip waiting attempts whose client has given up.
 	Drops bool
-	// Queue limits the number of waiting requests. Further requests fail at once. 0 means 100 000.
+	// Queue limits the number of waiting requests. Further requests fail immediately. 0 means 100 000.
 	Queue int
-	// CPU is the share of a service time that is CPU time, 0 to 1. The rest is spent waiting for a dependency.
+	// CPU is the fraction of the service time that is CPU time, 0 to 1. The rest is spent waiting for a dependency.
 	CPU float64
 	// Neighbour is the CPU use of other processes on the host, 0 to 1. It is part of the host's CPU use, but does not
 	// slow down the workers.
@@ -31,22 +31,22 @@ type Server struct {
 // Config configures a run.
 type Config struct {
 	Seed uint64
-	// Length is the time that new requests are sent, in µs.
+	// Length is how long new requests are sent, in µs.
 	Length  int64
 	Server  Server
 	Clients []Client
-	// AtClient puts the gate at the client: for the gate, an attempt that is not answered in time ends as a timeout. A
-	// gate at the server sees the attempt until the server finishes it.
+	// AtClient places the gate at the client. For such a gate, an attempt without a response in time ends as a
+	// timeout. For a gate at the server, it ends when the server finishes it.
 	AtClient bool
 	// Phases are the times when phases begin, starting with 0. Counts are kept by phase.
 	Phases []int64
-	// Tenants is the number of tenants; 0 means 1.
+	// Tenants is the number of tenants. 0 means 1.
 	Tenants int
-	// Attempts limits the number of attempts: a run that needs more fails. 0 means MaxAttempts.
+	// Attempts limits the number of attempts. A run that needs more fails. 0 means MaxAttempts.
 	Attempts int
 }
 
-// Limits of a run.
+// Limits on a run.
 const (
 	MaxAttempts = 20_000_000
 	maxClients  = 10_000
@@ -55,12 +55,12 @@ const (
 	maxQueue    = 100_000
 	maxPhases   = 100
 	maxLength   = 24 * 3_600_000_000
-	longestWait = 3_600_000_000 // wait for workers after the end of the run
+	longestWait = 3_600_000_000 // how long to wait for workers after the end of the run
 )
 
 var errAttempts = errors.New("model: more attempts than a run may have")
 
-// check returns an error for the first field that is out of range, and sets defaults.
+// check sets defaults, and returns an error for the first field that is out of range.
 func (c *Config) check() error {
 	if c.Tenants == 0 {
 		c.Tenants = 1

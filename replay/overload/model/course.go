@@ -1,13 +1,13 @@
 package model
 
-// Point is a value that starts at a time.
+// Point is a value and the time from which it applies.
 type Point struct {
 	At    int64
 	Value float64
 }
 
-// Course is a value that changes over time. Steps keep each value until the next point; a ramp is linear between
-// points. Before the first point, a course has that point's value. An empty course is 0.
+// Course is a value that changes over time. With steps, each value applies until the next point. A ramp is linear
+// between points. Before the first point, a course has that point's value. An empty course is 0.
 type Course struct {
 	points []Point
 	linear bool
@@ -16,7 +16,7 @@ type Course struct {
 // Constant returns a course with one value.
 func Constant(value float64) Course { return Course{points: []Point{{0, value}}} }
 
-// Steps returns a course that keeps each value until the next point.
+// Steps returns a course in which each value applies until the next point.
 func Steps(points ...Point) Course { return Course{points: points} }
 
 // Ramp returns a course that is linear between points.
@@ -31,10 +31,10 @@ func Alternating(high, low float64, part, period, end int64) Course {
 	return Course{points: points}
 }
 
-// At returns the value at a time. It takes time proportional to the number of points.
+// At returns the value at a time. Its cost is proportional to the number of points.
 func (c Course) At(at int64) float64 { return (&reader{Course: c}).at(at) }
 
-// maxPoints is the maximum number of points of a course.
+// maxPoints is the maximum number of points in a course.
 const maxPoints = 100_000
 
 // reader reads a course at non-decreasing times.
@@ -58,7 +58,7 @@ func (r *reader) at(now int64) float64 {
 	return p.Value + (q.Value-p.Value)*float64(now-p.At)/float64(q.At-p.At)
 }
 
-// nextChange returns the next point after now, or -1.
+// nextChange returns the time of the next point after now, or -1.
 func (r *reader) nextChange(now int64) int64 {
 	for i := r.place; i < len(r.points); i++ {
 		if r.points[i].At > now {

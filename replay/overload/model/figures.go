@@ -2,7 +2,7 @@ package model
 
 import "math"
 
-// Sum returns the counts of all phases together.
+// Sum returns the counts for all phases together.
 func (t *Tally) Sum() (sum Count) {
 	for _, p := range t.Phases {
 		sum.Offered += p.Offered
@@ -13,7 +13,7 @@ func (t *Tally) Sum() (sum Count) {
 	return sum
 }
 
-// Limits returns the mean limit in each part of the run. A part without a tick has the limit of the previous part.
+// Limits returns the mean limit in each part of the run. A part without ticks has the limit of the previous part.
 func (t *Tally) Limits() []float64 {
 	limits := make([]float64, len(t.Moments))
 	last := 0.0
@@ -26,8 +26,8 @@ func (t *Tally) Limits() []float64 {
 	return limits
 }
 
-// LimitBetween returns the mean limit between two moments of the run, each given as a fraction of its length, and the
-// coefficient of variation.
+// LimitBetween returns the limit's mean and coefficient of variation between two moments of the run, each given as a
+// fraction of the run's length.
 func (t *Tally) LimitBetween(from, to float64) (mean, variation float64) {
 	n := float64(len(t.Moments))
 	sum, squares, ticks := 0.0, 0.0, 0.0
@@ -50,8 +50,8 @@ func (t *Tally) PhaseSpan(i int) (from, to float64) {
 	return float64(t.Begins[i]) / float64(t.Length), float64(end) / float64(t.Length)
 }
 
-// Jain returns Jain's fairness index over the tenants, for the ratio of good calls to the max-min fair share. 1 is
-// fair; 1/n means that one of n tenants gets everything. https://arxiv.org/abs/cs/9809099
+// Jain returns Jain's fairness index over the tenants, for the ratio of good calls to the max-min fair share. 1 means
+// perfectly fair, and 1/n means that one of n tenants gets everything. https://arxiv.org/abs/cs/9809099
 func (t *Tally) Jain() float64 {
 	var demands []float64
 	good := 0.0
@@ -73,7 +73,7 @@ func (t *Tally) Jain() float64 {
 	return sum * sum / (n * squares)
 }
 
-// MaxMin divides an amount among demands: no demand gets more than it needs, and the rest is divided equally among
+// MaxMin divides an amount among demands. No demand gets more than it needs, and what is left is divided equally among
 // the others.
 func MaxMin(demands []float64, amount float64) []float64 {
 	fair := make([]float64, len(demands))

@@ -2,7 +2,7 @@ package model
 
 // Gate admits or denies attempts. The caller reports the outcome of each admitted attempt.
 type Gate interface {
-	// Allow decides an attempt. wait is the Retry-After of a denial in µs, or 0 if the gate cannot know it.
+	// Allow decides an attempt. wait is the Retry-After of a denial in µs, or 0 if the gate cannot predict it.
 	Allow(now int64, a Attempt) (allowed bool, wait int64)
 	// Done is called once for each admitted attempt.
 	Done(now int64, s Sample)
@@ -15,7 +15,7 @@ type Attempt struct {
 	// Slot is unique among the attempts in flight, and is reused afterwards.
 	Slot   int32
 	Tenant int
-	// Inflight is the number of admitted attempts, including this one.
+	// Inflight is the number of admitted attempts in flight, including this one.
 	Inflight int
 }
 
@@ -23,24 +23,24 @@ type Attempt struct {
 type Sample struct {
 	Attempt
 
-	// Start is the attempt's time of admission, and RTT the time until its end, in µs.
+	// Start is when the attempt was admitted. RTT is the time until its end. Both are in µs.
 	Start, RTT int64
-	// Left is the number of attempts that are still in flight.
+	// Left is the number of attempts still in flight.
 	Left int
-	// Failed means a timeout, or an error of the server.
+	// Failed reports a timeout or a server error.
 	Failed bool
 }
 
 // Load is the load of a machine as reported by its operating system: averages since the last tick.
 type Load struct {
-	// Own is the CPU use of the server's process group and Host the machine's CPU use, as fractions of all its CPUs: 0
-	// to 1.
+	// Own is the CPU use of the server's process group, and Host the CPU use of the machine, both as fractions of all
+	// the machine's CPUs: 0 to 1.
 	Own, Host float64
 	// Runnable is the number of threads that run or wait for a CPU, assuming one thread per request.
 	Runnable float64
 }
 
-// Watcher is a Gate that monitors the load of the machine. Tick is called every TickEvery µs.
+// Watcher is a Gate that monitors the machine's load. Tick is called every TickEvery µs.
 type Watcher interface {
 	Tick(now int64, l Load)
 }

@@ -2,7 +2,7 @@ package model
 
 import "math/bits"
 
-// steps is the number of buckets per power of two, so values are known to within 1/32.
+// steps is the number of buckets per power of two. Values are therefore accurate to 1/32.
 const (
 	stepBits = 5
 	steps    = 1 << stepBits
@@ -24,7 +24,7 @@ func bucketOf(us int64) int {
 	return shift*steps + int(u>>shift)
 }
 
-// least returns the smallest duration of a bucket.
+// least returns the smallest duration in a bucket.
 func least(bucket int) int64 {
 	if bucket < 2*steps {
 		return int64(bucket)
@@ -50,8 +50,8 @@ func (h *Histogram) Merge(o *Histogram) {
 // Total returns the number of durations.
 func (h *Histogram) Total() int64 { return h.total }
 
-// Quantile returns the duration in µs that a fraction q of the durations does not exceed, rounded down to its bucket,
-// or 0 without durations.
+// Quantile returns the duration in µs that a fraction q of the durations does not exceed, rounded down to its bucket.
+// It returns 0 if there are no durations.
 func (h *Histogram) Quantile(q float64) int64 {
 	if h.total == 0 {
 		return 0

@@ -1,12 +1,11 @@
 package model
 
-// event is something that happens at a certain time. Its subject is a client, a call or an attempt, depending on
-// kind.
+// event is something that happens at a given time. Its subject is a client, a call or an attempt, depending on kind.
 type event struct {
 	at      int64
 	order   uint32 // limited by MaxAttempts
 	subject int32
-	// use identifies the use of the slot, for expiry.
+	// use identifies the attempt that uses the slot, for an expiry.
 	use  uint32
 	kind kind
 }
@@ -21,8 +20,8 @@ const (
 	tick                // the gate reads the load of the machine
 )
 
-// loop is a binary heap of events ordered by time. Events at the same time happen in the order of being added, so that
-// a run is reproducible.
+// loop is a binary heap of events ordered by time. Events with the same time happen in the order in which they were
+// added, so that a run is reproducible.
 type loop struct {
 	heap  []event
 	added uint32
@@ -61,7 +60,7 @@ func (l *loop) next() (event, bool) {
 	return first, true
 }
 
-// sink moves earlier children up from the root, and returns the index for e.
+// sink moves earlier children up from the root, and returns the index at which to put e.
 func (l *loop) sink(e event, n int) (i int) {
 	for {
 		child := 2*i + 1

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestEventsHappenInOrder checks that events are ordered by time, then by the order of being added.
+// TestEventsHappenInOrder checks that events are ordered by time, and events with the same time by when they were
+// added.
 func TestEventsHappenInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var l loop
@@ -37,7 +38,7 @@ func TestEventsHappenInOrder(t *testing.T) {
 	}
 }
 
-// TestPauseStopsWork compares with a clock that counts the microseconds outside pauses.
+// TestPauseStopsWork compares the result with a clock that counts the microseconds outside pauses.
 func TestPauseStopsWork(t *testing.T) {
 	p := Pause{Every: 10, For: 3}
 	for now := range int64(25) {
@@ -87,7 +88,7 @@ func TestCourses(t *testing.T) {
 	}
 }
 
-// TestQuantiles checks that quantiles are within 1/32 of the sorted list's quantiles, also after a merge.
+// TestQuantiles checks that quantiles are within 1/32 of those of the sorted list, even after a merge.
 func TestQuantiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var a, b Histogram
@@ -117,8 +118,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestMaxMin checks that no share is above its demand, that the whole amount is used if there is demand for it, and
-// that a demand that is not met in full has the largest share.
+// TestMaxMin checks that no share exceeds its demand, that the whole amount is used if there is demand for it, and
+// that demands that are not fully met have the largest share.
 func TestMaxMin(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 1000 {
@@ -174,7 +175,7 @@ func TestPausesOfRetries(t *testing.T) {
 	}
 }
 
-// TestConfigsOutOfRange checks that each invalid configuration is an error that names the field.
+// TestConfigsOutOfRange checks that each invalid configuration returns an error with the field's name.
 func TestConfigsOutOfRange(t *testing.T) {
 	good := func() Config { return plain(1, 1, Service{Mean: 1000}) }
 	for word, spoil := range map[string]func(*Config){

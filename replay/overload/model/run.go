@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 )
 
-// run is a running simulation.
+// run is a simulation in progress.
 type run struct {
 	*Config
 	loop
@@ -16,12 +16,12 @@ type run struct {
 	now     int64
 	phase   int
 
-	rates    []reader // by client
+	rates    []reader // one per client
 	calls    []call
 	attempts []attempt
 	freeCall []int32
 	freeSlot []int32
-	inflight int // admitted attempts that have not ended for the gate
+	inflight int // admitted attempts that have not yet ended for the gate
 	total    int // attempts so far
 
 	server
@@ -80,15 +80,15 @@ func (r *run) begin(client int32) {
 	}
 }
 
-// schedule adds the next arrival of an open client. If the rate changes before that arrival, it draws again at the
-// change. This is correct because a Poisson process is memoryless.
+// schedule adds the next arrival of an open client. If the rate changes before that arrival, schedule draws again at
+// the time of the change. This is correct because a Poisson process is memoryless.
 func (r *run) schedule(client int32) {
 	rates := &r.rates[client]
 	at := r.now
 	for at < r.Length {
 		rate, change := rates.at(at), rates.nextChange(at)
 		if rates.linear && change > 0 {
-			change = min(change, at+1_000_000) // a ramp is followed in steps of one second
+			change = min(change, at+1_000_000) // follow a ramp in steps of one second
 		}
 		next := int64(-1)
 		if rate > 0 {
@@ -107,7 +107,7 @@ func (r *run) schedule(client int32) {
 	}
 }
 
-// think adds the next request of one user of a closed client.
+// think schedules the next request of one user of a closed client.
 func (r *run) think(client int32) {
 	if at := r.now + int64(r.random.ExpFloat64()*r.Clients[client].Think); at < r.Length {
 		r.add(at, arrival, client)
@@ -126,7 +126,7 @@ func (r *run) arrive(client int32) {
 	r.try(r.open(client))
 }
 
-// observe shows the machine's load to the gate, and records the gate's limit.
+// observe passes the machine's load to the gate, and records the gate's limit.
 func (r *run) observe() {
 	l := r.load(r.now)
 	if r.watcher != nil {
@@ -134,8 +134,8 @@ func (r *run) observe() {
 	}
 	r.startWaiting() // workers may have been added
 	r.tally.observed(r.now, r.gate.Limit(), r.inflight)
-	// Waiting requests may need workers that are added later. The wait is bounded, because a server may have no workers
-	// left.
+	// Waiting requests may need workers that are only added later. The wait for them is bounded, because a server may
+	// have no workers left.
 	if r.now+TickEvery <= r.Length || r.inServer() > 0 && r.now < r.Length+longestWait {
 		r.add(r.now+TickEvery, tick, 0)
 	}

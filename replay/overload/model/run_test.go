@@ -11,7 +11,7 @@ import (
 
 const second = 1_000_000
 
-// open is a gate that admits everything and checks that every end has a matching start.
+// open is a gate that admits everything and checks that each attempt that ends has started.
 type open struct {
 	t        *testing.T
 	flying   map[int32]int64
@@ -72,8 +72,9 @@ func plain(rate float64, workers int, service Service) Config {
 	}
 }
 
-// TestQueueAsInTheory checks against queueing theory: latencies of M/M/1 are exponential with mean 1/(μ−λ), the wait in
-// M/D/1 is half the wait in M/M/1, and the number in the server is the rate times the mean latency (Little).
+// TestQueueAsInTheory compares the results with queueing theory: M/M/1 latencies are exponential with mean 1/(μ−λ),
+// the wait in M/D/1 is half that in M/M/1, and the number of requests in the server is the rate times the mean latency
+// (Little's law).
 func TestQueueAsInTheory(t *testing.T) {
 	c := plain(80, 1, Service{Shape: Exponential, Mean: 10_000})
 	tally := mustRun(t, c, newOpen(t))
@@ -118,7 +119,7 @@ func TestServiceTimesHaveTheirMean(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameRun checks that equal seeds give equal runs, and different seeds different runs.
+// TestSameSeedSameRun checks that equal seeds produce equal runs, and different seeds produce different runs.
 func TestSameSeedSameRun(t *testing.T) {
 	c := randomConfig(rand.New(rand.NewPCG(3, 3)))
 	c.Seed = 7
@@ -133,8 +134,8 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-// TestEveryAttemptEndsOnce checks in random runs that each admitted attempt ends once, all calls are counted, and no
-// call is good twice.
+// TestEveryAttemptEndsOnce checks in random runs that each admitted attempt ends exactly once, all calls are counted,
+// and no call counts as good twice.
 func TestEveryAttemptEndsOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	retried, timeouts := 0, 0
@@ -166,7 +167,7 @@ func TestEveryAttemptEndsOnce(t *testing.T) {
 	}
 }
 
-// randomConfig draws a short run that uses each feature now and then.
+// randomConfig returns a random short run. Each feature is used now and then.
 func randomConfig(r *rand.Rand) Config {
 	c := Config{
 		Seed: r.Uint64(), Length: 20 * second, Tenants: 2, AtClient: r.IntN(2) == 0, Phases: []int64{0, 5 * second},
@@ -190,7 +191,8 @@ func randomConfig(r *rand.Rand) Config {
 	return c
 }
 
-// TestRetriesAtTheirInstants checks that a call is tried once and Max times more, after exactly its client's pauses.
+// TestRetriesAtTheirInstants checks that a call is tried once, and then Max more times after exactly its client's
+// pauses.
 func TestRetriesAtTheirInstants(t *testing.T) {
 	c := plain(1, 1, Service{Mean: 1000})
 	c.Length = 2 * second
@@ -210,7 +212,7 @@ func TestRetriesAtTheirInstants(t *testing.T) {
 	}
 }
 
-// TestServerWithoutWorkersEnds checks that requests that no worker serves are not good, and that the run ends.
+// TestServerWithoutWorkersEnds checks that requests that are never served do not count as good, and that the run ends.
 // Unbounded service times must not make the time go backwards.
 func TestServerWithoutWorkersEnds(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
@@ -239,8 +241,8 @@ func (r denying) Allow(now int64, _ Attempt) (bool, int64) {
 	return false, 0
 }
 
-// TestRatesOfPhases checks that a Poisson process with a changing rate has the expected counts in each phase, and a
-// ramp their mean.
+// TestRatesOfPhases checks that a Poisson process with a changing rate has the expected count in each phase. For a
+// ramp, that is the count for its mean rate.
 func TestRatesOfPhases(t *testing.T) {
 	c := plain(1, 100, Service{Shape: Exact, Mean: 1000})
 	c.Length, c.Phases = 300*second, []int64{0, 100 * second, 200 * second}

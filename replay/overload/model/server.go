@@ -2,17 +2,17 @@ package model
 
 import "math/rand/v2"
 
-// server has the workers and their queue.
+// server consists of the workers and their queue.
 type server struct {
 	workers, slowdown, neighbour reader
-	// queue has the waiting attempts, starting at head.
+	// queue contains the waiting attempts, starting at index head.
 	queue []int32
 	head  int
 	busy  int
 
-	busyTime, runTime float64 // integrals of busy workers and of requests inside, in µs, since the last reading
+	busyTime, runTime float64 // integrals over time of the busy workers and of the requests in the server, in µs, since the last reading
 	since, read       int64
-	count             int // workers at present
+	count             int // current number of workers
 }
 
 func (s *server) start(c *Server) {
@@ -25,7 +25,7 @@ func (s *server) inServer() int { return s.busy + len(s.queue) - s.head }
 // idle reports whether a worker is free.
 func (s *server) idle() bool { return s.busy < s.count }
 
-// account adds the time since the last change to the integrals.
+// account adds the time since the last change to both integrals.
 func (s *server) account(now int64) {
 	span := float64(now - s.since)
 	s.busyTime += span * float64(s.busy)
@@ -38,7 +38,7 @@ func (s *server) leave(now int64) {
 	s.busy--
 }
 
-// enter starts an attempt if a worker is free, or queues it. It returns false if the queue is full.
+// enter starts an attempt if a worker is free, and otherwise queues it. It returns false if the queue is full.
 func (r *run) enter(slot int32) bool {
 	s := &r.server
 	if len(s.queue)-s.head >= r.Server.Queue {

@@ -9,20 +9,20 @@ import (
 type Shape uint8
 
 const (
-	// Exact means that each request takes the mean.
+	// Exact gives each request the mean service time.
 	Exact Shape = iota
 	// Exponential has a coefficient of variation of 1.
 	Exponential
-	// Lognormal has the sigma of Service.Spread.
+	// Lognormal has Service.Spread as its sigma.
 	Lognormal
-	// Bimodal means that Share of the requests take Spread times as long as the others.
+	// Bimodal makes Share of the requests take Spread times as long as the others.
 	Bimodal
 )
 
-// Service is the distribution of the time that a worker needs for a request.
+// Service is the distribution of the time that a worker needs for one request.
 type Service struct {
 	Shape Shape
-	// Mean is in µs.
+	// Mean is the mean service time in µs.
 	Mean   float64
 	Spread float64
 	Share  float64
@@ -36,7 +36,7 @@ func (s *Service) Draw(r *rand.Rand) float64 {
 	case Exponential:
 		t *= r.ExpFloat64()
 	case Lognormal:
-		// exp(σ²/2) is the mean of the lognormal distribution with μ = 0.
+		// exp(σ²/2) is the mean of a lognormal distribution with μ = 0.
 		t *= math.Exp(s.Spread*r.NormFloat64() - s.Spread*s.Spread/2)
 	case Bimodal:
 		t /= 1 + s.Share*(s.Spread-1)
@@ -47,11 +47,11 @@ func (s *Service) Draw(r *rand.Rand) float64 {
 	return max(1, t)
 }
 
-// Pause stops all workers for For µs at the start of each Every µs, like a garbage collector. The zero Pause means no
-// pauses.
+// Pause stops all workers for For µs at the start of every period of Every µs, like a garbage collector. The zero
+// Pause means no pauses.
 type Pause struct{ Every, For int64 }
 
-// finish returns the end of work that starts at now and needs work µs outside pauses.
+// finish returns when work ends that starts at now and needs work µs outside pauses.
 func (p Pause) finish(now, work int64) int64 {
 	if p.For <= 0 || p.Every <= p.For {
 		return now + work

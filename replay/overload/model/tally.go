@@ -2,16 +2,18 @@ package model
 
 // Count counts the calls that began in one phase.
 type Count struct {
-	// Offered is the number of calls, and Good the number answered within the client's deadline, in any attempt.
+	// Offered is the number of calls. Good is the number of calls for which any attempt succeeded within the client's
+	// deadline.
 	Offered, Good int64
-	// Denied is the number of attempts that the gate denied, and Wrong the number denied while a worker was idle.
+	// Denied is the number of attempts that the gate denied. Wrong is the number that it denied while a worker was
+	// idle.
 	Denied, Wrong int64
 }
 
-// Share has the calls of one tenant.
+// Share counts the calls of one tenant.
 type Share struct{ Offered, Good int64 }
 
-// Moment is a part of the run, with sums over its ticks.
+// Moment is a part of the run. Its fields are sums over the ticks in it.
 type Moment struct {
 	// Squares is the sum of the squared limits.
 	Limit, Squares, Inflight float64
@@ -23,17 +25,17 @@ type Moment struct {
 type Tally struct {
 	Phases  []Count
 	Tenants []Share
-	// Latency is the latency of admitted attempts as the client sees it: a timeout counts as the deadline.
+	// Latency is the latency of admitted attempts as measured by the client. A timeout counts as the deadline.
 	Latency *Histogram
-	// Moments divide the run into equal parts, each Every µs long.
+	// Moments are equal parts of the run, each Every µs long.
 	Moments []Moment
 	Every   int64
 	Length  int64
-	// Begins are the times when the phases begin.
+	// Begins are the start times of the phases.
 	Begins []int64
 }
 
-// moments is the number of parts of a run.
+// moments is the number of parts in a run.
 const moments = 240
 
 func newTally(c *Config) *Tally {

@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/replay/overload/scenario"
 )
 
-// highest is the highest limit drawn, because a gate that multiplies a rate and a latency can exceed any scale.
+// highest is the highest limit that is drawn. A gate that multiplies a rate by a latency can exceed any scale.
 const highest = 250
 
-// pairs returns the means of neighbouring pairs, to halve the size of a drawing.
+// pairs returns the mean of each pair of adjacent values, to halve the size of a drawing.
 func pairs(values []float64) []float64 {
 	half := make([]float64, 0, len(values)/2)
 	for i := 0; i+1 < len(values); i += 2 {
@@ -37,12 +37,12 @@ func limitCurves(r *scenario.Result) string {
 	return chart.Lines("Limit of "+r.Name+" over time", lines, int64(most), labels(r))
 }
 
-// goodputCurves draws the calls per second that were answered in time, for the first seed.
+// goodputCurves draws the number of calls per second that succeeded in time, for the first seed.
 func goodputCurves(r *scenario.Result) string {
 	lines, most := make([]chart.Line, len(r.Rows)), 10.0
 	for i, row := range r.Rows {
 		rates := make([]float64, 0, len(row.Sample.Moments))
-		for _, m := range row.Sample.Moments[:len(row.Sample.Moments)-1] { // the last one also counts calls that end after the run
+		for _, m := range row.Sample.Moments[:len(row.Sample.Moments)-1] { // the last moment also counts calls that end after the run
 			rates = append(rates, float64(m.Good)*1e6/float64(row.Sample.Every))
 		}
 		lines[i] = chart.Line{Name: row.Gate, Values: pairs(rates)}
@@ -53,7 +53,7 @@ func goodputCurves(r *scenario.Result) string {
 	return chart.Lines("Goodput of "+r.Name+" over time", lines, int64(most), labels(r))
 }
 
-// labels returns five points in time of a run.
+// labels returns five times during a run.
 func labels(r *scenario.Result) []string {
 	var texts []string
 	for i := range 5 {
@@ -63,7 +63,7 @@ func labels(r *scenario.Result) []string {
 	return texts
 }
 
-// short formats minutes or, below two minutes, seconds.
+// short formats a duration in minutes or, below two minutes, in seconds.
 func short(d time.Duration) string {
 	if d < 2*time.Minute && d%time.Minute != 0 {
 		return strconv.Itoa(int(d.Seconds())) + " s"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Markdown writes the goodput of each gate as a percentage of the best fixed limit, with its p99, and the known
+// Markdown writes each gate's goodput as a percentage of the best fixed limit's, with its p99 latency, and the known
 // faults.
 func Markdown(w io.Writer, r *Report) error {
 	var b strings.Builder

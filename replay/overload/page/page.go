@@ -1,6 +1,6 @@
 // Package page presents the results of scenarios, as a self-contained HTML file and as tables in Markdown.
 //
-//	page.go     the HTML file; curves.go its drawings
+//	page.go     the HTML file (curves.go: its drawings)
 //	markdown.go the tables
 package page
 
@@ -22,7 +22,7 @@ type Report struct {
 	Faults  []Fault
 }
 
-// Fault is a known fault with its figure in this run.
+// Fault is a known fault with its measured figure.
 type Fault struct {
 	scenario.Fault
 
@@ -30,7 +30,7 @@ type Fault struct {
 	Shown bool
 }
 
-// New returns a report that includes the faults whose scenarios ran.
+// New returns a report. It includes the faults whose scenarios ran.
 func New(seeds int, results []*scenario.Result) *Report {
 	r := &Report{Seeds: seeds, Results: results}
 	for _, f := range scenario.Faults() {
@@ -72,7 +72,7 @@ func ms(us int64) string { return strconv.FormatInt(us/1000, 10) }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// limits describes how a limit changed. It returns "" if the gate has no limit.
+// limits describes how the limit changed. It returns "" if the gate has no limit.
 func limits(r *scenario.Row) string {
 	if r.Early == 0 && r.Late == 0 {
 		return ""

@@ -32,8 +32,8 @@ var (
 	hosts = regexp.MustCompile(`https?://[^"\s<]*`)
 )
 
-// TestPageLoadsNothing checks that the only address is SVG's namespace, that links stay on the page, and that text is
-// escaped.
+// TestPageLoadsNothing checks that the only URL is the SVG namespace, that links stay within the page, and that text
+// is escaped.
 func TestPageLoadsNothing(t *testing.T) {
 	var b strings.Builder
 	report := New(1, results(t))
@@ -62,7 +62,7 @@ func TestPageLoadsNothing(t *testing.T) {
 	}
 }
 
-// TestTables checks that every row has the columns of its header, and that only faults of scenarios that have run are
+// TestTables checks that every row has as many columns as its header, and that only faults of scenarios that ran are
 // listed.
 func TestTables(t *testing.T) {
 	var b strings.Builder

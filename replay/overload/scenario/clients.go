@@ -2,7 +2,7 @@ package scenario
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// clients returns scenarios that differ in the behaviour of the clients.
+// clients returns scenarios that differ in how clients behave.
 func clients() []Scenario {
 	return []Scenario{
 		{Name: "retry storm", About: "80 a second that retry three times at once; a dependency is slow for 30 s", Build: func(seed uint64) model.Config {

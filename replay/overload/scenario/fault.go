@@ -3,12 +3,13 @@ package scenario
 // Fault is a known fault of a gate, with the figure that demonstrates it.
 type Fault struct {
 	Gate, Scenario string
-	// Name is the fault in a few words, and Source the thread or paper that reports it.
+	// Name describes the fault in a few words. Source is the thread or paper that reports it.
 	Name, Source string
-	// Figure measures the fault, and Unit describes the number.
+	// Figure measures the fault. Unit is the unit of the result.
 	Figure func(*Row) float64
 	Unit   string
-	// At is the threshold of the figure: the fault is demonstrated by at least At or, if Most is set, by at most At.
+	// At is the threshold of the figure. The fault is demonstrated by a figure of at least At or, if Most is set, at
+	// most At.
 	At   float64
 	Most bool
 }

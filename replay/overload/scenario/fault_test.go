@@ -33,8 +33,8 @@ func (r *runner) row(scenario, gate string) *Row {
 	return row
 }
 
-// TestKnownFaults checks that each limiter shows its fault, and that a fixed limit does not show the same figure in the
-// same scenario. If the fixed limit itself has the fault, AIMD must not show it.
+// TestKnownFaults checks that each limiter has its fault, and that a fixed limit does not have it in the same
+// scenario. If the fault is one of the fixed limit itself, AIMD must not have it.
 func TestKnownFaults(t *testing.T) {
 	r := runner{t, map[[2]string]*Row{}}
 	gates := map[string]bool{}
@@ -61,7 +61,7 @@ func TestKnownFaults(t *testing.T) {
 	}
 }
 
-// TestFloodIsFair checks that a limit per tenant in addition to the pool's limit makes a flood harmless, and that the
+// TestFloodIsFair checks that a limit per tenant in addition to the pool's limit makes a flood harmless, but the
 // pool's limit alone does not.
 func TestFloodIsFair(t *testing.T) {
 	r := runner{t, map[[2]string]*Row{}}

@@ -6,12 +6,12 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// TestHeadgate compares package adaptive with the best fixed limit found in each situation. Where it misses the general
-// target, the expected figure is the figure in docs/adaptive.md.
+// TestHeadgate compares package adaptive with the best fixed limit found in each situation. Where it misses the
+// general target, the test expects the figure in docs/adaptive.md.
 func TestHeadgate(t *testing.T) {
 	asked := func(name string) (goodput, latency float64) {
 		switch name {
-		case "contention": // fewer calls in flight would complete more, but the controller does not look for that
+		case "contention": // more calls would complete with fewer in flight, but the controller does not search for that
 			return 0.85, 3
 		case "proxies": // the limits of eight processes add up
 			return 0.97, 3
@@ -47,7 +47,7 @@ func TestHeadgate(t *testing.T) {
 	}
 }
 
-// TestHeadgateDoesNotDrift checks that over an hour of mild overload the limit does not drift.
+// TestHeadgateDoesNotDrift checks that the limit does not drift during an hour of mild overload.
 func TestHeadgateDoesNotDrift(t *testing.T) {
 	r := runner{t, map[[2]string]*Row{}}
 	if g := growth(r.row("modest overload", "Headgate")); g < 0.8 || g > 1.25 {

@@ -34,7 +34,7 @@ func overload() []Scenario {
 	}
 }
 
-// proxies are eight tenants, so that each has its own gate.
+// proxies returns a run with eight tenants, so that each proxy's gate has one.
 func proxies(seed uint64) model.Config {
 	s := server()
 	s.CPU, s.Service = 1, model.Service{Shape: model.Exact, Mean: mean}

@@ -2,10 +2,10 @@ package scenario
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Result is a scenario with all gates.
+// Result has the results of all gates in one scenario.
 type Result struct {
 	Name, About string
-	// Phases are the times when the phases begin, in µs.
+	// Phases are the start times of the phases, in µs.
 	Phases []int64
 	Best   *Best
 	Rows   []*Row
@@ -15,22 +15,23 @@ type Result struct {
 type Row struct {
 	Gate, About string
 	Ours        bool
-	// Goodput is the share of the calls that were answered in time, in any attempt; Least is the worst seed's goodput.
+	// Goodput is the share of calls for which any attempt succeeded in time. Least is the lowest goodput of any seed.
 	Goodput, Least float64
 	// OfBest is the goodput divided by the best fixed limit's goodput. WorstPhase is the lowest such ratio of any
-	// phase, each compared with its own best limit. Both are 0 until compared.
+	// phase, where each phase is compared with its own best limit. Both are 0 before the comparison.
 	OfBest, WorstPhase float64
-	// Denied is the number of denied attempts per call, and Wrong the number denied while a worker was idle.
+	// Denied is the number of denied attempts per call. Wrong is the number of attempts denied while a worker was
+	// idle, per call.
 	Denied, Wrong float64
 	// P50 and P99 are latencies of admitted attempts in µs.
 	P50, P99 int64
-	// Early and Late are mean limits, in the second and in the last twentieth of the run. Variation is the limit's
+	// Early and Late are the mean limits in the second and in the last twentieth of the run. Variation is the limit's
 	// coefficient of variation in the second half.
 	Early, Late, Variation float64
 	// Jain is the fairness index over the tenants, or 0 if there is only one.
 	Jain   float64
 	Phases []Phase
-	// Sample is the run with the first seed, for drawings.
+	// Sample is the run with the first seed, used for drawings.
 	Sample *model.Tally
 }
 
@@ -41,7 +42,7 @@ type Phase struct {
 	Limit float64
 }
 
-// newRow averages the runs of a gate.
+// newRow averages a gate's runs.
 func newRow(g *Gate, tallies []*model.Tally, best *Best) *Row {
 	r := &Row{Gate: g.Name, About: g.About, Ours: g.Ours, Least: 1, Sample: tallies[0], Phases: make([]Phase, len(tallies[0].Phases))}
 	latency, n := &model.Histogram{}, float64(len(tallies))
@@ -66,7 +67,7 @@ func newRow(g *Gate, tallies []*model.Tally, best *Best) *Row {
 	return r
 }
 
-// addLimits adds the limits of one of n runs.
+// addLimits adds the limits in one of n runs.
 func (r *Row) addLimits(t *model.Tally, n float64) {
 	early, _ := t.LimitBetween(0.05, 0.1)
 	late, _ := t.LimitBetween(0.95, 1)
@@ -82,10 +83,10 @@ func (r *Row) addLimits(t *model.Tally, n float64) {
 	}
 }
 
-// hopeless is a goodput. A phase below it is not compared, because no limit helps.
+// hopeless is the goodput below which a phase is not compared, because no limit helps.
 const hopeless = 0.01
 
-// compare divides by the best fixed limits.
+// compare divides the figures by those of the best fixed limits.
 func (r *Row) compare(best *Best) {
 	if best.Row.Goodput > 0 {
 		r.OfBest = r.Goodput / best.Row.Goodput

@@ -11,16 +11,16 @@ import (
 type Options struct {
 	// Seeds is the number of runs of each gate in each scenario, 1 to MaxSeeds.
 	Seeds int
-	// Limits are the fixed limits to try; nil means Coarse. Refine also tries limits between the neighbours of the best
-	// limit.
+	// Limits are the fixed limits to try. nil means Coarse. Refine also tries limits between the best limit and its
+	// neighbours.
 	Limits []int64
 	Refine bool
-	// Each calls f for 0 to n−1, in any order and possibly concurrently; nil means one after another. The results do
-	// not depend on it.
+	// Each calls f for 0 to n−1, in any order and possibly concurrently. nil calls f sequentially. The order does not
+	// affect the results.
 	Each func(n int, f func(i int))
 }
 
-// MaxSeeds is the maximum of Options.Seeds.
+// MaxSeeds is the maximum value of Options.Seeds.
 const MaxSeeds = 1000
 
 // Coarse has the fixed limits that are tried by default.
@@ -46,7 +46,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// once runs one gate with one seed.
+// once runs a gate with one seed.
 func (s *Scenario) once(g *Gate, seed uint64) (*model.Tally, error) {
 	c := s.Build(seed)
 	made, err := s.gate(g, seed, c.Tenants)
@@ -60,7 +60,7 @@ func (s *Scenario) once(g *Gate, seed uint64) (*model.Tally, error) {
 	return t, nil
 }
 
-// gate makes the gate for a run, or one for each proxy.
+// gate creates the gate for a run, or one gate per proxy.
 func (s *Scenario) gate(g *Gate, seed uint64, tenants int) (model.Gate, error) {
 	if s.Proxies < 2 {
 		return g.New(seed, tenants)
@@ -76,7 +76,7 @@ func (s *Scenario) gate(g *Gate, seed uint64, tenants int) (model.Gate, error) {
 	return gate.NewFleet(gates), nil
 }
 
-// runs returns the tallies of each gate for all seeds.
+// runs returns the tallies of each gate with all seeds.
 func (s *Scenario) runs(gates []Gate, o *Options) ([][]*model.Tally, error) {
 	tallies, errs := make([]*model.Tally, len(gates)*o.Seeds), make([]error, len(gates)*o.Seeds)
 	o.Each(len(tallies), func(i int) {
@@ -94,7 +94,7 @@ func (s *Scenario) runs(gates []Gate, o *Options) ([][]*model.Tally, error) {
 	return byGate, nil
 }
 
-// Run compares all gates of a scenario with the best fixed limit.
+// Run compares all gates in the scenario with the best fixed limit.
 func (s *Scenario) Run(o Options) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err

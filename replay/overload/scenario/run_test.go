@@ -22,7 +22,7 @@ func brief(s Scenario, seconds int64) Scenario {
 	return s
 }
 
-// TestScenariosRun checks that every scenario is valid with every gate, and that its name and text are unique.
+// TestScenariosRun checks that every scenario is valid with every gate, and that names and descriptions are unique.
 func TestScenariosRun(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range All() {
@@ -71,7 +71,8 @@ func TestOrderOfRunsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestBestFixedLimit checks that more goodput wins, and that at about the same goodput the lower p99 wins.
+// TestBestFixedLimit checks that the limit with more goodput wins, and that the lower p99 wins if the goodput is about
+// the same.
 func TestBestFixedLimit(t *testing.T) {
 	rows := []*Row{{Goodput: 0.5, P99: 1}, {Goodput: 0.9, P99: 50}, {Goodput: 0.899, P99: 20}, {Goodput: 0.89, P99: 10}}
 	if got := bestOf(rows); got != 2 {
@@ -84,7 +85,8 @@ func TestBestFixedLimit(t *testing.T) {
 	}
 }
 
-// TestRefinedSearch checks that the search tries limits between the neighbours of the best limit, and none twice.
+// TestRefinedSearch checks that the search tries limits between the best limit and its neighbours, and tries no limit
+// twice.
 func TestRefinedSearch(t *testing.T) {
 	for _, c := range []struct {
 		limits []int64

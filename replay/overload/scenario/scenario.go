@@ -6,14 +6,14 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Scenario is a situation of a server and its clients.
+// Scenario is a situation in which a server and its clients are.
 type Scenario struct {
 	Name, About string
-	// Build returns the run for a seed.
+	// Build returns the configuration of the run with a seed.
 	Build func(seed uint64) model.Config
-	// Proxies is the number of gates, each for some of the tenants; 0 means one gate for all.
+	// Proxies is the number of gates, each of which serves some of the tenants. 0 means one gate for all tenants.
 	Proxies int
-	// Extra has gates in addition to the gates of all scenarios.
+	// Extra has gates in addition to those that every scenario has.
 	Extra []Gate
 }
 
@@ -24,7 +24,8 @@ const (
 	hour   = 60 * minute
 )
 
-// The server in most scenarios has ten workers and takes 100 ms per request, which is 100 requests per second.
+// In most scenarios, the server has ten workers and takes 100 ms per request, so it can handle 100 requests per
+// second.
 const (
 	workers  = 10
 	mean     = 100_000
@@ -39,13 +40,13 @@ func server() model.Server {
 	}
 }
 
-// open returns clients with a rate and no retries.
+// open returns clients that send at a rate and do not retry.
 func open(rate model.Course) []model.Client { return []model.Client{{Rate: rate, Deadline: deadline}} }
 
 // All returns the scenarios in the order of the report.
 func All() []Scenario { return slices.Concat(steady(), overload(), sick(), clients()) }
 
-// Named returns the scenario with the given name, and whether it exists.
+// Named returns the scenario with this name, and whether it exists.
 func Named(name string) (Scenario, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })

@@ -5,27 +5,27 @@ import (
 	"strconv"
 )
 
-// Best is the tried fixed limit with the highest goodput. If two differ by less than 0.2 % of the calls, the limit with
-// the lower p99 wins.
+// Best is the fixed limit with the highest goodput among those tried. If two limits differ by less than 0.2 % of the
+// calls, the one with the lower p99 wins.
 type Best struct {
 	Limit int64
 	// Tried is the number of limits tried.
 	Tried int
 	Row   *Row
-	// Phases are the best limits of each phase on its own, with their goodput.
+	// Phases are the best limits for each phase on its own, with their goodput.
 	Phases []PhaseBest
 }
 
-// PhaseBest is the best fixed limit of a phase.
+// PhaseBest is the best fixed limit for one phase.
 type PhaseBest struct {
 	Limit   int64
 	Goodput float64
 }
 
-// Rows whose goodput is within alike of the best count as equal: the one with the lowest P99 wins.
+// Rows whose goodput is within alike of the highest count as equal. Among them, the row with the lowest P99 wins.
 const alike = 0.002
 
-// search tries fixed limits.
+// search finds the best fixed limit.
 func (s *Scenario) search(o *Options) (*Best, error) {
 	rows, limits, err := s.tryFixed(o.Limits, o)
 	if err != nil {
@@ -85,7 +85,7 @@ func bestOf(rows []*Row) (best int) {
 	return best
 }
 
-// between returns up to six further limits between the neighbours of a limit.
+// between returns up to six more limits between a limit and its neighbours.
 func between(limits []int64, middle int64) (more []int64) {
 	low, high := int64(1), 2*middle
 	for _, n := range limits {

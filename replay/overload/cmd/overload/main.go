@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// run simulates with the options of the arguments, and writes the tables to out.
+// run simulates according to the arguments, and writes the tables to out.
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("overload", flag.ContinueOnError)
 	full := flags.Bool("full", false, "20 seeds, and a finer search for the best fixed limit")
@@ -82,7 +82,7 @@ func write(name string, report *page.Report) error {
 	return f.Close()
 }
 
-// parallel calls f for 0 to n−1 on all CPUs. Runs share nothing.
+// parallel calls f for 0 to n−1 on all CPUs. The calls share no state.
 func parallel(n int, f func(int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
