@@ -2,9 +2,9 @@
 //
 //	connect.WithInterceptors(connectadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys and options are from package httplimit. Their functions see a call as a POST to its procedure, with the
-// caller's headers and address. A denied call fails with resource_exhausted, with RetryInfo and QuotaFailure as details
-// and the rate-limit headers as metadata. A stream is charged once, when it starts.
+// The keys and options are from package httplimit. Their functions receive a call as a POST to its procedure, with the
+// caller's headers and address. A denied call fails with resource_exhausted. Its details are RetryInfo and
+// QuotaFailure, and its metadata has the rate-limit headers. A stream is charged once, when it starts.
 package connectadapter
 
 import (
@@ -20,14 +20,15 @@ import (
 	"github.com/headgate/headgate/internal/rpc"
 )
 
-// New returns an interceptor that charges each call on a policy, like [httplimit.New]. Calls made by clients are not
-// affected. For rules, a response has the HTTP status for the call's code, such as 401 for unauthenticated, and no
+// New returns an interceptor that charges each call to a policy, like [httplimit.New]. Calls made by clients are not
+// affected. In rules, the response to a call has the HTTP status for its code, such as 401 for unauthenticated, and no
 // bytes.
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By returns an interceptor that lets a decider decide, such as the routes of a policies file, like [httplimit.By].
+// By returns an interceptor in which a decider, such as the routes of a policies file, decides each call. See
+// [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.MiddlewareBy(decider, options...)}
 }
@@ -87,7 +88,7 @@ func statusOf(err error) int {
 	return rpc.Status(uint32(connect.CodeOf(err)))
 }
 
-// refusal returns the error for a call that is not served.
+// refusal returns the error for a call that is refused.
 func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	err := connect.NewError(connect.Code(answer.Code()), errors.New(rpc.Message(answer, c)))
 	answer.Limits(func(name, value string) { err.Meta().Set(name, value) })

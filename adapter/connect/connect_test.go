@@ -28,7 +28,7 @@ const (
 
 type empty = emptypb.Empty
 
-// service has a unary call and a stream, which fail as the header Fail requests.
+// service has a unary procedure and a stream, which fail if the header Fail requests it.
 type service struct {
 	url    string
 	client *http.Client
@@ -61,7 +61,7 @@ func serve(t *testing.T, limit connect.Interceptor) *service {
 	return &service{server.URL, server.Client()}
 }
 
-// call makes a unary call, or reads a stream to its end.
+// call makes a unary call, or reads a stream to the end.
 func (s *service) call(t *testing.T, procedure string, option connect.ClientOption, headers ...string) (http.Header, error) {
 	t.Helper()
 	client := connect.NewClient[empty, empty](s.client, s.url+procedure, option)
@@ -92,7 +92,7 @@ func policy(t *testing.T, limit engine.Limit) *headgate.Policy {
 	return operate.Policy(l, "per-ip", limit)
 }
 
-// With each of the three protocols, unary calls and streams have the headers and a denied call has the details.
+// With each of the three protocols, unary calls and streams have the headers, and a denied call has the details.
 func TestProtocols(t *testing.T) {
 	for name, option := range map[string]connect.ClientOption{"connect": connect.WithProtoJSON(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// denied checks the error of a call denied by an hourly limit.
+// denied checks the error for a call that was denied by an hourly limit.
 func denied(t *testing.T, err error) {
 	t.Helper()
 	var failure *connect.Error
@@ -140,7 +140,7 @@ func denied(t *testing.T, err error) {
 	}
 }
 
-// Keys come from headers, and rules see the code of a call as an HTTP status.
+// Keys come from headers. Rules receive a call's code as an HTTP status.
 func TestKeysAndResponses(t *testing.T) {
 	for _, procedure := range []string{unary, stream} {
 		s := serve(t, connectadapter.New(policy(t, rule.FixedWindow(rule.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures)))
@@ -163,7 +163,7 @@ func TestKeysAndResponses(t *testing.T) {
 	}
 }
 
-// routes decides by the procedure, like the routes of a policies file.
+// routes decides by procedure, like the routes of a policies file.
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
@@ -173,7 +173,7 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// A call that can never pass is denied without RetryInfo. If the decision is not known, a call fails as unavailable, or
+// If a call can never pass, its denial has no RetryInfo. If the decision is not known, a call fails as unavailable, or
 // passes with FailOpen.
 func TestBy(t *testing.T) {
 	s := serve(t, connectadapter.By(routes{}))

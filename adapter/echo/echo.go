@@ -2,7 +2,7 @@
 //
 //	server.Use(echoadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are the same as in package httplimit. A route parameter, such as :id, is
+// The keys, options and responses are the same as in package httplimit. For a route parameter such as :id, use
 // [httplimit.ByPathValue]("id").
 package echoadapter
 
@@ -15,12 +15,13 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// New returns middleware that charges each request on a policy, like [httplimit.New].
+// New returns middleware that charges each request to a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) echo.MiddlewareFunc {
 	return middleware(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware that lets a decider decide, such as the routes of a policies file, like [httplimit.By].
+// By returns middleware in which a decider, such as the routes of a policies file, decides each request. See
+// [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) echo.MiddlewareFunc {
 	return middleware(httplimit.MiddlewareBy(decider, options...))
 }
@@ -34,7 +35,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 			}
 			charge, ok := m.Admit(c.Response(), r)
 			if !ok {
-				return nil // Admit has answered
+				return nil // Admit has responded
 			}
 			if !m.Settles(&charge) {
 				return next(c)
@@ -50,7 +51,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 
 func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *httplimit.Charge, returned bool, err error) {
 	response, status := echo.ResolveResponseStatus(c.Response(), err)
-	if response == nil { // the answer bypassed echo: only the handler's error is known
+	if response == nil { // the response bypassed echo, so only the handler's error is known
 		m.Settle(r, charge, httplimit.Response{Status: status})
 		return
 	}
@@ -61,7 +62,7 @@ func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *h
 	if !returned {
 		status = http.StatusInternalServerError // the handler panicked
 	}
-	// The error handler, or an outer handler, writes the answer.
+	// The error handler or an outer handler writes the response.
 	note := m.SettleAtEnd(r, charge, httplimit.Response{Status: status})
 	noteResponse := func() {
 		note(httplimit.Response{Status: response.Status, Bytes: response.Size, Header: response.Header()})

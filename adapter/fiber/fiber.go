@@ -2,9 +2,9 @@
 //
 //	app.Use(fiberadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are the same as in package httplimit. Their functions get a net/http request with the
-// method, URL, host, headers and address of fiber's request, without its body. A route parameter, such as :id, is
-// [httplimit.ByPathValue]("id") if the middleware is on that route.
+// The keys, options and responses are the same as in package httplimit. Their functions receive a net/http request
+// with the method, URL, host, headers and address of fiber's request, but without its body. For a route parameter such
+// as :id, use [httplimit.ByPathValue]("id") in middleware on that route.
 package fiberadapter
 
 import (
@@ -18,12 +18,13 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// New returns middleware that charges each request on a policy, like [httplimit.New].
+// New returns middleware that charges each request to a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) fiber.Handler {
 	return handler(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware that lets a decider decide, such as the routes of a policies file, like [httplimit.By].
+// By returns middleware in which a decider, such as the routes of a policies file, decides each request. See
+// [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) fiber.Handler {
 	return handler(httplimit.MiddlewareBy(decider, options...))
 }
@@ -38,7 +39,7 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 		charge, ok := m.Admit(w, r)
 		w.copyHeader()
 		if !ok {
-			return nil // Admit has answered
+			return nil // Admit has responded
 		}
 		if m.Settles(&charge) {
 			end := &end{m, r, &charge, c.RequestCtx()}
@@ -48,8 +49,8 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 	}
 }
 
-// end settles the charge of a request. fasthttp closes a request's values after its answer is sent. Until then the
-// error handler, or an outer handler, can replace the answer.
+// end settles the charge of a request. fasthttp closes a request's values after it has sent the response. Until then
+// the error handler, or an outer handler, can replace the response.
 type end struct {
 	middleware *httplimit.Middleware
 	request    *http.Request
@@ -57,13 +58,13 @@ type end struct {
 	ctx        *fasthttp.RequestCtx
 }
 
-// Close settles.
+// Close settles the charge.
 func (e *end) Close() error {
 	e.middleware.Settle(e.request, e.charge, responseOf(&e.ctx.Response))
 	return nil
 }
 
-// request converts fiber's request. Its strings are copies, because fiber reuses a request's memory.
+// request converts fiber's request. The strings are copied, because fiber reuses a request's memory.
 func request(c fiber.Ctx) (*http.Request, error) {
 	uri := string(c.Request().RequestURI())
 	parsed, err := url.ParseRequestURI(uri)
@@ -99,13 +100,13 @@ func responseOf(response *fasthttp.Response) httplimit.Response {
 	return o
 }
 
-// writer writes into fiber's response.
+// writer writes to fiber's response.
 type writer struct {
 	ctx    fiber.Ctx
 	header http.Header
 }
 
-// newWriter returns a writer whose headers start with the limits of outer middleware. httplimit adds to them.
+// newWriter returns a writer whose headers already have the limits of outer middleware. httplimit adds to them.
 func newWriter(c fiber.Ctx) *writer {
 	w := &writer{ctx: c, header: http.Header{}}
 	for _, name := range []string{"Ratelimit", "Ratelimit-Policy"} {

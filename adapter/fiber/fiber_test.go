@@ -66,7 +66,7 @@ func TestAdapter(t *testing.T) {
 	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, fiberadapter.By(new(adaptertest.Decider)))) })
 }
 
-// A second middleware adds its limit to the headers of the first.
+// A second middleware adds its limit to the first one's headers.
 func TestNested(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

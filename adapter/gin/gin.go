@@ -2,7 +2,7 @@
 //
 //	router.Use(ginadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys, options and answers are the same as in package httplimit. A route parameter, such as :id, is
+// The keys, options and responses are the same as in package httplimit. For a route parameter such as :id, use
 // [httplimit.ByPathValue]("id").
 package ginadapter
 
@@ -15,12 +15,13 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// New returns middleware that charges each request on a policy, like [httplimit.New].
+// New returns middleware that charges each request to a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) gin.HandlerFunc {
 	return handler(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware that lets a decider decide, such as the routes of a policies file, like [httplimit.By].
+// By returns middleware in which a decider, such as the routes of a policies file, decides each request. See
+// [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) gin.HandlerFunc {
 	return handler(httplimit.MiddlewareBy(decider, options...))
 }
@@ -60,7 +61,7 @@ func responseOf(w gin.ResponseWriter) httplimit.Response {
 	return httplimit.Response{Status: w.Status(), Bytes: max(0, int64(w.Size())), Header: w.Header()}
 }
 
-// later records the answer of outer handlers, such as a handler that turns a request's errors into an answer.
+// later notes the response of outer handlers, such as a handler that turns a request's errors into a response.
 type later struct {
 	gin.ResponseWriter
 	note func(httplimit.Response)
@@ -88,5 +89,5 @@ func (l *later) WriteString(s string) (int, error) {
 	return n, err
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (l *later) Unwrap() http.ResponseWriter { return l.ResponseWriter }

@@ -1,20 +1,19 @@
-// Package goredisadapter connects a [redisstore.Store] to Redis through a go-redis
-// client of the program.
+// Package goredisadapter connects a [redisstore.Store] to Redis through the program's own go-redis client.
 //
 //	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", ContextTimeoutEnabled: true})
 //	conn, err := goredisadapter.New(client)
 //	store, err := redisstore.New(conn, redisstore.Config{})
 //
-// By default go-redis resends a command if its reply is lost. A script that had already run would then run, and charge,
-// twice. This adapter marks its commands so that go-redis never resends them, regardless of MaxRetries and
-// MaxRedirects.
+// By default, go-redis resends a command if its reply is lost. A script that had already run would then run, and
+// charge, a second time. This adapter marks its commands so that go-redis never resends them, whatever MaxRetries and
+// MaxRedirects are.
 //
-// New returns an error unless ContextTimeoutEnabled is set: without it, a hanging server blocks callers for
-// ReadTimeout, three seconds, regardless of their deadlines.
+// New returns an error unless ContextTimeoutEnabled is set. Without it, a hanging server blocks callers for
+// ReadTimeout, which is three seconds, regardless of their deadlines.
 //
 // On a Cluster, also set ClusterStateReloadInterval: time.Second, DialerRetries: 1 and DialTimeout: 100 *
-// time.Millisecond. After a primary died, a client with the defaults needed 12 s to find the new primary; with these
-// settings it took 3 s.
+// time.Millisecond. After a primary died, a client with the default settings took 12 s to find the new primary; with
+// these settings it took 3 s.
 package goredisadapter
 
 import (
@@ -35,9 +34,9 @@ type conn struct {
 	cluster bool
 }
 
-// New returns a connection for [redisstore.New] on a client of one server, of Sentinels or of a Cluster. The caller
-// closes the client after the store. An error is an [*engine.InputError] that names the missing setting. A Ring is
-// rejected: when a server is down it moves keys to other servers, where their limits would start again.
+// New returns a connection for [redisstore.New] that uses a client for one server, for Sentinels or for a Cluster. The
+// caller closes the client after the store. An error is an [*engine.InputError] that names the missing setting. A Ring
+// is rejected, because it moves keys to other servers when a server is down, and their limits would start again there.
 func New(client redis.UniversalClient) (redisstore.Conn, error) {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -82,7 +81,7 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 	}
 }
 
-// build builds a go-redis command. On a Cluster go-redis needs the position of a key.
+// build returns a go-redis command. On a Cluster, go-redis needs the position of a key.
 func build(ctx context.Context, from *redisstore.Command) command {
 	args, key := make([]any, len(from.Args)), 0
 	for i, arg := range from.Args {
@@ -134,9 +133,9 @@ func translateValue(value any) redisstore.Reply {
 	}
 }
 
-// translate converts errors to the errors that [redisstore.Conn] specifies. An error reply, which means that the
-// command has not run, becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the
-// command may have run.
+// translate converts errors to those specified by [redisstore.Conn]. An error reply means that the command did not
+// run, and becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the command
+// may have run.
 func translate(err error) error {
 	if server, ok := errors.AsType[redis.Error](err); ok {
 		return &redisstore.ServerError{Text: server.Error()}
@@ -148,11 +147,11 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe receives the messages of a channel. See [redisstore.Conn].
+// Subscribe receives the messages in a channel. See [redisstore.Conn].
 func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	subscription := c.client.Subscribe(ctx, channel)
 	defer func() { _ = subscription.Close() }()
-	// Receive ignores the end of the context, so close the connection.
+	// Receive does not notice the end of the context, so close the connection.
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	for {

@@ -14,8 +14,9 @@ import (
 var _ redisstore.WaitConn = (*conn)(nil)
 
 // DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. A pipeline has its own connection until
-// all its replies have arrived. On a Cluster each primary has its own pipeline. A command redirected by a node is sent
-// once more, as in Do, and then nothing is known about its replicas. A wait ends before the client's ReadTimeout.
+// all its replies have arrived. On a Cluster each primary has its own pipeline. If a node redirects a command, the
+// command is sent again, as in Do, and the state of its replicas is unknown. A wait ends before the client's
+// ReadTimeout.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
 	acks := make([]redisstore.Reply, len(commands))
 	w := waiting{commands, replies, acks, replicas, within}
@@ -39,7 +40,7 @@ func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, rep
 	return acks
 }
 
-// waiting is one call of DoAndWait.
+// waiting is one call to DoAndWait.
 type waiting struct {
 	commands      []redisstore.Command
 	replies, acks []redisstore.Reply
@@ -47,7 +48,7 @@ type waiting struct {
 	within        time.Duration
 }
 
-// on sends the commands at some indexes, followed by the WAIT, to one server.
+// on sends the commands with these indexes, followed by the WAIT, to one server.
 func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
 	within := w.within
 	if read := client.Options().ReadTimeout; read > 0 {
@@ -71,8 +72,8 @@ func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
 	}
 }
 
-// byNode returns the indexes of the commands for each primary. If a command's primary is unknown, its reply is the
-// error.
+// byNode returns the indexes of the commands for each primary. If a command's primary is unknown, its reply is set to
+// the error.
 func (w *waiting) byNode(ctx context.Context, nodes *redis.ClusterClient) map[*redis.Client][]int {
 	by := map[*redis.Client][]int{}
 	for i := range w.commands {

@@ -3,9 +3,9 @@
 //	limit := grpcadapter.New(perIP, httplimit.ByIP())
 //	server := grpc.NewServer(grpc.UnaryInterceptor(limit.Unary), grpc.StreamInterceptor(limit.Stream))
 //
-// The keys and options are from package httplimit. Their functions see a call as a POST to its full method, with the
-// metadata as headers and the caller's address. A denied call fails with RESOURCE_EXHAUSTED, with RetryInfo and
-// QuotaFailure as details; the rate-limit headers are in the header metadata.
+// The keys and options are from package httplimit. Their functions receive a call as a POST to its full method, with
+// the metadata as headers and the caller's address. A denied call fails with RESOURCE_EXHAUSTED, with RetryInfo and
+// QuotaFailure as details. The rate-limit headers are in the header metadata.
 package grpcadapter
 
 import (
@@ -27,16 +27,16 @@ import (
 	"github.com/headgate/headgate/internal/rpc"
 )
 
-// Limit has the interceptors for one limit. For rules, a response has the HTTP status for the call's code, such as
+// Limit has the interceptors for one limit. In rules, the response to a call has the HTTP status for its code, such as
 // 401 for Unauthenticated, and no bytes.
 type Limit struct{ middleware *httplimit.Middleware }
 
-// New charges each call on a policy, like [httplimit.New].
+// New returns a Limit that charges each call to a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) *Limit {
 	return &Limit{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By lets a decider decide, such as the routes of a policies file, like [httplimit.By].
+// By returns a Limit in which a decider, such as the routes of a policies file, decides each call. See [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) *Limit {
 	return &Limit{httplimit.MiddlewareBy(decider, options...)}
 }
@@ -57,9 +57,9 @@ func (l *Limit) Stream(service any, stream grpc.ServerStream, info *grpc.StreamS
 	return l.call(stream.Context(), info.FullMethod, md, stream.SetHeader, func() error { return handler(service, stream) })
 }
 
-// Tap is a [tap.ServerInHandle]: it denies a call before the server creates a stream for it. It runs in the goroutine
-// that reads the connection, so use it with a store in memory and without a pacer. It does not see responses, so
-// [httplimit.WithFinalCost] has no effect, and an admitted call gets no headers.
+// Tap is a [tap.ServerInHandle] that denies calls before the server creates streams for them. It runs on the goroutine
+// that reads the connection, so use it with a memory store and without a pacer. It has no access to responses, so
+// [httplimit.WithFinalCost] has no effect, and admitted calls get no headers.
 func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	answer := rpc.NewAnswer()
 	charge, ok := l.middleware.Admit(answer, request(ctx, info.FullMethodName, info.Header))
@@ -69,7 +69,7 @@ func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error
 	return ctx, nil
 }
 
-// call decides a call, serves it and settles.
+// call decides a call, serves it and settles its charge.
 func (l *Limit) call(ctx context.Context, method string, md metadata.MD, setHeader func(metadata.MD) error, serve func() error) error {
 	r, answer := request(ctx, method, md), rpc.NewAnswer()
 	charge, ok := l.middleware.Admit(answer, r)
@@ -107,7 +107,7 @@ func request(ctx context.Context, method string, md metadata.MD) *http.Request {
 	return rpc.Request(ctx, method, host, address, header)
 }
 
-// refusal returns the error for a call that is not served.
+// refusal returns the error for a call that is refused.
 func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	s := status.New(codes.Code(answer.Code()), rpc.Message(answer, c))
 	if answer.Code() != rpc.ResourceExhausted {

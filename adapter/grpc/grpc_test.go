@@ -25,7 +25,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// serve starts a server with the health service, and returns a client for it.
+// serve starts a server that provides the health service, and returns a client for it.
 func serve(t *testing.T, options ...grpc.ServerOption) healthpb.HealthClient {
 	t.Helper()
 	server := grpc.NewServer(options...)
@@ -74,7 +74,7 @@ func watch(ctx context.Context, client healthpb.HealthClient) (metadata.MD, erro
 	return stream.Header()
 }
 
-// denied checks the error of a call denied by an hourly limit.
+// denied checks the error for a call that was denied by an hourly limit.
 func denied(t *testing.T, err error) {
 	t.Helper()
 	s := status.Convert(err)
@@ -96,7 +96,7 @@ func denied(t *testing.T, err error) {
 	}
 }
 
-// Unary calls and streams share the limit of their caller. A denied call has the details and the headers.
+// Unary calls and streams share their caller's limit. A denied call has the details and the headers.
 func TestUnaryAndStream(t *testing.T) {
 	client := serve(t, interceptors(grpcadapter.New(policy(t, rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP()))...)
 	var header metadata.MD
@@ -128,7 +128,7 @@ func TestTap(t *testing.T) {
 	denied(t, err)
 }
 
-// Keys come from metadata, and rules see the code of a call as an HTTP status.
+// Keys come from metadata. Rules receive a call's code as an HTTP status.
 func TestKeysAndResponses(t *testing.T) {
 	limit := grpcadapter.New(policy(t, rule.FixedWindow(rule.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
 	client := serve(t, interceptors(limit)...)
@@ -149,7 +149,7 @@ func TestKeysAndResponses(t *testing.T) {
 	}
 }
 
-// routes decides by the method and the host, like the routes of a policies file, and does not distinguish streams.
+// routes decides by method and host, like the routes of a policies file. It does not distinguish streams.
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
@@ -159,7 +159,7 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// A call that can never pass is denied without RetryInfo. If the decision is not known, a call fails as Unavailable, or
+// If a call can never pass, its denial has no RetryInfo. If the decision is not known, a call fails as Unavailable, or
 // passes with FailOpen.
 func TestBy(t *testing.T) {
 	client := serve(t, interceptors(grpcadapter.By(routes{}))...)

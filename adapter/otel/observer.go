@@ -4,9 +4,9 @@
 //	observer, err := oteladapter.New(otel.GetMeterProvider())
 //	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 //
-// The counter is headgate.decisions, with the attributes headgate.policy, headgate.outcome and headgate.mode, which
-// have the values of the server's metrics. If the context of the call has a recording span, the span gets an event
-// headgate.decision with the same attributes. Keys are never attributes. Decisions of package policy's shadows are
+// The counter is headgate.decisions. Its attributes are headgate.policy, headgate.outcome and headgate.mode, with the
+// same values as in the server's metrics. If the call's context has a recording span, an event headgate.decision with
+// the same attributes is added to the span. Keys are never attributes. Decisions of package policy's shadows are
 // counted in headgate.shadow.decisions, without events.
 package oteladapter
 
@@ -31,7 +31,7 @@ type Observer struct {
 	rows *outcomes.Map[*row]
 }
 
-// row has the attributes of one policy, created once.
+// row has the attributes for one policy, which are created only once.
 type row = outcomes.Table[attributes]
 
 type attributes struct {
@@ -39,7 +39,7 @@ type attributes struct {
 	span trace.EventOption
 }
 
-// New returns an observer that counts with a meter of the provider.
+// New returns an observer that counts with a meter from the provider.
 func New(provider metric.MeterProvider) (*Observer, error) {
 	counter, err := newCounter(provider, "headgate.decisions", "Decided requests that take units.")
 	if err != nil {
@@ -70,7 +70,7 @@ func newRow(policy string) *row {
 	return r
 }
 
-// Observe counts one request. It is for [headgate.WithObserver].
+// Observe counts one request. Pass it to [headgate.WithObserver].
 func (o *Observer) Observe(ctx context.Context, r *headgate.Result) {
 	a := o.rows.Named(r.Policy).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
 	if r.Shadow {

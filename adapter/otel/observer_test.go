@@ -26,7 +26,7 @@ func text(set []attribute.KeyValue) (all string) {
 }
 
 // TestCounterAndSpan checks that counters have policy, outcome and mode, that the caller's span has an event for each
-// decision, and that neither contains the key.
+// decision, and that neither the counters nor the events contain the key.
 func TestCounterAndSpan(t *testing.T) {
 	reader, spans := metric.NewManualReader(), tracetest.NewInMemoryExporter()
 	observer, err := oteladapter.New(metric.NewMeterProvider(metric.WithReader(reader)))

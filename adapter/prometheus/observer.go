@@ -4,16 +4,16 @@
 //	prometheus.MustRegister(observer)
 //	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 //
-// The metrics are the same as on the server's /metrics, without the label frontend:
+// The metrics are the same as in the server's /metrics, but without the label frontend:
 //
 //	headgate_decisions_total{policy, outcome, mode}
 //	headgate_shadow_decisions_total{policy, outcome}
 //
-// The second counts the decisions of package policy's shadows, which do not deny or delay requests. A label is never a
-// key. The policy is the name of a [headgate.Policy], for at most 1000 policies; "(other)" is for further policies and
-// invalid names, and "(inline)" for ad-hoc limits. The outcome is allowed, denied, unknown (no decision was reached) or
-// invalid (an error of the request). A decision costs one more lookup and one atomic addition, and does not wait for a
-// scrape.
+// The second one counts the decisions of package policy's shadows, which do not deny or delay requests. Labels never
+// contain keys. The label policy is the name of a [headgate.Policy], for up to 1000 policies. It is "(other)" for all
+// further policies and for invalid names, and "(inline)" for ad-hoc limits. The label outcome is allowed, denied,
+// unknown (no decision was reached) or invalid (the request had an error). Each decision costs one lookup and one
+// atomic addition, and never waits for a scrape.
 package prometheusadapter
 
 import (
@@ -63,7 +63,7 @@ func (o *Observer) add(policy string) *row {
 	return r
 }
 
-// Observe counts one request. It is for [headgate.WithObserver].
+// Observe counts one request. Pass it to [headgate.WithObserver].
 func (o *Observer) Observe(_ context.Context, r *headgate.Result) {
 	row := o.rows.Named(r.Policy)
 	if r.Shadow {

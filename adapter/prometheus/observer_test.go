@@ -25,7 +25,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (away) Close() error { return nil }
 
-// A name that no policy can have must not become a label: one such name used to make every scrape fail.
+// A name that is not valid for a policy must not become a label. Such a name used to make every scrape fail.
 func TestInvalidNameIsNoLabel(t *testing.T) {
 	observer := prometheusadapter.New()
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))

@@ -12,22 +12,23 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// conn is a [redisstore.Conn] on a rueidis client, which pipelines the commands of many goroutines. If a reply is lost,
-// rueidis resends only commands marked as read-only, and it marks none of ours.
+// conn is a [redisstore.Conn] that uses a rueidis client, which pipelines the commands of many goroutines. If a reply
+// is lost, rueidis resends only commands that it marks as read-only. It does not mark any of ours.
 type conn struct {
 	client  rueidis.Client
 	cluster bool
 	calls   atomic.Int32 // in flight
-	made    bool         // created by Open, so Close closes the client
+	made    bool         // created by Open, so that Close closes the client
 }
 
-// dedicatedCalls is the number of calls in flight that have their own connection, which the calling goroutine writes
-// and reads. Further calls share pipelined connections, where each reply passes through two more goroutines: a single
-// caller waits 60 µs instead of 40 µs. It equals the number of calls that group commit has in flight.
+// dedicatedCalls is the number of calls in flight with their own connection, which is written and read by the calling
+// goroutine. Further calls share pipelined connections. There, each reply passes through two more goroutines, so that
+// a single caller waits for 60 µs instead of 40 µs. The number is the same as that of the calls that group commit has
+// in flight.
 const dedicatedCalls = 2
 
-// New returns a connection for [redisstore.New] on a client of the program. cluster tells whether it is a Cluster
-// client. The caller closes the client after the store.
+// New returns a connection for [redisstore.New] that uses the program's client. cluster reports whether it is a
+// Cluster client. The caller closes the client after the store.
 func New(client rueidis.Client, cluster bool) redisstore.Conn {
 	return &conn{client: client, cluster: cluster}
 }
@@ -49,14 +50,14 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 	}
 }
 
-// cancellable reports whether a context can end other than by a deadline. A goroutine that reads its own connection
-// can be stopped only by a deadline.
+// cancellable reports whether a context can end other than by a deadline. Only a deadline can stop a goroutine that
+// reads its own connection.
 func cancellable(ctx context.Context) bool {
 	_, ok := ctx.Deadline()
 	return !ok && ctx.Done() != nil
 }
 
-// build builds a rueidis command, on a pipelined connection or on a dedicated one.
+// build returns a rueidis command, for a pipelined connection or for a dedicated one.
 func (c *conn) build(command *redisstore.Command, pipelined bool) rueidis.Completed {
 	built := c.complete(command)
 	if pipelined {
@@ -79,7 +80,7 @@ func (c *conn) complete(command *redisstore.Command) rueidis.Completed {
 	return b.Args(rest...).Build()
 }
 
-// reply converts the reply for the store.
+// reply converts a reply for the store.
 func reply(result rueidis.RedisResult) redisstore.Reply {
 	message, err := result.ToMessage()
 	if err != nil {
@@ -124,9 +125,9 @@ func mapOf(m *rueidis.RedisMessage) map[string]rueidis.RedisMessage {
 	return found
 }
 
-// translate converts errors to the errors that [redisstore.Conn] specifies. An error reply, which means that the
-// command has not run, becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the
-// command may have run.
+// translate converts errors to those specified by [redisstore.Conn]. An error reply means that the command did not
+// run, and becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the command
+// may have run.
 func translate(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil
@@ -141,7 +142,7 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe receives the messages of a channel. See [redisstore.Conn].
+// Subscribe receives the messages in a channel. See [redisstore.Conn].
 func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	dedicated, release := c.client.Dedicate()
 	defer release()

@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// lateConn is a connection to a server that was away when its store was opened. It reconnects in the background; calls fail
-// until it succeeds.
+// lateConn is a connection to a server that was away when its store was opened. It reconnects in the background. Until
+// it succeeds, calls fail.
 type lateConn struct {
 	connect func(context.Context) (rueidis.Client, error)
 	cluster bool
@@ -28,8 +28,8 @@ type lateConn struct {
 	attempt sync.WaitGroup
 }
 
-// The time between attempts grows from the first of these to the second. A part is random, so that many processes do
-// not reconnect at the same moment.
+// The time between attempts grows from firstPause to lastPause. Part of it is random, so that many processes do not
+// reconnect at the same moment.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = time.Second
@@ -71,7 +71,8 @@ func (l *lateConn) try(ctx context.Context) (rueidis.Client, error) {
 	return l.connect(ctx)
 }
 
-// fail records why there is no connection. An answer from the server, such as for a wrong password, is kept unchanged.
+// fail records why there is no connection. An error reply from the server, such as for a wrong password, is kept
+// unchanged.
 func (l *lateConn) fail(err error) {
 	err = translate(err)
 	if _, answered := errors.AsType[*redisstore.ServerError](err); !answered && !errors.Is(err, redisstore.ErrNotSent) {
@@ -80,10 +81,10 @@ func (l *lateConn) fail(err error) {
 	l.failure.Store(&err)
 }
 
-// silence lists errors of a connection without an answer, in addition to network errors.
+// silence lists the errors of a connection that got no answer, in addition to network errors.
 var silence = []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded, rueidis.ErrNoSlot, rueidis.ErrNoAddr, rueidis.ErrClosing}
 
-// away reports whether an error of connect means that the server did not answer or is still starting.
+// away reports whether an error from connect means that the server did not answer or is still starting.
 func away(err error) bool {
 	if answer, ok := rueidis.IsRedisErr(err); ok {
 		return (&redisstore.ServerError{Text: answer.Error()}).Away()
@@ -117,7 +118,7 @@ func (l *lateConn) DoAndWait(ctx context.Context, commands []redisstore.Command,
 	return make([]redisstore.Reply, len(commands))
 }
 
-// Subscribe receives the messages of a channel. See [redisstore.Conn].
+// Subscribe receives the messages in a channel. See [redisstore.Conn].
 func (l *lateConn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	if c := l.conn.Load(); c != nil {
 		return c.Subscribe(ctx, channel, ready, received)
@@ -128,7 +129,7 @@ func (l *lateConn) Subscribe(ctx context.Context, channel string, ready func(), 
 // Cluster reports whether the server is a Cluster.
 func (l *lateConn) Cluster() bool { return l.cluster }
 
-// Close stops the attempts, and closes the connections.
+// Close stops the attempts and closes the connections.
 func (l *lateConn) Close() error {
 	l.stop()
 	l.attempt.Wait()

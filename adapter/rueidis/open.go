@@ -1,17 +1,17 @@
-// Package rueidisadapter connects a [redisstore.Store] to Redis with rueidis. [Open]
-// opens a store by URL; [New] uses a client of the program.
+// Package rueidisadapter connects a [redisstore.Store] to Redis with rueidis. [Open] opens a store by URL. [New] uses
+// the program's own client.
 //
 //	redis://user:password@host:6379/0        one server (TLS: rediss://)
 //	redis+sentinel://h1:26379,h2,h3/mymaster  the primary that Sentinels watch
-//	redis+cluster://h1:7000,h2:7001          a Cluster; any node names the others
+//	redis+cluster://h1:7000,h2:7001          a Cluster; one node is enough to find the others
 //	unix:///run/redis.sock?db=1              a socket
 //
-// Parameters after "?": prefix is the prefix of the keys ("headgate"); max_in_flight bounds the calls in flight; shards
-// is the number of hash tags shared by the keys on a Cluster; layout is keys or hash:N, and allow_eviction accepts a
-// server that evicts hashes ([redisstore.Config]); password_file and sentinel_password_file name files with a password;
-// sentinel_username is the user on the Sentinels; ca_file, cert_file, key_file and server_name are for TLS. Connections
-// to Sentinels use TLS if connections to servers do. deadline is for package open and the server: this package leaves
-// deadlines to the callers.
+// These parameters can follow "?": prefix is the prefix of the keys (by default headgate). max_in_flight bounds the
+// calls in flight. shards is the number of hash tags shared by the keys on a Cluster. layout is keys or hash:N, and
+// allow_eviction accepts a server that evicts hashes (see [redisstore.Config]). password_file and
+// sentinel_password_file are the names of files with a password. sentinel_username is the user name for the Sentinels.
+// ca_file, cert_file, key_file and server_name are for TLS. Connections to Sentinels use TLS if connections to servers
+// do. deadline is for package open and the server; this package leaves deadlines to its callers.
 package rueidisadapter
 
 import (
@@ -32,22 +32,22 @@ import (
 )
 
 const (
-	// dialTimeout bounds a connection attempt.
+	// dialTimeout bounds each attempt to connect.
 	dialTimeout = 2 * time.Second
-	// connTimeout is how long a connection waits for a reply before it is closed, and the interval for pinging an idle
-	// connection.
+	// connTimeout is how long a connection waits for a reply before it is closed. It is also the interval at which
+	// idle connections are pinged.
 	connTimeout = 5 * time.Second
-	// refreshPrimary is the interval for asking Sentinels for the primary. They also announce a new one, but a client
-	// that misses the announcement keeps the old primary, which accepts writes for 8 s when it comes back.
+	// refreshPrimary is the interval at which Sentinels are asked for the primary. They also announce a new primary,
+	// but a client that misses the announcement keeps the old one, which accepts writes for 8 s after it comes back.
 	refreshPrimary = time.Second
-	// bufferBytes is the size of each of a connection's two buffers. The default of 512 KiB is meant for large values;
+	// bufferBytes is the size of each connection's two buffers. The default of 512 KiB is meant for large values, but
 	// ours are small.
 	bufferBytes = 64 << 10
 )
 
-// Open opens a store at a URL and checks its format: [redisstore.Store.EnsureFormat]. Settings that are not in the URL
-// come from c; only c can set a clock. An error is an [*engine.InputError] for a bad URL. Otherwise it is about the
-// server: it cannot be reached, or this store cannot use it.
+// Open opens the store at a URL and checks its format: see [redisstore.Store.EnsureFormat]. Settings that are not in
+// the URL come from c. Only c can set a clock. If the URL is invalid, the error is an [*engine.InputError]. Any other
+// error means that the server cannot be reached, or that this store cannot use it.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	store, err := open(ctx, url, c, connectOptions{})
 	if err != nil {
@@ -60,15 +60,15 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 	return store, nil
 }
 
-// OpenLate is [Open] for programs that must start while the server is away. It does not check the format:
+// OpenLate is [Open] for programs that must be able to start while the server is away. It does not check the format;
 // [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached or is still loading,
-// the store is returned without a connection and reconnects in the background. Until it has a connection, calls fail as
-// in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
+// the store is returned without a connection and reconnects in the background. Until it has a connection, calls fail
+// as in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
 func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	return open(ctx, url, c, connectOptions{late: true})
 }
 
-// Relayout moves the states of the store at a URL to a layout, keys or hash:N, whatever layout the URL has:
+// Relayout moves the states of the store at a URL to a layout, keys or hash:N, whatever the layout in the URL is. See
 // [redisstore.Store.Relayout].
 func Relayout(ctx context.Context, url, layout string, progress func(redisstore.MovedStates)) (redisstore.MovedStates, error) {
 	if _, err := redisstore.ParseLayout(layout); err != nil {
@@ -82,8 +82,8 @@ func Relayout(ctx context.Context, url, layout string, progress func(redisstore.
 	return moved, errors.Join(err, store.Close())
 }
 
-// connectOptions configures the opening of a store: a layout to use instead of the URL's, if not empty, and whether the server may
-// be away.
+// connectOptions configures how a store is opened. If layout is not empty, it replaces the layout in the URL. late
+// permits the server to be away.
 type connectOptions struct {
 	layout string
 	late   bool
@@ -141,7 +141,7 @@ func open(ctx context.Context, url string, c redisstore.Config, o connectOptions
 	return store, nil
 }
 
-// dial connects now, or later if the server is away and may be.
+// dial connects now or, if the server is away and mayBeAway is set, later.
 func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway bool) (redisstore.Conn, error) {
 	client, err := connect(ctx, option)
 	if err == nil {
@@ -154,7 +154,7 @@ func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway b
 	return nil, err
 }
 
-// connect creates a client, but gives up when ctx ends: rueidis.NewClient itself takes no context.
+// connect creates a client, but gives up when ctx ends. rueidis.NewClient itself takes no context.
 func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
 	type result struct {
 		client rueidis.Client
@@ -178,7 +178,7 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 	}
 }
 
-// clientOption returns the options of the client for an address.
+// clientOption returns the client's options for an address.
 func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 	config, err := a.TLSConfig()
 	if err != nil {
@@ -188,9 +188,9 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		InitAddress: a.Hosts, TLSConfig: config, Username: a.Username, Password: a.Password, SelectDB: a.DB,
 		Dialer: net.Dialer{Timeout: dialTimeout}, ConnWriteTimeout: connTimeout,
 		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes,
-		// Each call selects whether it is pipelined: see dedicatedCalls.
+		// Each call chooses whether it is pipelined: see dedicatedCalls.
 		DisableCache: true, DisableAutoPipelining: true,
-		// CLIENT SETINFO would need another permission, which servers before 7.2 do not have. The name is enough to
+		// CLIENT SETINFO would need another permission, which does not exist before Redis 7.2. The name is enough to
 		// identify the client.
 		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
 		ForceSingleClient: a.Kind == redisurl.Server || a.Kind == redisurl.Unix,

@@ -13,14 +13,14 @@ import (
 
 var _ redisstore.WaitConn = (*conn)(nil)
 
-// maxWaits is the maximum number of connections that one call waits on concurrently, on a Cluster.
+// maxWaits is the maximum number of connections on which one call waits at the same time, on a Cluster.
 const maxWaits = 16
 
 // DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. On a Cluster the commands for each slot
-// have their own connection to the slot's primary. A command redirected by a node is sent once more, as in Do, and then
-// nothing is known about its replicas.
+// have their own connection to the slot's primary. If a node redirects a command, the command is sent again, as in Do,
+// and the state of its replicas is unknown.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
-	// Without a deadline a hanging server would block a connection, and the caller, forever.
+	// Without a deadline, a hanging server would block a connection and the caller forever.
 	ctx, cancel := context.WithTimeout(ctx, connTimeout+within)
 	defer cancel()
 	acks := make([]redisstore.Reply, len(commands))
@@ -51,7 +51,7 @@ func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, rep
 	return acks
 }
 
-// waiting is one call of DoAndWait.
+// waiting is one call to DoAndWait.
 type waiting struct {
 	conn          *conn
 	commands      []redisstore.Command
@@ -60,13 +60,13 @@ type waiting struct {
 	within        time.Duration
 }
 
-// on sends the commands at the given indexes, followed by one WAIT, on one connection.
+// on sends the commands with these indexes, followed by one WAIT, on one connection.
 func (w *waiting) on(ctx context.Context, send func(context.Context, ...rueidis.Completed) []rueidis.RedisResult, at []int) {
 	built := make([]rueidis.Completed, 0, len(at)+1)
 	for _, i := range at {
 		built = append(built, w.conn.complete(&w.commands[i]))
 	}
-	// A blocking command gets its own connection, together with the other commands of its call.
+	// A blocking command and the other commands in its call get their own connection.
 	millis := strconv.FormatInt(w.within.Milliseconds(), 10)
 	built = append(built, w.conn.client.B().Arbitrary("WAIT").Args(w.replicas, millis).Blocking())
 	var results []rueidis.RedisResult
