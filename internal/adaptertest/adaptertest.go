@@ -1,4 +1,4 @@
-// Package adaptertest contains the cases that every adapter to an HTTP framework must pass.
+// Package adaptertest contains the tests that every adapter for an HTTP framework must pass.
 package adaptertest
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Server starts a server whose routes use the middleware of the adapter, and returns its URL. It stops the server at
-// the end of the test. Its routes are
+// Server starts a server whose routes use the adapter's middleware, and returns its URL. It stops the server at the
+// end of the test. The routes are
 //
-//	/hello           answers hello
-//	/users/{id}      answers the id
-//	/status/{code}   answers the status, as an error of the framework from 400
-//	/late/{code}     fails, and an outer handler of the framework answers the status
+//	/hello           responds with hello
+//	/users/{id}      responds with the id
+//	/status/{code}   responds with the status, as an error of the framework from 400
+//	/late/{code}     fails, and an outer handler of the framework responds with the status
 //	/panic           panics, and the framework recovers
 type Server func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) (url string)
 
-// Run runs the cases.
+// Run runs the tests.
 func Run(t *testing.T, start Server) {
 	t.Run("headers and denial", func(t *testing.T) { denial(t, start) })
 	t.Run("keys", func(t *testing.T) { keys(t, start) })
@@ -69,8 +69,8 @@ func get(t *testing.T, url string, headers ...string) answer {
 	return answer{response.StatusCode, response.Header, string(body)}
 }
 
-// outcomes checks that a rate that adapts falls if the handler, or the framework on the handler's behalf, answers
-// with a failure.
+// outcomes checks that an adaptive rate falls if the handler, or the framework on the handler's behalf, responds with
+// a failure.
 func outcomes(t *testing.T, start Server) {
 	for _, path := range []string{"/status/500", "/late/503", "/panic"} {
 		p := limiter(t).Policy("load", headgate.TokenBucket{Rate: headgate.PerSecond(9000), Min: 5000, Max: 10_000, Interval: 100 * time.Millisecond})
@@ -94,8 +94,8 @@ func outcomes(t *testing.T, start Server) {
 	}
 }
 
-// denial checks that an admitted request gets the rate-limit headers, and that a denied one also gets a problem body
-// and does not reach the handler.
+// denial checks that an admitted request gets the rate-limit headers, and that a denied request also gets a problem
+// body and does not reach the handler.
 func denial(t *testing.T, start Server) {
 	url := start(t, operate.Policy(limiter(t), "per-ip", rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP())
 	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
@@ -134,13 +134,13 @@ func keys(t *testing.T, start Server) {
 	}
 }
 
-// Late is an error that an outer handler answers with this status and the body late.
+// Late is an error for which an outer handler responds with this status and the body "late".
 type Late int
 
 func (Late) Error() string { return "for the test" }
 
-// responses checks that the rule sees the number of bytes and the status that the client got, including the status
-// for the framework's errors, for errors of outer handlers and for panics.
+// responses checks that the rule receives the status and the number of bytes that the client got, also for errors of
+// the framework, errors of outer handlers, and panics.
 func responses(t *testing.T, start Server) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	count := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
@@ -155,7 +155,7 @@ func responses(t *testing.T, start Server) {
 	for _, c := range []struct {
 		path          string
 		want          int
-		bytes         int64 // -1 for a text of the framework
+		bytes         int64 // -1 for the framework's own text
 		clientFailure bool
 	}{{"/hello", 200, 5, false}, {"/status/401", 401, -1, true}, {"/late/401", 401, 4, true}, {"/late/503", 503, 4, false}, {"/status/204", 204, 0, false}, {"/status/503", 503, -1, false}, {"/panic", 500, -1, false}, {"/status/404", 404, -1, true}} {
 		a, o := get(t, url+c.path), <-seen
@@ -165,7 +165,7 @@ func responses(t *testing.T, start Server) {
 		if c.clientFailure {
 			spent++
 		} else {
-			<-gave // some frameworks answer before the charge is settled
+			<-gave // some frameworks respond before the charge is settled
 		}
 		d, err := policy.Peek(t.Context(), "all", 0)
 		if err != nil || d.Limit-d.Remaining != spent {
@@ -195,13 +195,13 @@ func storeAway(t *testing.T, start Server) {
 	}
 }
 
-// ErrRefused is the decider's answer to its second request and later ones.
+// ErrRefused is the decider's error for all requests after the first.
 var ErrRefused = errors.New("unknown")
 
-// Decider admits its first request, and returns ErrRefused for later ones.
+// Decider admits its first request, and returns ErrRefused for all others.
 type Decider struct{ asked int }
 
-// AllowRequest decides.
+// AllowRequest decides a request.
 func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	if d.asked++; d.asked > 1 {
 		return headgate.Decision{}, ErrRefused
@@ -209,7 +209,7 @@ func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	return headgate.Decision{Allowed: true, Unlimited: true}, nil
 }
 
-// RunBy runs the case for a server whose middleware has a [Decider].
+// RunBy runs the test of a server whose middleware has a [Decider].
 func RunBy(t *testing.T, url string) {
 	t.Helper()
 	if a := get(t, url+"/hello"); a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != "" {

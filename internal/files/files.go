@@ -1,5 +1,5 @@
-// Package files reads and replaces files named by an operator. Each file has a size bound, so that a wrong name does
-// not fill the memory.
+// Package files reads and replaces files named by an operator. Each file has a maximum size, so that a wrong name
+// cannot exhaust the memory.
 package files
 
 import (
@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Read returns the content of a file, which may have up to most bytes. The error for a longer one names the file and
-// the bound.
+// Read returns the content of a file of at most most bytes. The error for a larger file contains its name and the
+// bound.
 func Read(path string, most int) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -28,8 +28,8 @@ func Read(path string, most int) ([]byte, error) {
 	return data, nil
 }
 
-// Open opens a regular file. Anything else is an error, such as a named pipe, whose open blocks until there is a
-// writer unless O_NONBLOCK is set.
+// Open opens a regular file. Anything else is an error. For example, opening a named pipe would block until there is a
+// writer, unless O_NONBLOCK is set.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -49,7 +49,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// size formats a bound in the largest unit in which it is a whole number.
+// size formats a bound using the largest unit that divides it.
 func size(bytes int) string {
 	switch {
 	case bytes%(1<<20) == 0:
@@ -61,7 +61,7 @@ func size(bytes int) string {
 	}
 }
 
-// maxCertificates is the largest size of a file with certificates.
+// maxCertificates is the maximum size of a file with certificates.
 const maxCertificates = 4 << 20
 
 // Certificates returns the PEM certificates in a file.

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// TestRead checks that a file of the maximum size is read in full, and that a longer one is not read at all.
+// TestRead checks that a file of the maximum size is read completely, and that a larger one is not read at all.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A named pipe instead of a file is an error. Opening it would wait for a writer forever.
+// A named pipe is not accepted as a file. Opening it would wait for a writer forever.
 func TestNamedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "policies.yaml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -11,11 +11,11 @@ import (
 // unfinished is the suffix of a file that is being written.
 const unfinished = ".new"
 
-// Replace atomically replaces the file at path with the output of write: readers, even after a crash, find either the
-// old or the new content, never a part. The file is then readable only by its owner, and survives a crash of the
-// machine. After an error the file is unchanged. A crash can leave path.new behind, which the next call removes, so
-// two processes must not replace the same file. A link or a pipe with that name is also removed, and is neither
-// followed nor opened.
+// Replace atomically replaces the file at path with the output of write. Readers find either the old or the new
+// content, never a part of it, even after a crash. When Replace has returned, the file is readable only by its owner
+// and survives a crash of the machine. After an error the file is unchanged. A crash can leave path.new behind. The
+// next call removes it, so two processes must not replace the same file. If path.new is a link or a pipe, it is also
+// removed, and is neither followed nor opened.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	if err = os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -41,7 +41,7 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	return syncDirectory(filepath.Dir(path))
 }
 
-// syncDirectory makes a rename survive a crash of the machine.
+// syncDirectory makes a rename durable, so that it survives a crash of the machine.
 func syncDirectory(path string) error {
 	d, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {

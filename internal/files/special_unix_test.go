@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// TestReplaceFollowsNoLink checks that a link or a pipe with the name of the temporary file is removed, that the
-// target of the link is unchanged, and that nothing waits for the other end of a pipe.
+// TestReplaceFollowsNoLink checks that a link or a pipe with the temporary file's name is removed, that the link's
+// target is unchanged, and that nothing waits for the other end of a pipe.
 func TestReplaceFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "state"), filepath.Join(dir, "other")

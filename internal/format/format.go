@@ -1,4 +1,4 @@
-// Package format formats values for answers, logs and messages.
+// Package format formats values for responses, logs and messages.
 package format
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Ceil returns d in units, rounded up, so that a caller that waits for it is not too early. A negative d is rounded
-// toward zero.
+// Ceil returns d in units, rounded up, so that a caller that waits for this long is not too early. A negative d is
+// rounded toward zero.
 func Ceil(d, unit time.Duration) int64 {
 	whole := int64(d / unit)
 	if d%unit > 0 {
@@ -25,7 +25,7 @@ func Millis(d time.Duration) int64 { return Ceil(d, time.Millisecond) }
 // maxQuoted is the maximum number of bytes of a caller's text that a message repeats.
 const maxQuoted = 128
 
-// Cut returns the beginning of a caller's text, as valid UTF-8.
+// Cut returns the beginning of a caller's text as valid UTF-8.
 func Cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text
@@ -33,10 +33,10 @@ func Cut(text string) string {
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
-// Quote returns the beginning of a caller's text in quotes.
+// Quote returns the quoted beginning of a caller's text.
 func Quote(text string) string { return strconv.Quote(text[:min(len(text), maxQuoted)]) }
 
-// Invalid returns the error for the value of a field.
+// Invalid returns the error for an invalid value of a field.
 func Invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
@@ -49,7 +49,7 @@ func Counted(n int64, noun string) string {
 	return Grouped(n) + " " + noun + "s"
 }
 
-// Grouped formats a number with blanks between groups of three digits: 1 234 567.
+// Grouped formats a number with spaces between groups of three digits: 1 234 567.
 func Grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	sign := ""

@@ -16,21 +16,21 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Error is a mistake in a JSON text.
+// Error is an error in a JSON text.
 type Error struct {
-	// Field is the path of the invalid field, such as limit.rate, or "".
+	// Field is the path of the invalid field, such as limit.rate. It can be "".
 	Field string
-	// Detail begins with the field's name, if there is one.
+	// Detail is the error message. It begins with the field's name, if there is one.
 	Detail string
-	// Unknown is true for a field that the value does not have.
+	// Unknown is true if the value has no such field.
 	Unknown bool
 }
 
 func (e *Error) Error() string { return e.Detail }
 
-// Decode decodes the only value of data, which a [Scanner] has passed, into v. It rejects input that encoding/json
-// would misread or drop: invalid UTF-8, unknown fields, and text after the value. name is the name of the value in
-// messages, such as body. The error is an [*Error].
+// Decode decodes the single value in data, which a [Scanner] has accepted, into v. It returns an error for input that
+// encoding/json would misread or drop: invalid UTF-8, unknown fields, and text after the value. name is the value's
+// name in messages, such as body. The error is an [*Error].
 func Decode(name string, data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return &Error{Detail: name + ": " + err.Error()}
@@ -46,11 +46,11 @@ func Decode(name string, data []byte, v any) error {
 	return nil
 }
 
-// unknownField starts encoding/json's error for an unknown field; its name in quotes follows.
+// unknownField is the start of encoding/json's error for an unknown field. The quoted name follows.
 const unknownField = "json: unknown field "
 
-// ErrorOf rewords an error of encoding/json for an API: with the field as the client wrote it, and the accepted
-// values.
+// ErrorOf rewords an encoding/json error for an API. The new error has the field as the client wrote it, and the
+// accepted values.
 func ErrorOf(name string, err error) *Error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
@@ -76,14 +76,14 @@ func ErrorOf(name string, err error) *Error {
 	return &Error{Detail: strings.TrimPrefix(err.Error(), "json: ")}
 }
 
-// withoutTypes removes the names of embedded Go types, which encoding/json puts into paths. They contain a capital;
-// names in the APIs do not.
+// withoutTypes removes the names of embedded Go types, which encoding/json puts into paths. They contain capital
+// letters, and names in the APIs do not.
 func withoutTypes(path string) string {
 	names := slices.DeleteFunc(strings.Split(path, "."), func(name string) bool { return strings.ContainsFunc(name, unicode.IsUpper) })
 	return strings.Join(names, ".")
 }
 
-// accepted returns the JSON name of the type of a field.
+// accepted returns the JSON name of a field's type.
 func accepted(mismatch *json.UnmarshalTypeError) string {
 	switch mismatch.Type.Kind() {
 	case reflect.String:

@@ -1,5 +1,5 @@
 // Package jsontext rejects JSON that encoding/json would silently change: invalid text, because two different keys
-// from clients must not become one, and duplicate names.
+// from clients must not become the same, and duplicate names.
 package jsontext
 
 import (
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Check returns an error if the JSON is not valid UTF-8, or escapes half of a surrogate pair:
-// encoding/json reads both as U+FFFD.
+// Check returns an error if the JSON is not valid UTF-8, or escapes only half of a surrogate pair. encoding/json reads
+// both as U+FFFD.
 func Check(data []byte) error {
 	if !utf8.Valid(data) {
 		at := 0
@@ -29,7 +29,7 @@ func Check(data []byte) error {
 	return nil
 }
 
-// halfPair returns the position of an escape that is half of a surrogate pair, or -1.
+// halfPair returns the position of an escape for only half of a surrogate pair, or -1.
 func halfPair(data []byte) int {
 	for from := 0; ; {
 		next := bytes.IndexByte(data[from:], '\\')
@@ -53,7 +53,7 @@ func halfPair(data []byte) int {
 	}
 }
 
-// escaped decodes an escape such as ✓ at the beginning of data.
+// escaped decodes an escape such as ✓ at the start of data.
 func escaped(data []byte) (code rune, ok bool) {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0, false

@@ -9,28 +9,28 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds are the bounds of a JSON text from a client. They are checked while the text arrives, before memory is
-// allocated for its values: a megabyte can contain half a million values.
+// Bounds are the bounds on a client's JSON text. They are checked while the text arrives, before memory is allocated
+// for its values, because a megabyte can contain half a million values.
 type Bounds struct {
-	// Depth is the deepest nesting of arrays and objects, at most 16.
+	// Depth is the maximum nesting of arrays and objects, at most 16.
 	Depth int
-	// Elements bounds the elements of arrays by their depth: elements of the outermost value have depth 2. The last
-	// bound also applies to deeper arrays.
+	// Elements bounds the number of elements in arrays, by depth. Elements of the outermost value have depth 2. The
+	// last bound also applies to deeper arrays.
 	Elements []int
-	// Names bounds the names of one object.
+	// Names bounds the number of names in one object.
 	Names int
-	// Text bounds the number of bytes between a text's quotes, Name the bytes of a name, and Number the bytes of a
-	// number or word.
+	// Text bounds the number of bytes between a text's quotes. Name bounds the bytes in a name, and Number the bytes
+	// in a number or word.
 	Text, Name, Number int
-	// Field is called for each name, with the depth of its object. An error from it ends the scan. The name is valid
-	// during the call. Field can be nil.
+	// Field is called with each name and the depth of its object. If it returns an error, the scan ends. The name is
+	// valid only during the call. Field can be nil.
 	Field func(depth int, name []byte) error
 }
 
-// maxDepth is the largest Bounds.Depth.
+// maxDepth is the maximum value of Bounds.Depth.
 const maxDepth = 16
 
-// BoundError is the error for a text beyond a bound.
+// BoundError is the error for a text that exceeds a bound.
 type BoundError struct {
 	// Array is the name of the array with too many elements, or "" for other bounds.
 	Array string
@@ -38,43 +38,43 @@ type BoundError struct {
 	text string
 }
 
-// Error implements error.
+// Error returns the error message.
 func (e *BoundError) Error() string { return e.text }
 
 func beyond(format string, values ...any) error {
 	return &BoundError{text: fmt.Sprintf(format, values...)}
 }
 
-// Scanner checks the bounds of a text that arrives in pieces, and rejects duplicate names in an object: of two values
-// encoding/json would take the last, while another reader, such as a proxy that checks the body, may take the first.
-// A Scanner checks nothing else: a text that passes may not be JSON.
+// Scanner checks the bounds on a text that arrives in pieces, and rejects duplicate names in an object. encoding/json
+// would use the last of two values, but another reader, such as a proxy that checks the body, may use the first. A
+// Scanner checks nothing else, so a text that it accepts may not be JSON.
 type Scanner struct {
 	bounds *Bounds
-	open   [maxDepth]level // arrays and objects around the position
+	open   [maxDepth]level // arrays and objects that contain the position
 	depth  int
 
 	quoted, escaped bool
 	length          int    // of the text or number at the position
 	isName          bool   // the text is a name
 	name            []byte // the last name, or the part of it received so far
-	nameNext        bool   // a text would be a name
+	nameNext        bool   // the next text is a name
 
-	seen []byte // concatenated names of the objects around the position
-	ends []int  // ends of the names in seen
+	seen []byte // concatenated names in the objects that contain the position
+	ends []int  // where the names in seen end
 }
 
 // level is an array or an object.
 type level struct {
 	array  bool
 	commas int
-	name   string // of an array
-	first  int    // where the names of an object start in Scanner.ends
+	name   string // of the array
+	first  int    // where the object's names start in Scanner.ends
 }
 
 // NewScanner returns a scanner of one text.
 func NewScanner(b *Bounds) *Scanner { return &Scanner{bounds: b} }
 
-// Write checks the next piece of the text. After an error the text must be rejected.
+// Write checks the next piece of the text. If it returns an error, the text must be rejected.
 func (s *Scanner) Write(piece []byte) error {
 	for _, c := range piece {
 		var err error
@@ -90,18 +90,19 @@ func (s *Scanner) Write(piece []byte) error {
 	return nil
 }
 
-// The sizes of the memory that ReadAll allocates before bytes have arrived.
+// How much memory ReadAll allocates before any bytes have arrived.
 const (
 	leastRead = 512
 	firstRead = 4 << 10
 )
 
-// ReadAll reads a text to its end, but stops at the first byte beyond a bound of the scanner. The reader bounds the
-// length: most bounds the memory, and announced (-1 if unknown) is trusted up to 4 KiB.
+// ReadAll reads a text to its end, but stops at the first byte that exceeds one of the scanner's bounds. The length
+// must be bounded by the reader. most bounds the allocated memory. announced is the announced length, or -1 if
+// unknown, and is trusted up to 4 KiB.
 func ReadAll(r io.Reader, s *Scanner, announced int64, most int) ([]byte, error) {
 	first := int64(firstRead)
 	if announced >= 0 {
-		first = min(max(announced+1, leastRead), firstRead) // one byte more, to detect the end
+		first = min(max(announced+1, leastRead), firstRead) // one more byte, to detect the end
 	}
 	data := make([]byte, 0, first)
 	for {
@@ -199,7 +200,7 @@ func (s *Scanner) end() {
 	}
 }
 
-// named processes a name without its escapes. Names that differ only in case are equal, as in encoding/json.
+// named processes a name with its escapes decoded. Names that differ only in case are equal, as in encoding/json.
 func (s *Scanner) named(name []byte) error {
 	if s.bounds.Field != nil {
 		if err := s.bounds.Field(s.depth, name); err != nil {
@@ -217,7 +218,7 @@ func (s *Scanner) named(name []byte) error {
 	return nil
 }
 
-// begins returns the position at which a name begins in seen.
+// begins returns the position in seen at which name i begins.
 func (s *Scanner) begins(i int) int {
 	if i == 0 {
 		return 0
@@ -225,7 +226,7 @@ func (s *Scanner) begins(i int) int {
 	return s.ends[i-1]
 }
 
-// unescape returns a name without its escapes: "\u0061" is a.
+// unescape returns a name with its escapes decoded: "\u0061" becomes a.
 func unescape(name []byte) (text string) {
 	if bytes.IndexByte(name, '\\') < 0 || json.Unmarshal([]byte(`"`+string(name)+`"`), &text) != nil {
 		return string(name)

@@ -13,7 +13,7 @@ import (
 // twice reports whether an object has a duplicate name, using the tokens of encoding/json.
 func twice(data []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	var open [][]string // the names of each object, or nil for an array
+	var open [][]string // each object's names, or nil for an array
 	isName := func() bool { return len(open) > 0 && open[len(open)-1] != nil && len(open[len(open)-1])%2 == 0 }
 	for {
 		token, err := decoder.Token()

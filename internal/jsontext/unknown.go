@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown returns the first name of an object that is not among the known ones, ignoring case like encoding/json. It
-// does not look into nested objects. data is valid JSON; if it is not an object, found is false.
+// Unknown returns the first name in an object that is not one of the known names, ignoring case like encoding/json. It
+// does not check nested objects. data must be valid JSON. If it is not an object, found is false.
 func Unknown(data []byte, known []string) (name string, found bool) {
 	depth := 0
 	var text []byte // the last text, with its escapes

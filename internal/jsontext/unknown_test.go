@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/jsontext"
 )
 
-// FuzzUnknown checks that a name is unknown if and only if a decoder that rejects unknown fields names it.
+// FuzzUnknown checks that a name is unknown if and only if a decoder that rejects unknown fields reports it.
 func FuzzUnknown(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":1,"B":2}`, `{"list":{"x":[{"y":1}]},"A":1}`, `{"c":1}`, `{"a":"c:","x":1}`, `{"\u0061":1}`, `{"a\"":1}`, `[{"x":1}]`, `"x:"`, `null`, `{"":1}`,

@@ -8,17 +8,17 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Charged contains the charges of one or several operations whose final cost is not known yet. It is safe for use by
-// many goroutines.
+// Charged contains the charges of one or several operations whose final cost is not known yet. It is safe for
+// concurrent use.
 type Charged struct {
 	limiter *headgate.Limiter
 	ops     []engine.Op
 	held    []*headgate.Reservation
 }
 
-// Charge decides like [headgate.Policy.AllowN], and returns the charge so that it can be corrected when the final cost
-// is known: the bytes of a response, or nothing for a failure. It is nil if nothing was charged: after an error or a
-// denial, or if no store decided.
+// Charge decides like [headgate.Policy.AllowN], and returns the charge, so that it can be corrected when the final
+// cost is known. Examples are the bytes of a response, or 0 for a failure. The charge is nil if nothing was charged,
+// which is the case after an error or a denial, or if no store decided.
 func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Charged, headgate.Decision, error) {
 	limiter, op, r := charge(p, ctx, key, n)
 	if r.Reservation == nil {
@@ -37,12 +37,13 @@ func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged 
 	return c
 }
 
-// Settle corrects the charge of each limit to the final units, 0 or more. If final is less, it gives the difference back
-// like [headgate.Reservation.Cancel]: only to the window that was charged, and no units that have refilled since. If
-// final is more, it charges the difference even beyond the limit, like [headgate.Reservation.Commit]; a limit whose first
-// charge was 0 is charged only as far as it has room. Each limit is corrected separately: if one limit has no room, the
-// other limits are still charged. Settle takes effect once: later calls change only limits whose first charge was 0, and
-// return [headgate.ErrEnded]. It returns the same errors as [headgate.Policy].
+// Settle corrects the charge on each limit to the final number of units, 0 or more. If final is less, it gives the
+// difference back like [headgate.Reservation.Cancel]: only to the window that was charged, and without units that have
+// refilled since. If final is more, it charges the difference, even beyond the limit, like
+// [headgate.Reservation.Commit]. However, a limit whose first charge was 0 is charged only as far as it has room. Each
+// limit is corrected separately: if one limit has no room, the others are still charged. Settle takes effect only
+// once. Later calls change only limits whose first charge was 0, and return [headgate.ErrEnded]. Settle returns the
+// same errors as [headgate.Policy].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {
@@ -50,7 +51,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 		add := func(charges ...engine.Charge) {
 			more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: charges, Hints: engine.Hints{Shadow: op.Hints.Shadow}})
 		}
-		var choices []engine.Charge // only one of them pays
+		var choices []engine.Charge // only one of them is charged
 		for _, charge := range op.Charges {
 			switch {
 			case charge.Cost == 0 && final > 0 && !charge.Limit.Unlimited():
@@ -74,8 +75,8 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	return cmp.Or(err, chargeMore(ctx, c.limiter, more))
 }
 
-// chargeMore charges each operation in full, using a bucket's debt if needed, or else as far as its limit has room.
-// If an operation has several choices, chargeMore charges the last one.
+// chargeMore charges each operation in full, using a bucket's debt if necessary. If that is not possible, it charges
+// as much as the limit has room for. If an operation has several choices, chargeMore charges the last one in this way.
 func chargeMore(ctx context.Context, l *headgate.Limiter, ops []engine.Op) (err error) {
 	if len(ops) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSettledAllow checks that an allow with Settled decides like any other allow, that a denied one has no
-// reservation, and that a cancel gives back each limit's units once.
+// reservation, and that a cancel gives each limit's units back once.
 func TestSettledAllow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -33,7 +33,7 @@ func TestSettledAllow(t *testing.T) {
 	if fourth := ask(); fourth.Decision.Allowed || fourth.Reservation != nil {
 		t.Errorf("a denied one: %+v", fourth)
 	}
-	for range 2 { // the second time changes nothing
+	for range 2 { // the second time must not change anything
 		if err := third.Reservation.Cancel(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -44,8 +44,8 @@ func TestSettledAllow(t *testing.T) {
 	}
 }
 
-// TestChargedIsCorrected checks that the final cost replaces the first charge on each limit, as far as the limit has
-// room, even if the first cost was 0. A denial has nothing to settle.
+// TestChargedIsCorrected checks that the final cost replaces the first charge on each limit, even if the first cost
+// was 0, as far as the limit has room. After a denial there is nothing to settle.
 func TestChargedIsCorrected(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -79,8 +79,8 @@ func TestChargedIsCorrected(t *testing.T) {
 	}
 }
 
-// TestChargedChoicePaysOnce checks that if the first cost was 0, only one choice pays the final cost: the first
-// choice that has room or, if none has, the last choice, as far as it has room.
+// TestChargedChoicePaysOnce checks that only one choice pays the final cost if the first cost was 0. It is the first
+// choice with room or, if there is none, the last choice, which pays as much as it has room for.
 func TestChargedChoicePaysOnce(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -1,5 +1,5 @@
-// Package operate runs operations of the engine on a limiter. It is for servers, adapters and tests of this repository;
-// programs use the verbs of package headgate.
+// Package operate runs engine operations on a limiter. It is for the servers, adapters and tests in this repository.
+// Programs use package headgate.
 package operate
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/inside"
 )
 
-// Result is the answer to one operation.
+// Result is the result of one operation.
 type Result = inside.Result[headgate.Decision, *headgate.Reservation]
 
 // Observer is called after each decided operation: see [WithObserver].
@@ -34,48 +34,48 @@ var (
 )
 
 // Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and has its own result. If there
-// are more operations, every result has an error. The results are written into memory, which may be nil. Do sets the
+// are more operations, every result has an error. memory is used for the results, and may be nil. Do sets the
 // limiter's name space in operations that have none.
 func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, memory []Result) []Result {
 	return do(l, ctx, ops, memory)
 }
 
-// WithObserver sets a function that is called after each decided operation, in the caller's goroutine. It must be
-// fast and safe for concurrent calls. The operation, the result and the bytes of their strings are valid only during
-// the call. Result fields that do not apply to the kind of operation are zero.
+// WithObserver sets a function that is called after each decided operation, on the caller's goroutine. It must be fast
+// and safe for concurrent calls. The operation, the result and the bytes of their strings are valid only during the
+// call. Fields of the result that do not apply to the kind of operation are zero.
 func WithObserver(observer Observer) headgate.Option { return withObserver(observer) }
 
-// Space returns the name space that the limiter uses for a space: prefixed with the limiter's own space if
-// [headgate.WithSpace] set one, otherwise unchanged.
+// Space returns the name space that the limiter uses for a name space: prefixed with the limiter's own if
+// [headgate.WithSpace] set one, and otherwise unchanged.
 func Space(l *headgate.Limiter, of string) string { return space(l, of) }
 
-// OpenOf returns up to most open reservations with a term that charged a key, or none if the store does not keep them.
-// On a single Redis it reads all open reservations. On a Cluster it finds reservations under a fair-share limit only by
-// the key that the limit counts under ([engine.Limit.Counts]).
+// OpenOf returns up to most open reservations with a term that charged a key, or nil if the store does not keep
+// reservations. On a single Redis, it reads all open reservations. On a Cluster, it finds reservations under a
+// fair-share limit only by the key under which the limit counts ([engine.Limit.Counts]).
 func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	return openOf(l, ctx, key, most, under...)
 }
 
-// WatchTerms makes the limiter end overdue reservations, including other processes', until Close. A reserve with a
-// term also starts it. It does nothing if the store does not keep reservations.
+// WatchTerms makes the limiter end overdue reservations, including those of other processes, until Close. A reserve
+// with a term also starts this. WatchTerms does nothing if the store does not keep reservations.
 func WatchTerms(l *headgate.Limiter) { watchTerms(l) }
 
-// Adapts reports whether the rate of a limit of the policy adapts.
+// Adapts reports whether the policy has a limit with an adaptive rate.
 func Adapts(p *headgate.Policy) bool { return adapts(p) }
 
-// Outcomes returns the function that reports how an allowed request has ended, as [headgate.Policy.Outcome] does, for the
-// keys of the operation. It is nil if no limit has a rate that adapts.
+// Outcomes returns the function that reports how an allowed request ended, for the keys of the operation. It reports
+// in the same way as [headgate.Policy.Outcome]. It is nil if no limit has an adaptive rate.
 func Outcomes(l *headgate.Limiter, op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
 	return outcomes(l, op)
 }
 
-// Policy is [headgate.Limiter.Policy] for limits of the engine. A name of "" is the name space of limits without a
+// Policy is [headgate.Limiter.Policy] for engine limits. The name "" stands for the name space of limits without a
 // policy, which servers use for limits in requests.
 func Policy(l *headgate.Limiter, name string, limits ...engine.Limit) *headgate.Policy {
 	return policy(l, name, limits...)
 }
 
-// Semaphore is [headgate.Limiter.Semaphore] for limits of the engine.
+// Semaphore is [headgate.Limiter.Semaphore] for engine limits.
 func Semaphore(l *headgate.Limiter, name string, limits ...engine.Limit) *headgate.Semaphore {
 	return semaphore(l, name, limits...)
 }
@@ -83,7 +83,7 @@ func Semaphore(l *headgate.Limiter, name string, limits ...engine.Limit) *headga
 // Limits returns the policy's limits in order, with their names in the policy.
 func Limits(p *headgate.Policy) []engine.Limit { return limits(p) }
 
-// Paces reports whether an allowed request can have a delay, because a limit is a pacer.
+// Paces reports whether an allowed request can be delayed, because one of the limits is a pacer.
 func Paces(p *headgate.Policy) bool { return paces(p) }
 
 // Term returns the term of the reservation, or nil if it has none.

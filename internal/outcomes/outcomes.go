@@ -1,5 +1,5 @@
-// Package outcomes classifies the answers to requests for counters, in the server and in the adapters that observe a
-// limiter. The server and the adapters use the same words, and the adapters also have the same bound on policies.
+// Package outcomes classifies the results of requests for counters, in the server and in the adapters that observe a
+// limiter. Both use the same words and the same bound on policies.
 package outcomes
 
 import (
@@ -8,28 +8,28 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Outcome is the class of an answer.
+// Outcome is the class of a result.
 type Outcome uint8
 
 const (
 	// Allowed and Denied are decisions.
 	Allowed Outcome = iota
 	Denied
-	// Unknown is an error: the decision is not known.
+	// Unknown is an error after which the decision is not known.
 	Unknown
-	// Invalid is an error of the request, which matches [engine.ErrInvalid].
+	// Invalid is an error in the request. It matches [engine.ErrInvalid].
 	Invalid
 	// Count is the number of outcomes.
 	Count
 )
 
-// Modes is the number of modes of a decision.
+// Modes is the number of modes that a decision can have.
 const Modes = int(engine.Leased) + 1
 
-// String returns the value for the label outcome.
+// String returns the value of the label outcome.
 func (o Outcome) String() string { return [Count]string{"allowed", "denied", "unknown", "invalid"}[o] }
 
-// Of returns the outcome of a request.
+// Of returns a request's outcome.
 func Of(allowed bool, err error) Outcome {
 	switch {
 	case errors.Is(err, engine.ErrInvalid):
@@ -43,10 +43,10 @@ func Of(allowed bool, err error) Outcome {
 	}
 }
 
-// Table contains a value for each outcome and mode.
+// Table contains one value for each outcome and mode.
 type Table[V any] [Count][Modes]V
 
-// At returns the value for an answer. An error has no mode: its value is in the first column.
+// At returns the value for a result. Errors have no mode, so their values are in the first column.
 func (t *Table[V]) At(allowed bool, mode engine.Mode, err error) *V {
 	if err != nil {
 		mode = 0
@@ -54,7 +54,7 @@ func (t *Table[V]) At(allowed bool, mode engine.Mode, err error) *V {
 	return &t[Of(allowed, err)][min(int(mode), Modes-1)]
 }
 
-// Each calls f with each value and its labels. The mode of an error is "".
+// Each calls f with each value and its labels. For errors, mode is "".
 func (t *Table[V]) Each(f func(outcome, mode string, v *V)) {
 	for o := range t {
 		if Outcome(o) >= Unknown {

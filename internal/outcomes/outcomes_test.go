@@ -29,15 +29,15 @@ func TestOutcomeOfAnswers(t *testing.T) {
 	}
 }
 
-// TestTable checks that each answer has one value, which Each reports with its labels. Each error has one value,
-// whatever the mode of the zero decision that comes with it.
+// TestTable checks that each result has one value, which Each reports with its labels. Each error has one value,
+// whatever the mode of its decision.
 func TestTable(t *testing.T) {
 	var counts outcomes.Table[int]
 	*counts.At(true, engine.Exact, nil)++
 	*counts.At(false, engine.Leased, nil) += 2
 	*counts.At(false, engine.Leased, errors.New("no answer")) += 3
 	*counts.At(true, engine.Fallback, engine.ErrInvalid) += 4
-	*counts.At(true, 255, nil) += 5 // a mode of a later version
+	*counts.At(true, 255, nil) += 5 // a mode added by a later version
 	got := map[string]int{}
 	counts.Each(func(outcome, mode string, n *int) {
 		if *n > 0 {

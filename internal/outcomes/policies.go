@@ -9,16 +9,17 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Most is the largest number of name spaces with their own value. All further name spaces share the value of Other.
+// Most is the maximum number of name spaces with a value of their own. All further name spaces share the value for
+// Other.
 const Most = 1000
 
 // Labels for name spaces without a policy. Policy names have no parentheses.
 const (
-	Inline = "(inline)" // any name space that is not a policy's
-	Other  = "(other)"  // policies beyond Most, and names that no policy can have
+	Inline = "(inline)" // any name space that does not belong to a policy
+	Other  = "(other)"  // policies beyond Most, and names that are not valid for a policy
 )
 
-// Map maps name spaces of operations to values. It is safe for concurrent use.
+// Map maps the name spaces of operations to values. It is safe for concurrent use.
 type Map[V any] struct {
 	add   func(policy string) V
 	other V
@@ -27,7 +28,8 @@ type Map[V any] struct {
 	growing sync.Mutex
 }
 
-// NewMap returns a map whose values are made by add, called once for each policy name, Inline and Other.
+// NewMap returns a map whose values are created by add. add is called once for each policy name, for Inline and for
+// Other.
 func NewMap[V any](add func(policy string) V) *Map[V] {
 	inline := add(Inline)
 	m := &Map[V]{add: add, other: add(Other)}
@@ -51,7 +53,8 @@ func (m *Map[V]) Of(space string) V {
 	return m.Named(name)
 }
 
-// Named returns the value for a policy, or for limits without one if the name is empty. It does not retain the string.
+// Named returns the value for a policy or, if name is empty, the value for limits without a policy. It does not retain
+// the string.
 func (m *Map[V]) Named(name string) V {
 	if name == "" {
 		name = Inline

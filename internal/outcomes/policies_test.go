@@ -47,7 +47,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// A name that no policy can have must not become a label.
+// A name that is not valid for a policy must not become a label.
 func TestInvalidNamesShareAValue(t *testing.T) {
 	m := outcomes.NewMap(func(policy string) string { return policy })
 	if got := m.Of("policy:caf\xe9"); got != outcomes.Other {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A call continues while one of its callers is waiting, and for a while after the last has left.
+// A call continues while one of its callers is waiting, and for a while after the last one has left.
 func TestOutliving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type name struct{}

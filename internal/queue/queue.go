@@ -1,15 +1,15 @@
-// Package queue makes callers wait in order: until they are first, until a call can include them, or until a slot
-// that they have reserved. A caller joins and leaves in constant time at any position, so that many callers that
-// leave together delay no other waiter.
+// Package queue makes callers wait in order: until they are first, until a call can include them, or until the slot
+// that they have reserved. Callers join and leave in constant time, at any position, so that many callers that leave
+// together do not delay others.
 //
 //	queue.go   one queue
-//	set.go     queues by name, under one lock
-//	turns.go   calls, one at a time for each name, that take callers along
-//	slots.go   callers that have reserved
+//	set.go     queues by name, with one lock
+//	turns.go   calls that each serve several callers, one call at a time per name
+//	slots.go   callers with reservations
 package queue
 
-// Queue is an ordered list of waiters. The zero value is empty. S is the type of the user's data for the queue, W for
-// each waiter. The owner's lock guards a queue.
+// Queue is an ordered list of waiters. The zero value is empty. S is the type of the user's data for the queue, and W
+// the type of the data for each waiter. The owner's lock guards a queue.
 type Queue[S, W any] struct {
 	// State is the user's data.
 	State S
@@ -28,10 +28,10 @@ type Waiter[W any] struct {
 	waits         bool
 }
 
-// Ready receives when the waiter becomes the first of its queue, and when it is woken.
+// Ready returns a channel that receives a value when the waiter becomes the first in its queue, and when it is woken.
 func (w *Waiter[W]) Ready() <-chan struct{} { return w.ready }
 
-// wake has no effect on a waiter with a pending wake-up.
+// wake wakes the waiter. It has no effect on a waiter with a pending wake-up.
 func (w *Waiter[W]) wake() {
 	select {
 	case w.ready <- struct{}{}:
@@ -42,13 +42,13 @@ func (w *Waiter[W]) wake() {
 // Len returns the number of waiters.
 func (q *Queue[S, W]) Len() int { return q.length }
 
-// First reports whether the waiter is the first.
+// First reports whether the waiter is the first in the queue.
 func (q *Queue[S, W]) First(w *Waiter[W]) bool { return q.first == w }
 
 // Add adds a waiter at the end.
 func (q *Queue[S, W]) Add(value W) *Waiter[W] { return q.insert(value, 0) }
 
-// insert adds a waiter before the last n waiters. It takes n steps.
+// insert adds a waiter before the last n waiters, in n steps.
 func (q *Queue[S, W]) insert(value W, n int) *Waiter[W] {
 	w := &Waiter[W]{Value: value, ready: make(chan struct{}, 1), before: q.last, waits: true}
 	for range n {
@@ -60,7 +60,8 @@ func (q *Queue[S, W]) insert(value W, n int) *Waiter[W] {
 	return w
 }
 
-// link makes two waiters neighbours; nil is an end of the queue. It wakes the first waiter.
+// link makes two waiters neighbours. nil stands for an end of the queue. If after becomes the first waiter, link wakes
+// it.
 func (q *Queue[S, W]) link(before, after *Waiter[W]) {
 	if after == nil {
 		q.last = before
@@ -74,7 +75,7 @@ func (q *Queue[S, W]) link(before, after *Waiter[W]) {
 	}
 }
 
-// Leave removes a waiter from any position. It returns false, and changes nothing, if the waiter is not in the queue.
+// Leave removes a waiter from any position. If the waiter is not in the queue, Leave returns false.
 func (q *Queue[S, W]) Leave(w *Waiter[W]) bool {
 	if !w.waits {
 		return false

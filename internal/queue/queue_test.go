@@ -16,7 +16,7 @@ func ready[W any](w *Waiter[W]) bool {
 	}
 }
 
-// A waiter learns that it has become first, even if waiters before it leave from any position.
+// A waiter is told when it has become first, even if waiters before it leave from any position.
 func TestFirstWaiterIsTold(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -51,7 +51,7 @@ func TestFirstWaiterIsTold(t *testing.T) {
 	}
 }
 
-// A name is deleted with its last waiter, and a waiter is woken at most once at a time.
+// A name is deleted with its last waiter. A waiter has at most one pending wake-up.
 func TestSetForgetsNames(t *testing.T) {
 	var s Set[string, int, struct{}]
 	var w *Waiter[struct{}]
@@ -75,9 +75,9 @@ func TestSetForgetsNames(t *testing.T) {
 	}
 }
 
-// When many waiters leave at once, in any order, callers of another name are not delayed: each leaves in constant
-// time (BenchmarkLeave has the time), so that the callers of the other name continue even if they alternate with the
-// leaving waiters.
+// When many waiters leave at the same time, in any order, callers with another name are not delayed. Each waiter
+// leaves in constant time (BenchmarkLeave measures it), so the callers with the other name continue even if they
+// alternate with the leaving waiters.
 func TestManyLeaveAtOnce(t *testing.T) {
 	const many = 100_000
 	var s Set[string, struct{}, struct{}]
@@ -108,7 +108,7 @@ func TestManyLeaveAtOnce(t *testing.T) {
 	}
 }
 
-// Leaving a queue of a million waiters takes as long as leaving a queue of 10, except for cache misses.
+// Leaving a queue of a million waiters takes as long as leaving a queue of 10, apart from cache misses.
 func BenchmarkLeave(b *testing.B) {
 	for _, length := range []int{10, 1_000_000} {
 		b.Run(map[bool]string{false: "of 10", true: "of a million"}[length > 10], func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Set contains queues by name. A queue exists as long as it has waiters. The zero value is empty. It is safe for use
-// by many goroutines. A name must not change while its queue exists: clone text in borrowed memory.
+// Set contains queues by name. A queue exists as long as it has waiters. The zero value is empty. A Set is safe for
+// concurrent use. A name must not change while its queue exists, so clone text that is in borrowed memory.
 type Set[N comparable, S, W any] struct {
 	queues atomic.Int64
 	mu     sync.Mutex
@@ -23,7 +23,7 @@ func (s *Set[N, S, W]) None(name N) bool {
 	return s.byName[name] == nil
 }
 
-// Do runs a short function on the queue of a name. The queue is new if it has no waiters.
+// Do runs a short function on the queue for a name. If the name has no waiters, the queue is new.
 func (s *Set[N, S, W]) Do(name N, do func(*Queue[S, W])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Set[N, S, W]) Do(name N, do func(*Queue[S, W])) {
 	}
 }
 
-// WakeAll wakes every waiter of a name.
+// WakeAll wakes every waiter in the queue for a name.
 func (s *Set[N, S, W]) WakeAll(name N) {
 	if s.None(name) {
 		return

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ErrEnded is the error of a wait whose owner has ended.
+// ErrEnded is the error for a wait whose owner has ended.
 var ErrEnded = errors.New("queue: ended")
 
-// Slots holds callers that wait until the slots of their reservations. The callers of one name are interchangeable:
-// each can use the reservation of another. So reservations are not bound to callers: the first caller has the first
-// slot. When a caller leaves, the callers after it move up, and the last slot is given back instead of the leaving
-// caller's. A store cannot do that, because it has already told the callers their slots. The zero value is ready to
-// use.
+// Slots holds callers that wait for the slots of their reservations. Callers with the same name are interchangeable:
+// each can use the reservation of another. So reservations are not bound to callers, and the first caller gets the
+// first slot. When a caller leaves, the callers after it move up. The slot that is given back is the last one, not
+// that of the leaving caller. A store cannot do this, because it has already returned the slots to the callers. The
+// zero value is ready to use.
 type Slots[N comparable, R any] struct {
 	set     Set[N, []slot[R], struct{}]
 	leaving Turns[N, departure[R]]
@@ -29,13 +29,13 @@ type slot[R any] struct {
 // SlotWaiter is a caller with a slot.
 type SlotWaiter struct{ *Waiter[struct{}] }
 
-// departure is a caller that waits until a reservation is given back.
+// departure is a caller that waits for its reservation to be given back.
 type departure[R any] struct {
 	reservation R
 	done        chan struct{}
 }
 
-// Take adds a caller with its reservation, in the order of slots.
+// Take adds a caller with its reservation. Slots are kept in order of time.
 func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (waiter SlotWaiter) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		place := len(q.State)
@@ -48,8 +48,8 @@ func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (waiter SlotWait
 	return waiter
 }
 
-// Wait returns at the caller's slot, with the reservation that it uses. If the context or end is done earlier, the
-// caller leaves: see Leave.
+// Wait returns at the time of the caller's slot, with the reservation that the caller uses. If the context or end is
+// done earlier, the caller leaves: see Leave.
 func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, waiter SlotWaiter, most int, giveBack func([]R)) (used R, err error) {
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()
@@ -74,8 +74,8 @@ func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, wai
 	return used, err
 }
 
-// pass removes a caller whose slot has come, and otherwise returns how long it must wait. A caller that is not first
-// is woken when it becomes first.
+// pass removes a caller whose slot has come. Otherwise it returns how long the caller must wait. A caller that is not
+// first is woken when it becomes first.
 func (s *Slots[N, R]) pass(name N, waiter SlotWaiter) (used R, wait time.Duration) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		if !q.First(waiter.Waiter) {
@@ -92,9 +92,9 @@ func (s *Slots[N, R]) pass(name N, waiter SlotWaiter) (used R, wait time.Duratio
 	return used, wait
 }
 
-// Leave removes a caller that gives up, and gives the last slot back. done is closed when giveBack has returned. One
-// call at a time gives back up to most reservations, the last slot first, so that no unused slot remains before a
-// used one.
+// Leave removes a caller that gives up, and gives the last slot back. done is closed when giveBack has returned. Only
+// one call at a time gives reservations back. It gives back up to most of them, starting with the last slot, so that
+// no unused slot remains before a used one.
 func (s *Slots[N, R]) Leave(name N, waiter SlotWaiter, most int, giveBack func([]R)) (done <-chan struct{}) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		last := len(q.State) - 1
@@ -102,7 +102,7 @@ func (s *Slots[N, R]) Leave(name N, waiter SlotWaiter, most int, giveBack func([
 		q.State = slices.Delete(q.State, last, last+1)
 		q.Leave(waiter.Waiter)
 		done = gone.done
-		// Under the lock, so that the departures are in the order of their slots.
+		// This is done under the lock, so that departures are in the order of their slots.
 		s.leaving.Join(name, gone, math.MaxInt, most, func(departures []departure[R]) { giveBackAll(departures, giveBack) })
 	})
 	return done

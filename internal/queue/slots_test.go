@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Callers continue in the order of their slots, in whatever order they were added. When some callers leave, the
-// callers after them move up, and the last slots are returned, the last one first.
+// Callers continue in the order of their slots, whatever the order in which they were added. When callers leave, the
+// callers after them move up, and the last slots are given back, starting with the last one.
 func TestSlotsMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]
@@ -28,7 +28,7 @@ func TestSlotsMoveUp(t *testing.T) {
 		}
 		leave, cancel := context.WithCancel(context.Background())
 		var mu sync.Mutex
-		passed := map[int]int{} // a caller's reservation, and the second in which it continued
+		passed := map[int]int{} // each caller's reservation, and the second in which the caller continued
 		var all sync.WaitGroup
 		for slot, waiter := range seats {
 			ctx := context.Background()
@@ -64,7 +64,7 @@ func TestSlotsMoveUp(t *testing.T) {
 	})
 }
 
-// If the owner is closed, every wait ends. A caller whose slot is before the first waiter's slot goes first.
+// When the owner is closed, every wait ends. A caller whose slot is before the first waiter's slot goes first.
 func TestSlotsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]

@@ -1,14 +1,14 @@
 package queue
 
-// Turns runs one call at a time for each name. Callers that arrive while a call is in flight share the next call, in
-// order of arrival. The zero value is ready to use.
+// Turns runs one call at a time per name. Callers that arrive while a call is in flight share the next call, in order
+// of arrival. The zero value is ready to use.
 //
-// The first waiter of each queue represents the call in flight, which its goroutine runs; all others wait until the
-// call includes them.
+// The first waiter in each queue represents the call in flight, which runs on that call's goroutine. All others wait
+// until a call includes them.
 type Turns[N comparable, W any] struct{ set Set[N, struct{}, W] }
 
-// Join lets a caller leave with a call, at once if none is in flight. A call has up to most callers, and runs in its
-// own goroutine. ok is false if waiting callers are already waiting.
+// Join adds a caller to a call, which starts immediately if none is in flight. A call includes up to most callers, and
+// runs on its own goroutine. ok is false if at least waiting callers are already waiting.
 func (t *Turns[N, W]) Join(name N, caller W, waiting, most int, call func([]W)) (w *Waiter[W], ok bool) {
 	first := false
 	t.set.Do(name, func(q *Queue[struct{}, W]) {
@@ -23,13 +23,13 @@ func (t *Turns[N, W]) Join(name N, caller W, waiting, most int, call func([]W)) 
 	return w, w != nil
 }
 
-// Leave removes a caller that is not part of a call yet. It returns false if the caller is already part of a call.
+// Leave removes a caller that is not yet part of a call. It returns false if the caller is already part of one.
 func (t *Turns[N, W]) Leave(name N, w *Waiter[W]) (left bool) {
 	t.set.Do(name, func(q *Queue[struct{}, W]) { left = !q.First(w) && q.Leave(w) })
 	return left
 }
 
-// serve makes calls until the queue is empty. The head of the queue is the caller of the first call.
+// serve makes calls until the queue is empty. head is the first call's caller.
 func (t *Turns[N, W]) serve(name N, head *Waiter[W], most int, call func([]W)) {
 	for callers := []W{head.Value}; len(callers) > 0; {
 		call(callers)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Callers that arrive while a call is in flight are sent together in the next call, in order and up to the maximum of
-// a call, without the callers that have left.
+// Callers that arrive while a call is in flight are sent together in the next call, in order and up to the maximum per
+// call. Callers that have left are not included.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns Turns[string, int]

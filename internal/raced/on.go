@@ -2,5 +2,5 @@
 
 package raced
 
-// On is set when the race detector runs. It makes pools drop their memory, so allocations cannot be counted.
+// On reports whether the race detector is enabled. It makes pools drop their memory, so allocations cannot be counted.
 const On = true

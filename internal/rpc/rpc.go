@@ -1,5 +1,5 @@
-// Package rpc presents gRPC and Connect calls to package httplimit as HTTP requests, and presents httplimit's answers
-// as codes, so that keys, routes and rules are the same for gRPC, Connect and HTTP.
+// Package rpc presents gRPC and Connect calls to package httplimit as HTTP requests, and converts httplimit's
+// responses to codes, so that keys, routes and rules are the same for gRPC, Connect and HTTP.
 package rpc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Codes of gRPC, shared by Connect, that an answer of the middleware can have.
+// The gRPC codes, shared by Connect, for responses of the middleware.
 const (
 	InvalidArgument   = 3
 	ResourceExhausted = 8
@@ -30,7 +30,7 @@ func Status(code uint32) int {
 	return http.StatusInternalServerError
 }
 
-// Request describes a call: a POST to its procedure, such as /package.Service/Method.
+// Request returns a call as an HTTP request: a POST to the call's procedure, such as /package.Service/Method.
 func Request(ctx context.Context, procedure, host, peer string, header http.Header) *http.Request {
 	r := &http.Request{
 		Method: http.MethodPost, URL: &url.URL{Path: procedure}, Host: host, RemoteAddr: peer, Header: header,
@@ -39,13 +39,13 @@ func Request(ctx context.Context, procedure, host, peer string, header http.Head
 	return r.WithContext(ctx)
 }
 
-// Answer is a ResponseWriter that keeps the headers and the status of a refusal, but not its body.
+// Answer is a ResponseWriter that keeps a refusal's headers and status, but not its body.
 type Answer struct {
 	header http.Header
 	status int
 }
 
-// NewAnswer returns an empty answer.
+// NewAnswer returns an empty Answer.
 func NewAnswer() *Answer { return &Answer{header: http.Header{}} }
 
 // Header returns the headers.
@@ -57,7 +57,7 @@ func (a *Answer) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader records the status.
 func (a *Answer) WriteHeader(status int) { a.status = status }
 
-// Code returns the code for a refusal.
+// Code returns the code for the refusal.
 func (a *Answer) Code() uint32 {
 	switch a.status {
 	case http.StatusTooManyRequests:
@@ -71,7 +71,7 @@ func (a *Answer) Code() uint32 {
 	}
 }
 
-// Limits calls set for each rate-limit header of the answer and for Retry-After.
+// Limits calls set for Retry-After and for each rate-limit header.
 func (a *Answer) Limits(set func(name, value string)) {
 	for name, values := range a.header {
 		if strings.Contains(strings.ToLower(name), "ratelimit") || name == "Retry-After" {
@@ -82,7 +82,7 @@ func (a *Answer) Limits(set func(name, value string)) {
 	}
 }
 
-// Message returns the reason for a refusal.
+// Message returns the reason for the refusal.
 func Message(a *Answer, c *httplimit.Charge) string {
 	switch a.Code() {
 	case InvalidArgument:

@@ -1,5 +1,5 @@
-// Package rule writes limits of the engine in one line each, for stores, servers and tests of this repository. Programs
-// use the limits of package headgate, which describe every field.
+// Package rule builds each kind of engine limit in one line, for the stores, servers and tests in this repository.
+// Programs use the limits in package headgate, which document every field.
 package rule
 
 import (
@@ -29,13 +29,13 @@ func Penalty(denials engine.Rate, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.Penalty, []engine.Rate{denials}, settings...)
 }
 
-// AdaptiveRate returns a token bucket whose rate moves between min and max units per period.
+// AdaptiveRate returns a token bucket whose rate moves between least and most units per period.
 func AdaptiveRate(rate engine.Rate, least, most int64, settings ...engine.Setting) engine.Limit {
 	both := []engine.Setting{{Field: "min", Units: least}, {Field: "max", Units: most}}
 	return engine.Build(algo.AdaptiveRate, []engine.Rate{rate}, append(both, settings...)...)
 }
 
-// GuaranteedRate returns a token bucket with guarantees for classes, such as 700,200-500,0.
+// GuaranteedRate returns a token bucket with guarantees for classes, such as "700,200-500,0".
 func GuaranteedRate(rate engine.Rate, guarantees string, settings ...engine.Setting) engine.Limit {
 	all := append([]engine.Setting{{Field: "guarantees", Word: guarantees}}, settings...)
 	return engine.Build(algo.GuaranteedRate, []engine.Rate{rate}, all...)

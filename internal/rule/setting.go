@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Named sets the name.
+// Named sets the limit's name.
 func Named(name string) engine.Setting { return engine.Setting{Field: "name", Word: name} }
 
 // Burst sets how many units an idle key can spend at once.
@@ -15,21 +15,21 @@ func Burst(units int64) engine.Setting { return engine.Setting{Field: "burst", U
 // AllowDebt sets the debt of a token bucket.
 func AllowDebt(units int64) engine.Setting { return engine.Setting{Field: "debt", Units: units} }
 
-// NextPays lets a cost delay the next request.
+// NextPays makes a cost delay the next request instead of its own.
 func NextPays() engine.Setting { return engine.Setting{Field: "next_pays"} }
 
-// MaxWait sets the longest delay of a pacer.
+// MaxWait sets a pacer's longest delay.
 func MaxWait(longest time.Duration) engine.Setting {
 	return engine.Setting{Field: "max_wait", Span: longest}
 }
 
-// MaxQueue sets the longest queue of a pacer.
+// MaxQueue sets a pacer's longest queue.
 func MaxQueue(units int64) engine.Setting { return engine.Setting{Field: "max_queue", Units: units} }
 
 // Weight sets a key's weight under a fair share.
 func Weight(times int) engine.Setting { return engine.Setting{Field: "weight", Units: int64(times)} }
 
-// Block sets the length of a first block.
+// Block sets the length of the first block.
 func Block(first time.Duration) engine.Setting { return engine.Setting{Field: "block", Span: first} }
 
 // MaxBlock sets the longest block.
@@ -37,19 +37,19 @@ func MaxBlock(longest time.Duration) engine.Setting {
 	return engine.Setting{Field: "max_block", Span: longest}
 }
 
-// Forget sets how long a penalty takes to forget one block.
+// Forget sets how long it takes a penalty to forget one block.
 func Forget(after time.Duration) engine.Setting { return engine.Setting{Field: "forget", Span: after} }
 
 // Align sets where fixed windows start.
 func Align(to string) engine.Setting { return engine.Setting{Field: "align", Word: to} }
 
-// Anchor sets the start of the windows of a time zone.
+// Anchor sets the start of the windows in a time zone.
 func Anchor(at string) engine.Setting { return engine.Setting{Field: "anchor", Word: at} }
 
-// Segments sets the number of segments of a sliding window.
+// Segments sets the number of segments in a sliding window.
 func Segments(k int) engine.Setting { return engine.Setting{Field: "segments", Units: int64(k)} }
 
-// SegmentLength sets the length of the segments instead.
+// SegmentLength sets the length of the segments instead of their number.
 func SegmentLength(length time.Duration) engine.Setting {
 	return engine.Setting{Field: "segment", Span: length}
 }
