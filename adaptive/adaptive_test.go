@@ -27,8 +27,8 @@ func control(t *testing.T, start int) *adaptive.Controller {
 }
 
 // TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and
-// that one window can at most double the limit or lower it by a quarter. The limit moves only if it was reached or
-// calls were late.
+// that a single window can at most double the limit or lower it by a quarter. The limit moves only if it was reached
+// or calls were late.
 func TestLimitFollowsWhatCompletes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -61,7 +61,7 @@ func TestLimitFollowsWhatCompletes(t *testing.T) {
 }
 
 // TestBurst checks that after a quiet period four times the limit may be in flight for six times the latency. After
-// that the limit applies again, until at most half of it is in flight.
+// that the limit applies again, until at most half the limit is in flight.
 func TestBurst(t *testing.T) {
 	l := control(t, 20)
 	for _, c := range []struct {

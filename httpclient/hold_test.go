@@ -100,7 +100,7 @@ func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
 	})
 }
 
-// A denial with an endless body does not block other requests, because the client reads only a bounded part of it.
+// A denial with an endless body does not block other requests, because the client reads a bounded number of bytes.
 func TestDenialWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

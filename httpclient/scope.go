@@ -81,7 +81,7 @@ func (s *scope) ended(ctx context.Context) error {
 type turn struct {
 	sent   bool // the request fits, and is counted
 	ticket int64
-	first  bool          // no other request is ahead of it
+	first  bool          // no other request is ahead
 	wait   time.Duration // the shortest time until it fits
 	known  bool          // a response has arrived, so the wait cannot end early with the first response
 }
@@ -135,7 +135,7 @@ func (s *scope) soonest() time.Duration {
 	return max(0, s.untilFit(time.Now()))
 }
 
-// leave records the response to a request. answer is nil if there was none.
+// leave records the response to a request. answer is nil if the request got no response.
 func (s *scope) leave(ticket int64, answer *http.Response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ const (
 // requests plus 10. Otherwise the caller gets the response.
 //
 // A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is not sent, and its error
-// matches [ErrLimited]. It fails as soon as this is known, even if other requests are ahead of it in the queue.
+// matches [ErrLimited]. It fails as soon as this is known, even if other requests are ahead in the queue.
 type Transport struct {
 	base    http.RoundTripper
 	maxWait time.Duration
@@ -61,7 +61,7 @@ func WithMaxWait(longest time.Duration) Option {
 // WithRetries sets how many times a denied request is retried: 0 to 10. Values outside this range are clamped.
 func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
 
-// WithScope sets which requests share a server's limit: those for which scope returns the same string. By default,
+// WithScope sets which requests share a server's limit: requests with the same result of scope do. By default,
 // requests to the same host share a limit. If a program uses several credentials for one host, include the credential.
 func WithScope(scope func(*http.Request) string) Option {
 	return func(t *Transport) { t.scopeOf = scope }

@@ -33,7 +33,7 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Peer returns the peer address of the request's connection, or the zero Addr if there is none, as on a Unix socket.
+// Peer returns the peer address of the request's connection, or the zero Addr if it has none, as on a Unix socket.
 func Peer(r *http.Request) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // the form that net/http writes
 		return plain(withPort.Addr())

@@ -29,7 +29,7 @@ const (
 	Off Style = "off"
 )
 
-// Limit is one limit as shown in the headers. Its numbers are those of the binding window.
+// Limit is one limit as shown in the headers. Its numbers are from the binding window.
 type Limit struct {
 	// Name is the name of the policy, or of one limit within the policy.
 	Name string
@@ -198,7 +198,7 @@ func writeDraft(h http.Header, limits []Limit) {
 	h["Ratelimit"] = behind(h["Ratelimit"], values[1:2:2])
 }
 
-// behind appends a value to a list that may contain the value of an outer middleware.
+// behind appends a value to the value of an outer middleware, if any.
 func behind(list, value []string) []string {
 	if len(list) == 0 {
 		return value

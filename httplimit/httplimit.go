@@ -16,9 +16,8 @@ func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler)
 	return NewMiddleware(policy, key, options...).Handler
 }
 
-// By returns middleware in which a decider decides each request. [WithCost] and [WithPolicy] have no effect here.
-// [WithFinalCost] needs a [Settler]. With any other decider every request is then an error, to which [WithError]
-// responds.
+// By returns middleware that lets a decider decide each request. [WithCost] and [WithPolicy] have no effect here.
+// [WithFinalCost] needs a [Settler]. With any other decider every request is then an error, which goes to [WithError].
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
 	return MiddlewareBy(decider, options...).Handler
 }

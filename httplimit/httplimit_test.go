@@ -298,7 +298,7 @@ func (d *decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 }
 
 // A decider needs no policy. An unlimited response has no rate-limit headers. Responses written by the program replace
-// those of the middleware.
+// the middleware's.
 func TestDecider(t *testing.T) {
 	denied := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) { w.WriteHeader(http.StatusTeapot) }
 	h := httplimit.By(&decider{}, httplimit.WithDenied(denied))(hello)

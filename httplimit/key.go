@@ -21,8 +21,8 @@ import (
 type Key func(r *http.Request) (key string, ok bool)
 
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
-// /64. If the server runs behind proxies, pass their addresses: X-Forwarded-For and Forwarded are trusted only from
-// them. Without trusted proxies, the peer is the client.
+// /64. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
+// from these. Without trusted proxies, the peer is the client.
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
 }

@@ -21,7 +21,7 @@ func WithPolicy(choose func(*http.Request) *headgate.Policy) Option {
 }
 
 // WithCost charges a request the number of units returned by cost; 0 charges nothing. The default is 1. A negative
-// cost is an error, to which [WithError] responds.
+// cost is an error, which goes to [WithError].
 func WithCost(cost func(*http.Request) int64) Option { return func(m *Middleware) { m.cost = cost } }
 
 // WithFinalCost corrects the charge of a request after its handler has run; see [Rule]. The request is charged first,

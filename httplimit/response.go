@@ -31,7 +31,7 @@ type Response struct {
 // With routes of a policies file, the final cost applies to every limit of the route, even to limits with their own
 // cost. If a rule returns Response.Charged, nothing is corrected.
 //
-// Units are given back only to the window to which they were charged, and to a bucket only if it has not refilled them
+// Units are given back only to the window that they were charged to, and to a bucket only if it has not refilled them
 // yet. Additional units are charged at the time of the response.
 type Rule func(r *http.Request, o Response) int64
 
@@ -98,8 +98,7 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 
 // SettleAtEnd is like [Middleware.Settle], for frameworks whose outer handlers can still write the response after the
 // middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It
-// uses the last response passed to note, or first if there was none. If the context never ends, it settles
-// immediately.
+// uses the last response passed to note, or first without one. If the context never ends, it settles immediately.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)

@@ -46,8 +46,8 @@ type Options struct {
 	// MaxStale is how long a denial is repeated without another call to Redis. With 0, every request calls Redis. See
 	// package denycache.
 	MaxStale time.Duration
-	// Prefetch sets which limits have units prefetched from Redis, and how many. By default there are none. See
-	// package prefetch.
+	// Prefetch sets which limits have units prefetched from Redis, and how many. The default is none. See package
+	// prefetch.
 	Prefetch prefetch.Config
 	// Fallback configures this process's answers while Redis is away. nil means no fallback. See package fallback.
 	Fallback *fallback.Config
@@ -183,7 +183,7 @@ func (o *Options) memory() (*memstore.Store, error) {
 // probability of 99.5 %.
 const clusterMarkers = 16
 
-// A Cluster has this many slots. They are grouped into this many lanes, each of which can be away independently.
+// A Cluster has this many slots. They are grouped into this many lanes. Each lane can be away independently.
 const (
 	slots        = 1 << 14
 	clusterLanes = 64

@@ -144,7 +144,8 @@ func TestChangeOfAClass(t *testing.T) {
 	}
 }
 
-// TestLeavesOfAFairShare checks that a class leaves units of the burst, and that one key can use half of the burst.
+// TestLeavesOfAFairShare checks that a class leaves units of the burst, and that a single key can use half of the
+// burst.
 func TestLeavesOfAFairShare(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"8", "45%", ""},
@@ -160,7 +161,7 @@ func TestLeavesOfAFairShare(t *testing.T) {
 }
 
 // TestDeniedKeyOfAPolicyWithClasses checks that deny and unlimited overrides work in a policy with classes. They have
-// no capacity from which a class could leave units.
+// no capacity, so a class cannot leave units.
 func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 	const file = "policies:\n  b: {algorithm: token-bucket, rate: 40/s, classes: [{name: paid}, {name: free, leaves: 5}, {name: batch, leaves: 50%}]}\n" +
 		"overrides: [{policy: b, key: d, deny: true}, {policy: b, key: u, unlimited: true}]\n"

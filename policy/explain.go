@@ -60,7 +60,7 @@ func (c *RouteCharge) String() string {
 
 // ChargeSummary is one charge of a request.
 type ChargeSummary struct {
-	// Key is the key under which the request is counted, and Parts are its parts.
+	// Key is the key that the request is counted under, and Parts are its parts.
 	Key   string        `json:"key,omitempty"`
 	Parts []PartSummary `json:"parts"`
 	// Limits are the limits charged under the key.
@@ -78,7 +78,7 @@ type LimitSummary struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
 	Cost   int64  `json:"cost"`
-	// Class is the class for which the limit is lowered. It is omitted for a policy without classes.
+	// Class is the class that the limit is lowered for. It is omitted for a policy without classes.
 	Class    string `json:"class,omitempty"`
 	Override bool   `json:"override"`
 	Shadow   bool   `json:"shadow"`

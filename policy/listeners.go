@@ -9,7 +9,7 @@ type Listener struct {
 	Address string
 	// TokenFile is the file with the operators' tokens. Only the admin listener can have one.
 	TokenFile string
-	// UsersFile is the file that lists the users who may call. The admin listener has none.
+	// UsersFile is the file with the users that may call. The admin listener has no such file.
 	UsersFile string
 	// TLS has the names of the listener's TLS files.
 	TLS TLSFiles

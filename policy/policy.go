@@ -122,7 +122,7 @@ type Charge struct {
 	// a policy whose "all" includes the owner.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
-	// Class is the class for which [Classify] lowered the limit, or "" if the owner has no classes.
+	// Class is the class that [Classify] lowered the limit for, or "" if the owner has no classes.
 	Class string
 	// Override reports whether the limit comes from an override.
 	Override bool
@@ -137,8 +137,8 @@ type Charge struct {
 }
 
 // Charges appends the limits for a key, including overrides, each with the cost. The key can have other names, such as
-// its hash. An exact override for any of these names applies to the key. The key "", which no request has, stands for
-// any key without an override of all limits.
+// its hash. An exact override for any of these names applies to the key. The key "", which no request has, means any
+// key without an override of all limits.
 func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
 	if !p.Enabled {
 		return append(charges, p.nothing(cost))
@@ -369,7 +369,7 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Candidate returns the candidate as text, or "" if there is none.
+// Candidate returns the candidate as text, or "" without one.
 func (p *Policy) Candidate() string {
 	if p.combined || len(p.members) == 0 || !p.members[0].hasCandidate() {
 		return ""

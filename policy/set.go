@@ -85,7 +85,7 @@ func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	return first
 }
 
-// maxGuesses is the maximum number of unknown names in a file for which there is a hint.
+// maxGuesses is the maximum number of unknown names in a file that get a hint.
 const maxGuesses = 100
 
 // didYouMean returns a hint with the most similar policy name. If a file has many unknown names, only the first ones

@@ -87,7 +87,7 @@ func (p *Policy) setEstimateMax(most *string) error {
 	return nil
 }
 
-// setTerm reads the time in which reservations can be settled, and their fate afterwards.
+// setTerm reads the time limit for settling reservations, and their fate afterwards.
 func (p *Policy) setTerm(fields *policyFields) error {
 	if fields.SettleWithin == nil {
 		if fields.Unsettled != nil {

@@ -56,8 +56,8 @@ func (g *groups) exists(name string) bool {
 	return err == nil
 }
 
-// read adds the control groups' numbers to a reading, and returns the CPU quota as a number of processors, or 0 if
-// there is none.
+// read adds the control groups' numbers to a reading, and returns the CPU quota as a number of processors, or 0
+// without a quota.
 func (g *groups) read(r *reading) (quota float64) {
 	r.periods, r.memory, r.limit = -1, -1, -1
 	switch g.version {
@@ -117,7 +117,7 @@ func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) f
 // unlimited is more than any real memory limit. Version 1 uses about 2^63 for no limit.
 const unlimited = 1 << 60
 
-// memoryOf reads a group's memory use, and keeps it if it is closer to its limit than that of all groups so far.
+// memoryOf reads a group's memory use, and keeps it if it is closer to its limit than any before.
 func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string) {
 	limit, used := number(g.text(dir, limitFile)), number(g.text(dir, usedFile))
 	if limit <= 0 || limit >= unlimited || used < 0 {

@@ -3,7 +3,7 @@
 //
 // A [Gate] reads three signals four times a second, each from 0 to 1000:
 //
-//   - throttled: the proportion of the scheduler's periods in which the container exhausted its CPU quota. 500 or more of
+//   - throttled: the proportion of the scheduler's periods when the container had exhausted its CPU quota. 500 or more of
 //     1000 periods is full pressure.
 //   - memory: how close the container's memory is to its limit, without the page cache, or the Go runtime's memory to
 //     GOMEMLIMIT. Pressure begins at 80 % and is full at 95 %.

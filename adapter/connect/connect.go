@@ -27,7 +27,7 @@ func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option
 	return &interceptor{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By returns an interceptor in which a decider, such as the routes of a policies file, decides each call. See
+// By returns an interceptor that lets a decider, such as the routes of a policies file, decide each call. See
 // [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.MiddlewareBy(decider, options...)}

@@ -23,7 +23,7 @@ func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option
 	return handler(httplimit.NewMiddleware(policy, key, options...))
 }
 
-// By returns middleware in which a decider, such as the routes of a policies file, decides each request. See
+// By returns middleware that lets a decider, such as the routes of a policies file, decide each request. See
 // [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) fiber.Handler {
 	return handler(httplimit.MiddlewareBy(decider, options...))

@@ -36,7 +36,7 @@ func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option
 	return &Limit{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By returns a Limit in which a decider, such as the routes of a policies file, decides each call. See [httplimit.By].
+// By returns a Limit that lets a decider, such as the routes of a policies file, decide each call. See [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) *Limit {
 	return &Limit{httplimit.MiddlewareBy(decider, options...)}
 }

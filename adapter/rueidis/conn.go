@@ -23,8 +23,7 @@ type conn struct {
 
 // dedicatedCalls is the number of calls in flight with their own connection, which is written and read by the calling
 // goroutine. Further calls share pipelined connections. There, each reply passes through two more goroutines, so that
-// a single caller waits for 60 µs instead of 40 µs. The number is the same as that of the calls that group commit has
-// in flight.
+// a single caller waits for 60 µs instead of 40 µs. It equals the number of calls that group commit has in flight.
 const dedicatedCalls = 2
 
 // New returns a connection for [redisstore.New] that uses the program's client. cluster reports whether it is a

@@ -28,7 +28,7 @@ type lateConn struct {
 	attempt sync.WaitGroup
 }
 
-// The time between attempts grows from firstPause to lastPause. Part of it is random, so that many processes do not
+// The time between attempts grows from firstPause to lastPause. It is partly random, so that many processes do not
 // reconnect at the same moment.
 const (
 	firstPause = 50 * time.Millisecond

@@ -34,11 +34,11 @@ import (
 const (
 	// dialTimeout bounds each attempt to connect.
 	dialTimeout = 2 * time.Second
-	// connTimeout is how long a connection waits for a reply before it is closed. It is also the interval at which
-	// idle connections are pinged.
+	// connTimeout is how long a connection waits for a reply before it is closed. It is also the interval for pinging
+	// idle connections.
 	connTimeout = 5 * time.Second
-	// refreshPrimary is the interval at which Sentinels are asked for the primary. They also announce a new primary,
-	// but a client that misses the announcement keeps the old one, which accepts writes for 8 s after it comes back.
+	// refreshPrimary is the interval for asking Sentinels for the primary. They also announce a new primary, but a
+	// client that misses the announcement keeps the old one, which accepts writes for 8 s after it comes back.
 	refreshPrimary = time.Second
 	// bufferBytes is the size of each connection's two buffers. The default of 512 KiB is meant for large values, but
 	// ours are small.

@@ -134,7 +134,7 @@ func keys(t *testing.T, start Server) {
 	}
 }
 
-// Late is an error for which an outer handler responds with this status and the body "late".
+// Late is an error that makes an outer handler respond with this status and the body "late".
 type Late int
 
 func (Late) Error() string { return "for the test" }

@@ -12,8 +12,8 @@ import (
 const unfinished = ".new"
 
 // Replace atomically replaces the file at path with the output of write. Readers find either the old or the new
-// content, never a part of it, even after a crash. When Replace has returned, the file is readable only by its owner
-// and survives a crash of the machine. After an error the file is unchanged. A crash can leave path.new behind. The
+// content, never part of the new content, even after a crash. When Replace has returned, the file is readable only by
+// its owner and survives a crash of the machine. After an error the file is unchanged. A crash can leave path.new. The
 // next call removes it, so two processes must not replace the same file. If path.new is a link or a pipe, it is also
 // removed, and is neither followed nor opened.
 func Replace(path string, write func(io.Writer) error) (err error) {

@@ -218,7 +218,7 @@ func (s *Scanner) named(name []byte) error {
 	return nil
 }
 
-// begins returns the position in seen at which name i begins.
+// begins returns the position in seen where name i begins.
 func (s *Scanner) begins(i int) int {
 	if i == 0 {
 		return 0

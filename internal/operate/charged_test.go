@@ -80,7 +80,7 @@ func TestChargedIsCorrected(t *testing.T) {
 }
 
 // TestChargedChoicePaysOnce checks that only one choice pays the final cost if the first cost was 0. It is the first
-// choice with room or, if there is none, the last choice, which pays as much as it has room for.
+// choice with room or, if no choice has room, the last choice, which pays as much as it can.
 func TestChargedChoicePaysOnce(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

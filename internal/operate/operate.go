@@ -51,13 +51,13 @@ func Space(l *headgate.Limiter, of string) string { return space(l, of) }
 
 // OpenOf returns up to most open reservations with a term that charged a key, or nil if the store does not keep
 // reservations. On a single Redis, it reads all open reservations. On a Cluster, it finds reservations under a
-// fair-share limit only by the key under which the limit counts ([engine.Limit.Counts]).
+// fair-share limit only by the key that the limit counts under ([engine.Limit.Counts]).
 func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	return openOf(l, ctx, key, most, under...)
 }
 
-// WatchTerms makes the limiter end overdue reservations, including those of other processes, until Close. A reserve
-// with a term also starts this. WatchTerms does nothing if the store does not keep reservations.
+// WatchTerms makes the limiter end overdue reservations, including other processes' reservations, until Close. A
+// reserve with a term also starts this. WatchTerms does nothing if the store does not keep reservations.
 func WatchTerms(l *headgate.Limiter) { watchTerms(l) }
 
 // Adapts reports whether the policy has a limit with an adaptive rate.
@@ -69,8 +69,8 @@ func Outcomes(l *headgate.Limiter, op *engine.Op) (report func(failed bool, retr
 	return outcomes(l, op)
 }
 
-// Policy is [headgate.Limiter.Policy] for engine limits. The name "" stands for the name space of limits without a
-// policy, which servers use for limits in requests.
+// Policy is [headgate.Limiter.Policy] for engine limits. The name "" means the name space of limits without a policy,
+// which servers use for limits in requests.
 func Policy(l *headgate.Limiter, name string, limits ...engine.Limit) *headgate.Policy {
 	return policy(l, name, limits...)
 }

@@ -15,7 +15,7 @@ const (
 	// Allowed and Denied are decisions.
 	Allowed Outcome = iota
 	Denied
-	// Unknown is an error after which the decision is not known.
+	// Unknown is an error: the decision is not known.
 	Unknown
 	// Invalid is an error in the request. It matches [engine.ErrInvalid].
 	Invalid

@@ -60,8 +60,7 @@ func (q *Queue[S, W]) insert(value W, n int) *Waiter[W] {
 	return w
 }
 
-// link makes two waiters neighbours. nil stands for an end of the queue. If after becomes the first waiter, link wakes
-// it.
+// link makes two waiters neighbours. nil means an end of the queue. If after becomes the first waiter, link wakes it.
 func (q *Queue[S, W]) link(before, after *Waiter[W]) {
 	if after == nil {
 		q.last = before

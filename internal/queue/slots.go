@@ -13,9 +13,9 @@ var ErrEnded = errors.New("queue: ended")
 
 // Slots holds callers that wait for the slots of their reservations. Callers with the same name are interchangeable:
 // each can use the reservation of another. So reservations are not bound to callers, and the first caller gets the
-// first slot. When a caller leaves, the callers after it move up. The slot that is given back is the last one, not
-// that of the leaving caller. A store cannot do this, because it has already returned the slots to the callers. The
-// zero value is ready to use.
+// first slot. When a caller leaves, the callers after it move up. The last slot is given back instead of the leaving
+// caller's. A store cannot do this, because it has already returned the slots to the callers. The zero value is ready
+// to use.
 type Slots[N comparable, R any] struct {
 	set     Set[N, []slot[R], struct{}]
 	leaving Turns[N, departure[R]]

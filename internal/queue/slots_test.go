@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Callers continue in the order of their slots, whatever the order in which they were added. When callers leave, the
-// callers after them move up, and the last slots are given back, starting with the last one.
+// Callers continue in the order of their slots, in whatever order they were added. When callers leave, the callers
+// after them move up, and the last slots are given back, starting with the last one.
 func TestSlotsMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]
@@ -28,7 +28,7 @@ func TestSlotsMoveUp(t *testing.T) {
 		}
 		leave, cancel := context.WithCancel(context.Background())
 		var mu sync.Mutex
-		passed := map[int]int{} // each caller's reservation, and the second in which the caller continued
+		passed := map[int]int{} // each caller's reservation, and the second when the caller continued
 		var all sync.WaitGroup
 		for slot, waiter := range seats {
 			ctx := context.Background()

@@ -109,7 +109,7 @@ func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []ope
 	}
 }
 
-// Counted returns, for each request, the hash under which it is counted, or "" if it is counted under its key. The
+// Counted returns, for each request, the hash that it is counted under, or "" if it is counted under its key. The
 // memory is reused.
 func (b *Batch) Counted() []string { return b.keys.counted }
 

@@ -166,7 +166,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	return nil
 }
 
-// beside returns the answers of a request's shadows, and of those item limits that were charged under a smaller limit.
+// beside returns the answers of a request's shadows, and of item limits that were charged under a smaller limit.
 func (b *Batch) beside(at *plan) []ShadowAnswer {
 	answers := make([]ShadowAnswer, 0, at.shadowCount+len(at.own))
 	answer := func(op, item int) ShadowAnswer {

@@ -16,7 +16,7 @@ type hashKeys struct {
 	names   []string // the hashes of the key being planned, one per secret
 }
 
-// of returns the key or hash under which a request is counted, and the key for looking up overrides. Invalid keys are
+// of returns the key or hash that a request is counted under, and the key for looking up overrides. Invalid keys are
 // not hashed, so that the store rejects them. A client's key in the form of a hash matches no override, because the
 // override with that hash is for another key.
 func (h *hashKeys) of(r *Request) (counted, named string) {

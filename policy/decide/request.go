@@ -129,7 +129,7 @@ type Response struct {
 	Found   bool
 	Dropped int64
 	TTL     time.Duration
-	// Reservation is for OpReserve: the text for settling the reservation. SettleWithin is the time in which to settle
+	// Reservation is for OpReserve: the text for settling the reservation. SettleWithin is the time limit for settling
 	// it, or 0 if there is no term.
 	Reservation  string
 	SettleWithin time.Duration

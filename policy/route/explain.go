@@ -10,7 +10,7 @@ const nothing = "nothing"
 
 // Explanation describes why a request has its route.
 type Explanation struct {
-	// Host, Path and Client are those of the request, in normal form.
+	// Host, Path and Client are from the request, in normal form.
 	Host, Path, Client string
 	// Match is the match with the request's route, or nil. Parts are the values of the key parts, for each of the
 	// route's charges.

@@ -27,5 +27,5 @@ var tokenBytes = func() (set [256]bool) {
 	return set
 }()
 
-// canonical returns the name under which net/http stores a header.
+// canonical returns the name that net/http stores a header under.
 func canonical(name string) string { return http.CanonicalHeaderKey(name) }

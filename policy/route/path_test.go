@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// naiveMatch compares the segments of a pattern with those of a path.
+// naiveMatch compares the segments of a pattern with the segments of a path.
 func naiveMatch(pattern, path string) bool {
 	want, got := segmentsOf(pattern), segmentsOf(NormalPath(path))
 	if n := len(want); n > 0 && want[n-1] == "**" {

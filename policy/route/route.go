@@ -21,7 +21,7 @@ type Route struct {
 	Skip bool
 	// EmptyKeyStatus is the response status for a request that lacks a part of a key. 0 means 400.
 	EmptyKeyStatus int
-	// Upstream is the server to which a gateway sends the requests. If it is nil, the gateway uses its own upstream.
+	// Upstream is the server that a gateway sends the requests to. If it is nil, the gateway uses its own upstream.
 	Upstream *Upstream
 	// RefundOnError gives a request's units back if the upstream fails before it responds.
 	RefundOnError bool
@@ -36,9 +36,9 @@ type Conditions struct {
 	Host    Host
 	Path    Path
 	Methods []string
-	// Headers and Query require that one of the values of a header or query field matches.
+	// Headers and Query require that a header or query field has a matching value.
 	Headers, Query []Value
-	// Clients are networks, one of which must contain the client.
+	// Clients are networks. At least one must contain the client.
 	Clients []netip.Prefix
 	When    *When
 }
@@ -49,8 +49,8 @@ type Value struct {
 	pattern glob.Pattern
 }
 
-// HeaderValue returns a condition on a header: one of its values must match the pattern, in which * matches any bytes.
-// The pattern * only requires that the header is present.
+// HeaderValue returns a condition on a header: at least one of its values must match the pattern, where * matches any
+// bytes. The pattern * only requires that the header is present.
 func HeaderValue(name, pattern string) (Value, error) {
 	if !IsToken(name) {
 		return Value{}, format.Invalid("header", format.Quote(name), nameAccepted)
@@ -69,7 +69,7 @@ func (v *Value) String() string { return v.name + "=" + v.pattern.String() }
 // Condition is the name of one of a route's conditions.
 type Condition string
 
-// The conditions, in the order in which they are checked.
+// The conditions, in the order of checking.
 const (
 	NoMismatch  Condition = ""
 	HostDiffers Condition = "host"

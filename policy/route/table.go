@@ -58,7 +58,7 @@ func (t *Table) Proxies() Proxies {
 	return t.proxies
 }
 
-// Find returns the first matching route. ok is false if there is none.
+// Find returns the first matching route. ok is false if no route matches.
 func (t *Table) Find(r *Request) (m Match, ok bool) {
 	if t == nil || len(t.routes) == 0 {
 		return Match{}, false

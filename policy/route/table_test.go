@@ -113,8 +113,7 @@ func TestEmptyTableFindsNothing(t *testing.T) {
 	}
 }
 
-// A route is tried only once, however often the request repeats the header or field by which it is indexed (known bug
-// 69).
+// A route is tried only once, however often the request repeats the indexed header or field (known bug 69).
 func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // every evaluation fails
 	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Charges: constant}}

@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Upstream is a server to which a gateway forwards requests.
+// Upstream is a server that a gateway forwards requests to.
 type Upstream struct {
 	// Name is the upstream's name in the file.
 	Name string
-	// URL has a scheme (http or https), a host and optionally a path, to which request paths are appended.
+	// URL has a scheme (http or https), a host and optionally a path. Request paths are appended to that path.
 	URL *url.URL
 	// ClearHTTP2 uses HTTP/2 in clear text without an upgrade from HTTP/1.1. The scheme in the file is h2c://.
 	ClearHTTP2 bool

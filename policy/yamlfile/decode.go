@@ -26,8 +26,8 @@ type NodeReader interface {
 	ReadNode(d *Decoder, n *Node, path []string) (ok bool)
 }
 
-// Breakable is implemented by structs that record that one of their fields had an error. Other checks of such a struct
-// are then skipped, because they would report the unreadable field as missing.
+// Breakable is implemented by structs that record an error in any of their fields. Other checks of such a struct are
+// then skipped, because they would report the unreadable field as missing.
 type Breakable interface{ MarkBroken() }
 
 // LineSetter is implemented by structs that record their line in the file.
@@ -87,7 +87,7 @@ func lastName(path []string) string {
 	return last
 }
 
-// Decode sets the value to which to points. It returns false if it reported an error. A field without a value stays
+// Decode sets the value that to points to. It returns false if it reported an error. A field without a value stays
 // unset. A field of type *Node is set to the node itself.
 func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
 	return d.decode(n, reflect.ValueOf(to).Elem(), path)

@@ -27,7 +27,7 @@ const (
 	maxDocuments = 100
 )
 
-// byteOrderMark is what some editors write at the start of a file.
+// byteOrderMark is written by some editors at the start of a file.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Pauser is called every few values during long work, and may yield. It can be nil.

@@ -171,7 +171,7 @@ func (r *resolver) key(from *yaml.Node) *Node {
 	return key
 }
 
-// sources returns the mappings to which a merge key refers.
+// sources returns the mappings that a merge key refers to.
 func (r *resolver) sources(key Place, value *Node) []*Node {
 	sources := []*Node{value}
 	if value.Kind == List {

@@ -2,8 +2,8 @@ package accesslog
 
 import "strings"
 
-// unescape decodes the escapes of nginx and Apache: \xHH, \n, \t, and a backslash before any other byte, which stands
-// for that byte.
+// unescape decodes the escapes of nginx and Apache: \xHH, \n, \t, and a backslash before any other byte, which means
+// that byte.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

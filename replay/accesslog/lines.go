@@ -139,8 +139,8 @@ func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	return lines, err != nil && len(lines) == 0, nil
 }
 
-// lines splits a file into lines. Each block of the file is one string, and the lines are substrings of it, so that a
-// line needs no allocation.
+// lines splits a file into lines. Each block of the file is one string, and its lines are substrings, so that a line
+// needs no allocation.
 type lines struct {
 	from   *bufio.Reader
 	buffer []byte

@@ -44,7 +44,7 @@ func written(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// all returns the requests of a log in the order in which Run passes them on.
+// all returns the requests of a log in the order that Run passes them on.
 func all(t *testing.T, l *Log) (requests []Request) {
 	t.Helper()
 	err := l.Run(t.Context(), func(batch []Request) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Request is one line of a log. Its strings share the memory of the block from which the line was read, so code that
+// Request is one line of a log. Its strings share the memory of the block that the line was read from, so code that
 // keeps a string must clone it.
 type Request struct {
 	// Time is in µs since 1970.

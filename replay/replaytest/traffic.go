@@ -1,5 +1,5 @@
-// Package replaytest generates access logs for which the right limits are known. They contain people that read pages,
-// and clients that are each unusual in one way. The same seed generates the same log.
+// Package replaytest generates access logs with known right limits. They contain people that read pages, and clients
+// that are each unusual in one way. The same seed generates the same log.
 package replaytest
 
 import (

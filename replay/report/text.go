@@ -141,7 +141,7 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when formats the time span in which a policy denied requests.
+// when formats the time span when a policy denied requests.
 func when(p *simulate.PolicyReport) string {
 	if p.Denied == 0 {
 		return ""

@@ -27,8 +27,8 @@ type Alternative struct {
 	Requests int64 `json:"requests"`
 }
 
-// How a request's cost is recorded: ownCost stands for the cost set by its policies. Other values are costs that the
-// route read from the request, plus givenCost. Costs above 65 533 are recorded as 65 533.
+// How a request's cost is recorded: ownCost means the cost set by its policies. Other values are costs that the route
+// read from the request, plus givenCost. Costs above 65 533 are recorded as 65 533.
 const (
 	ownCost   = 1
 	givenCost = 2
@@ -57,7 +57,7 @@ func variants(limit engine.Limit) (all []engine.Limit) {
 	return all
 }
 
-// counter is one of a policy's limits, with the requests that one key charged to it.
+// counter is one of a policy's limits, with one key's requests that were charged to it.
 type counter struct {
 	limit    engine.Limit
 	text     string // the limit as text

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Change is a request for which two files have different answers.
+// Change is a request that gets different answers from two files.
 type Change struct {
 	File   string `json:"file"`
 	Line   int64  `json:"line"`
@@ -18,7 +18,7 @@ type Change struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Key    string `json:"key"`
-	// OldKey is the key under which the old file counts the request. It is omitted if it is the same.
+	// OldKey is the key that the old file counts the request under. It is omitted if it is the same.
 	OldKey string `json:"old_key,omitempty"`
 	// Old and New are the files' answers: passed, or denied by the named policy.
 	Old string `json:"old"`

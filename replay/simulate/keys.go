@@ -16,7 +16,7 @@ const (
 	maxCharges  = 64 // further charges share one bit in the costs
 )
 
-// Stretch is a period in which every request from a key was denied.
+// Stretch is a period when every request from a key was denied.
 type Stretch struct {
 	Key string `json:"key"`
 	// From and To are the times of the stretch's first and last request, in µs since 1970.
@@ -187,7 +187,7 @@ type Bar struct {
 	Denied int64 `json:"denied"`
 }
 
-// Bars is a histogram in which the bounds double from bar to bar.
+// Bars is a histogram whose bounds double from bar to bar.
 type Bars []Bar
 
 // Add counts a key with n requests.

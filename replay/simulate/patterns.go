@@ -13,8 +13,8 @@ const (
 	maxPatternText = 120
 )
 
-// Patterns assigns numbers to strings, such as the patterns of requests. A pattern is a method and a path in which
-// placeholders replace ids.
+// Patterns assigns numbers to strings, such as the patterns of requests. A pattern is a method and a path, with
+// placeholders instead of ids.
 type Patterns struct {
 	numbers map[string]int32
 	names   []string

@@ -51,7 +51,7 @@ type Result struct {
 	Routes     []RouteReport  `json:"routes"`
 	Policies   []PolicyReport `json:"policies"`
 	Top        []KeyReport    `json:"most_denied"`
-	// Longest is the longest period in which every request from one key was denied.
+	// Longest is the longest period when every request from one key was denied.
 	Longest *Stretch `json:"longest_stretch,omitempty"`
 	Cost    Cost     `json:"cost"`
 	Traffic Traffic  `json:"traffic"`

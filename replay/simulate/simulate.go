@@ -19,7 +19,7 @@ const DefaultMaxKeys = 4_000_000
 type Answer struct {
 	// Route is the index of the route in the file, or -1.
 	Route int
-	// Key is the key under which the request is counted. With several charges, it is the key of the binding limit. It
+	// Key is the key that the request is counted under. With several charges, it is the key of the binding limit. It
 	// is "" if there is no route or no key.
 	Key string
 	// Allowed reports whether the request passes.

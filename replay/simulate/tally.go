@@ -88,7 +88,7 @@ func routeReport(i int, r *route.Route) RouteReport {
 	return report
 }
 
-// Keys describes the keys under which the route's requests are counted.
+// Keys describes the keys that the route's requests are counted under.
 func (r *RouteReport) Keys() string {
 	keys := make([]string, len(r.Charges))
 	for i := range r.Charges {

@@ -11,7 +11,7 @@ import (
 // of values proves nothing: one client can send a new value with every request. docs/reference/replay.md describes the
 // rules.
 const (
-	// sharedFrom is the minimum number of people behind a shared address.
+	// sharedFrom is the minimum number of people that use a shared address.
 	sharedFrom = 5
 	// personRequests is the minimum number of requests from a person. personMinutes is the minimum number of minutes
 	// that contain any of them.
@@ -35,7 +35,7 @@ type agentUse struct {
 	reach       int     // the maximum distance of near requests, in requests of the key
 }
 
-// setPeople estimates the number of people behind a key, and the activity of the busiest of them.
+// setPeople estimates the number of people that use a key, and the activity of the busiest of them.
 func (p *profile) setPeople(g *series.Groups, key int) {
 	p.busiest = p.most
 	if p.distinctAgents() < sharedFrom {
@@ -89,8 +89,8 @@ func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 	return uses
 }
 
-// isPerson reports whether the requests look like those of one person: more than a few, in sessions, and not all at
-// one moment.
+// isPerson reports whether the requests look like one person's: more than a few, in sessions, and not all at one
+// moment.
 func (u *agentUse) isPerson() bool {
 	if len(u.times) < personRequests || u.minutes < personMinutes {
 		return false

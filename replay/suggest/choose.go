@@ -42,8 +42,8 @@ func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 	return all, chosen
 }
 
-// split divides the keys into the groups from which the limits are computed. A shared address that needs more than
-// twice as much as the others gets its own limits.
+// split divides the keys into groups for computing the limits. A shared address that needs more than twice as much as
+// the others gets its own limits.
 func (f *finder) split() {
 	var sharedKeys []int
 	var needed [len(Windows)]int64

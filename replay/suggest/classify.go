@@ -9,7 +9,7 @@ import (
 const (
 	// fewestKeys is the minimum number of keys for finding outliers. With fewer keys, none is an outlier.
 	fewestKeys = 10
-	// gap is the minimum ratio between the requests of an outlier and those of the next key.
+	// gap is the minimum ratio of an outlier's requests to the next key's.
 	gap = 3
 	// atLeast is the minimum number of requests of an outlier in a window. The outlier must send them in at least
 	// atLeastMinutes different minutes or atLeastSeconds different seconds, so that a single short burst does not make

@@ -21,7 +21,7 @@ type finder struct {
 	set string
 }
 
-// maxRefill is the maximum time in which a suggested limit's bucket refills.
+// maxRefill is the maximum time that a suggested limit's bucket takes to refill.
 const maxRefill = 2 * time.Minute
 
 // bucketAt returns the bucket with this rate that affects few enough of the keys, with headroom for busier days.
@@ -49,9 +49,9 @@ func admits(l engine.Limit, d time.Duration) int64 {
 	return l.Capacity() * max(1, int64(d/rate.Period))
 }
 
-// lowest returns the bucket with the lowest rate that refills within maxRefill, and the rate's index in rates. If
-// there is none, it returns the bucket with the highest rate. Higher rates do not need a larger burst, so their
-// buckets refill even sooner.
+// lowest returns the bucket with the lowest rate that refills within maxRefill, and the rate's index in rates. If no
+// bucket does, it returns the bucket with the highest rate. Higher rates do not need a larger burst, so their buckets
+// refill even sooner.
 func (f *finder) lowest(keys []int) (limit engine.Limit, place int) {
 	for place = range rates {
 		if limit = f.bucketAt(rates[place], keys); limit.Err() == nil && refill(limit) <= maxRefill {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is the number of a key's request at which recording its habits begins. Keys with fewer requests are never
-// outliers.
+// habitsFrom is the number of the request that starts the recording of a key's habits. Keys with fewer requests are
+// never outliers.
 const habitsFrom = atLeast / 2
 
 // maxHabits is the maximum number of keys with habits, which need about 300 bytes each.

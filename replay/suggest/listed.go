@@ -2,7 +2,7 @@ package suggest
 
 import "fmt"
 
-// every returns the indices of the keys for which of returns true.
+// every returns the indices of the keys that satisfy the function of.
 func (f *finder) every(of func(p *profile) bool) (places []int) {
 	for i := range f.all {
 		if of(&f.all[i]) {

@@ -79,7 +79,7 @@ func (p *profile) distinctAgents() int64 {
 	return int64(math.Round(64 * math.Log(64/float64(empty))))
 }
 
-// people returns the estimated number of people behind a key.
+// people returns the estimated number of people that use a key.
 func (p *profile) people() int64 {
 	if n := p.persons; n > 0 {
 		return n

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// protectShare lowers a limit so that one key can use, in any minute, at most a share of the capacity per minute.
+// protectShare lowers a limit so that a single key can use, in any minute, at most a share of the capacity per minute.
 func (f *finder) protectShare(s *Suggestion) {
 	bound := int64(f.options.Share * perSecond(f.options.Capacity) * 60)
 	most := perMinuteMost(s.limit)

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// Window is a length of time in which requests are counted.
+// Window is a length of time for counting requests.
 type Window struct {
 	Name   string
 	Length time.Duration
@@ -27,7 +27,7 @@ const (
 	inDay
 )
 
-// longer are the windows for which gaps between keys count.
+// longer are the windows where gaps between keys count.
 var longer = []int{inMinute, inHour, inDay}
 
 // Percentiles describes how the maximum number of requests in any window of one length is distributed over the keys.

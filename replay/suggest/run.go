@@ -26,8 +26,8 @@ type Options struct {
 	Deny float64
 	// Total is the maximum number of requests in any second from all keys together. 0 means unlimited.
 	Total int64
-	// Capacity is the load that the service can handle, and Share is the fraction that one key may use, 0 to 1. The
-	// zero Rate means unlimited.
+	// Capacity is the load that the service can handle, and Share is the fraction that a single key may use, 0 to 1.
+	// The zero Rate means unlimited.
 	Capacity engine.Rate
 	Share    float64
 	// MaxKeys is the maximum number of keys. 0 means [simulate.DefaultMaxKeys].

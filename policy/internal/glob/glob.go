@@ -1,10 +1,10 @@
-// Package glob matches strings against patterns in which * matches any bytes. It finds the best of many patterns for a
+// Package glob matches strings against patterns, where * matches any bytes. It finds the best of many patterns for a
 // string.
 package glob
 
 import "strings"
 
-// Pattern is a string in which each * matches any number of bytes, including none.
+// Pattern is a string where each * matches any number of bytes, including none.
 type Pattern struct {
 	text  string
 	parts []string // the strings between the stars; a single part if there is no star

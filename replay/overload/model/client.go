@@ -6,7 +6,7 @@ import "math/rand/v2"
 // many are in progress. Otherwise it is closed: each of its Users sends a request, waits until it ends, thinks, and
 // sends the next request.
 type Client struct {
-	// Tenant is the index of the tenant under which the client's calls are counted.
+	// Tenant is the index of the client's tenant. Calls are counted by tenant.
 	Tenant int
 	// Rate is in requests per second.
 	Rate  Course

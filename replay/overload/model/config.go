@@ -13,8 +13,8 @@ type Server struct {
 	Service Service
 	// Slowdown multiplies service times. An empty course means 1.
 	Slowdown Course
-	// Contention is the fraction by which every other request in the server lengthens a service time, so that
-	// throughput falls when the server has too many requests (Gunther's universal scalability law).
+	// Contention is the fraction that every other request in the server adds to a service time, so that throughput
+	// falls when the server has too many requests (Gunther's universal scalability law).
 	Contention float64
 	Pause      Pause
 	// Drops makes workers skip waiting attempts whose client has given up.

@@ -1,6 +1,6 @@
 package model
 
-// Point is a value and the time from which it applies.
+// Point is a value and the time when it starts to apply.
 type Point struct {
 	At    int64
 	Value float64
@@ -16,7 +16,7 @@ type Course struct {
 // Constant returns a course with one value.
 func Constant(value float64) Course { return Course{points: []Point{{0, value}}} }
 
-// Steps returns a course in which each value applies until the next point.
+// Steps returns a course where each value applies until the next point.
 func Steps(points ...Point) Course { return Course{points: points} }
 
 // Ramp returns a course that is linear between points.

@@ -51,7 +51,7 @@ func (t *Tally) PhaseSpan(i int) (from, to float64) {
 }
 
 // Jain returns Jain's fairness index over the tenants, for the ratio of good calls to the max-min fair share. 1 means
-// perfectly fair, and 1/n means that one of n tenants gets everything. https://arxiv.org/abs/cs/9809099
+// perfectly fair, and 1/n means that a single tenant of n gets everything. https://arxiv.org/abs/cs/9809099
 func (t *Tally) Jain() float64 {
 	var demands []float64
 	good := 0.0
@@ -73,8 +73,8 @@ func (t *Tally) Jain() float64 {
 	return sum * sum / (n * squares)
 }
 
-// MaxMin divides an amount among demands. No demand gets more than it needs, and what is left is divided equally among
-// the others.
+// MaxMin divides an amount among demands. No demand gets more than it needs, and the rest is divided equally among the
+// others.
 func MaxMin(demands []float64, amount float64) []float64 {
 	fair := make([]float64, len(demands))
 	done := make([]bool, len(demands))

@@ -20,8 +20,8 @@ const (
 	tick                // the gate reads the load of the machine
 )
 
-// loop is a binary heap of events ordered by time. Events with the same time happen in the order in which they were
-// added, so that a run is reproducible.
+// loop is a binary heap of events ordered by time. Events with the same time happen in the order of being added, so
+// that a run is reproducible.
 type loop struct {
 	heap  []event
 	added uint32
@@ -60,7 +60,7 @@ func (l *loop) next() (event, bool) {
 	return first, true
 }
 
-// sink moves earlier children up from the root, and returns the index at which to put e.
+// sink moves earlier children up from the root, and returns the index where e belongs.
 func (l *loop) sink(e event, n int) (i int) {
 	for {
 		child := 2*i + 1

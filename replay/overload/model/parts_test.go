@@ -88,7 +88,7 @@ func TestCourses(t *testing.T) {
 	}
 }
 
-// TestQuantiles checks that quantiles are within 1/32 of those of the sorted list, even after a merge.
+// TestQuantiles checks that quantiles are within 1/32 of the sorted list's, even after a merge.
 func TestQuantiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var a, b Histogram

@@ -2,7 +2,7 @@ package model
 
 // Count counts the calls that began in one phase.
 type Count struct {
-	// Offered is the number of calls. Good is the number of calls for which any attempt succeeded within the client's
+	// Offered is the number of calls. Good is the number of calls with an attempt that succeeded within the client's
 	// deadline.
 	Offered, Good int64
 	// Denied is the number of attempts that the gate denied. Wrong is the number that it denied while a worker was

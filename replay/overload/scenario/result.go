@@ -15,7 +15,7 @@ type Result struct {
 type Row struct {
 	Gate, About string
 	Ours        bool
-	// Goodput is the share of calls for which any attempt succeeded in time. Least is the lowest goodput of any seed.
+	// Goodput is the share of calls with an attempt that succeeded in time. Least is the lowest goodput of any seed.
 	Goodput, Least float64
 	// OfBest is the goodput divided by the best fixed limit's goodput. WorstPhase is the lowest such ratio of any
 	// phase, where each phase is compared with its own best limit. Both are 0 before the comparison.
@@ -86,7 +86,7 @@ func (r *Row) addLimits(t *model.Tally, n float64) {
 // hopeless is the goodput below which a phase is not compared, because no limit helps.
 const hopeless = 0.01
 
-// compare divides the figures by those of the best fixed limits.
+// compare divides the figures by the figures of the best fixed limits.
 func (r *Row) compare(best *Best) {
 	if best.Row.Goodput > 0 {
 		r.OfBest = r.Goodput / best.Row.Goodput

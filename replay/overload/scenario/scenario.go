@@ -6,12 +6,12 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Scenario is a situation in which a server and its clients are.
+// Scenario is a situation of a server and its clients.
 type Scenario struct {
 	Name, About string
 	// Build returns the configuration of the run with a seed.
 	Build func(seed uint64) model.Config
-	// Proxies is the number of gates, each of which serves some of the tenants. 0 means one gate for all tenants.
+	// Proxies is the number of gates. Each serves some of the tenants. 0 means one gate for all tenants.
 	Proxies int
 	// Extra has gates in addition to those that every scenario has.
 	Extra []Gate

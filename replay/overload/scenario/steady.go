@@ -2,7 +2,7 @@ package scenario
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// steady returns scenarios in which the server can keep up on average, so that a good limiter denies little.
+// steady returns scenarios where the server can keep up on average, so that a good limiter denies little.
 func steady() []Scenario {
 	return []Scenario{
 		{Name: "steady", About: "90 requests a second at a server for 100, ten minutes", Build: func(seed uint64) model.Config {
