@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// logScript is the sliding log from the articles, on a sorted set, corrected so that it does not count denied
-// requests.
+// logScript is the articles' sliding log, which uses a sorted set. It was corrected so that denied requests do not
+// count.
 const logScript = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 1000000)
 local n = redis.call('ZCARD', KEYS[1])
@@ -65,7 +65,7 @@ func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 	}, nil
 }
 
-// evalsha runs a script on a key and ignores the answer.
+// evalsha returns a contender that runs a script on a key and ignores the reply.
 func evalsha(ctx context.Context, name string, s *server, body string) contender {
 	client, script := redis.NewClient(&redis.Options{Addr: s.address, PoolSize: 50}), redis.NewScript(body)
 	return contender{
@@ -75,7 +75,7 @@ func evalsha(ctx context.Context, name string, s *server, body string) contender
 	}
 }
 
-// farAway measures a Redis with a delay of 2 ms each way, one hot key, and four connections.
+// farAway measures a Redis with a delay of 2 ms in each direction, one hot key, and four connections.
 func farAway(ctx context.Context, s settings) ([]table, error) {
 	servers, err := startSeveral(ctx, 3)
 	if err != nil {
@@ -113,7 +113,7 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// logs makes the sliding-log limiters: Headgate with a deny cache, Headgate without one, and the articles' script.
+// logs creates the sliding-log limiters: Headgate with a deny cache, Headgate without one, and the articles' script.
 func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
 	limit := rule.SlidingLog(rule.PerSecond(perSecond))
 	layers := stack.Config{Batch: batch.Config{InFlight: 4, MaxOps: 1000}, MaxStale: time.Second}
@@ -123,7 +123,7 @@ func logs(ctx context.Context, servers []*server) (contenders []contender, err e
 			return nil, err
 		}
 		contenders = append(contenders, asked(ctx, name, store, limit))
-		layers.MaxStale = 0 // the second sends every request to Redis
+		layers.MaxStale = 0 // the second contender sends every request to Redis
 	}
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{servers[2].address}, PipelineMultiplex: 2, DisableCache: true, AlwaysPipelining: true})
 	if err != nil {
@@ -136,7 +136,7 @@ func logs(ctx context.Context, servers []*server) (contenders []contender, err e
 	}), nil
 }
 
-// distant returns an address from which all bytes are forwarded to a server and back, with a delay in each direction.
+// distant returns an address that forwards all bytes to a server and back, with a delay in each direction.
 func distant(ctx context.Context, address string, each time.Duration) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,7 +161,7 @@ func distant(ctx context.Context, address string, each time.Duration) (string, e
 	return listener.Addr().String(), nil
 }
 
-// later forwards bytes, each with the same delay.
+// later forwards bytes. Each byte has the same delay.
 func later(from, to net.Conn, each time.Duration) {
 	type piece struct {
 		due  time.Time

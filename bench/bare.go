@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// bare is a table that makes no decision: it hashes the key, reads the clock, takes a lock, finds the key's slot and
-// writes the time there. Every exact in-process limiter with separate keys does at least this.
+// bare is a table that makes no decisions: it hashes the key, reads the clock, takes a lock, finds the key's slot and
+// writes the time into the slot. Every exact in-process limiter with separate keys must do at least this.
 type bare struct {
 	seed    maphash.Seed
 	started time.Time
@@ -37,7 +37,7 @@ func bareTable(keys int) (contender, error) {
 }
 
 func (t *bare) touch(key string) {
-	hash := maphash.String(t.seed, key) | 1 // 0 is an empty slot
+	hash := maphash.String(t.seed, key) | 1 // 0 means an empty slot
 	now := time.Since(t.started)
 	s := &t.shards[hash>>56]
 	s.mu.Lock()

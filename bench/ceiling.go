@@ -11,7 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ceilingScript decides 100 token buckets in the simplest way: floating point, one limit for all, one bit per answer.
+// ceilingScript decides 100 token buckets in the simplest way: in floating point, with one limit for all keys, and
+// with one bit per answer.
 const ceilingScript = `local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local v, out = redis.call('MGET', unpack(KEYS)), {}
@@ -28,8 +29,8 @@ for i = 1, #KEYS do
 end
 return out`
 
-// scriptCeiling measures how many keys per second one Redis decides in scripts of 100, from a client with low
-// overhead.
+// scriptCeiling measures how many keys per second one Redis can decide in scripts with 100 keys each, using a client
+// with low overhead.
 func scriptCeiling(ctx context.Context, address string) (contender, error) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = client.Close() }()

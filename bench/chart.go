@@ -16,7 +16,7 @@ const (
 	groupGap   = 34
 )
 
-// chart draws each table as bars; the longest has the full width.
+// chart draws each table as bars. The longest bar has the full width.
 func chart(path string, tables []table) error {
 	var b strings.Builder
 	y := 10

@@ -15,7 +15,7 @@ import (
 
 const slots = 16384
 
-// startCluster starts a Cluster of primaries.
+// startCluster starts a Cluster with this many primaries.
 func startCluster(ctx context.Context, nodes int) (servers []*server, err error) {
 	defer func() {
 		if err != nil {
@@ -68,7 +68,7 @@ func (s *server) wholeCluster(ctx context.Context) error {
 	return errors.New("the Cluster does not form")
 }
 
-// onCluster compares three nodes with one, with a hash tag per subject and with hash tags that many subjects share.
+// onCluster compares three nodes with one node, using a hash tag per subject and hash tags shared by many subjects.
 func onCluster(ctx context.Context, s settings) ([]table, error) {
 	one, err := startRedis(ctx)
 	if err != nil {
@@ -121,8 +121,8 @@ func address(nodes []*server) string {
 	return "redis+cluster://" + strings.Join(hosts, ",")
 }
 
-// systemWrites returns how many write calls this process has made, or 0 if the system does not report it. While a
-// limiter is measured, only the limiter writes.
+// systemWrites returns the number of write calls made by this process, or 0 if the system does not report it. While a
+// limiter is being measured, nothing else writes.
 func systemWrites() (n int64) {
 	data, err := os.ReadFile("/proc/self/io")
 	if err != nil {

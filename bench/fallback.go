@@ -14,8 +14,9 @@ import (
 	openstore "github.com/headgate/headgate/open"
 )
 
-// failureLayer measures the cost of the fallback layer while Redis is up: it compares the store on Redis with and
-// without the layer. Both use separate keys on one Redis, because two servers differ by more than the layer costs.
+// failureLayer measures the cost of the fallback layer while Redis is up. It compares the Redis store with and without
+// the layer. Both use the same Redis with separate keys, because two servers differ by more than the cost of the
+// layer.
 func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 	servers, err := startPrograms(ctx, redisProgram, 1)
 	if err != nil {

@@ -24,7 +24,8 @@ type frame struct {
 	called map[string]*frame
 }
 
-// flames draws where a profile's time went: callers below their callees, with widths proportional to time.
+// flames draws where the time in a profile was spent. Callers are below their callees, and widths are proportional to
+// time.
 func flames(title string, p *profile.Profile) string {
 	root := &frame{name: title, called: map[string]*frame{}}
 	for _, s := range p.Sample {
@@ -61,7 +62,7 @@ func (f *frame) depth() int {
 	return deepest + 1
 }
 
-// draw draws a frame at a position, and its callees above it.
+// draw draws a frame at a position, with its callees above.
 func (f *frame) draw(b *strings.Builder, from float64, row int, whole int64) {
 	width := flameWidth * float64(f.time) / float64(max(1, whole))
 	if width < 0.5 {
@@ -70,7 +71,7 @@ func (f *frame) draw(b *strings.Builder, from float64, row int, whole int64) {
 	name := f.name[strings.LastIndexByte(f.name, '/')+1:]
 	hue := 0
 	for _, c := range []byte(name[:strings.IndexByte(name+".", '.')]) {
-		hue = (hue*31 + int(c)) % 360 // one colour per package
+		hue = (hue*31 + int(c)) % 360 // each package has its own colour
 	}
 	fmt.Fprintf(b, `<g><title>%s, %.1f %%</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="hsl(%d,60%%,75%%)" stroke="white"/>`,
 		html.EscapeString(f.name), 100*float64(f.time)/float64(max(1, whole)), from, row*flameHeight, width, flameHeight, hue)

@@ -22,17 +22,17 @@ import (
 	"time"
 )
 
-// httpConns is the number of load connections to HTTP servers, each with one request at a time.
+// httpConns is the number of client connections to HTTP servers. Each sends one request at a time.
 const httpConns = 32
 
-// httpPolicies is a policies file that admits every request of the benchmark's rows.
+// httpPolicies is a policies file that admits every request in the benchmark.
 const httpPolicies = `
 policies: {api: {algorithm: token-bucket, rate: 1000000/s, burst: 4000000000}}
 routes: [{match: {path: "/**"}, key: [{header: X-User}], policies: [api]}]
 `
 
-// gateways compares the gateway with a bare reverse proxy, and two paths of the server with a handler that moves the
-// same bytes without a decision.
+// gateways compares the gateway with a bare reverse proxy, and two of the server's HTTP paths with a handler that
+// sends the same bytes without a decision.
 func gateways(ctx context.Context, s settings) (tables []table, err error) {
 	dir, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {
@@ -65,7 +65,7 @@ func gateways(ctx context.Context, s settings) (tables []table, err error) {
 // starter starts servers until one fails.
 type starter struct {
 	ctx     context.Context //nolint:containedctx // that of the group
-	self    string          // this program
+	self    string          // the path of this program
 	started []*server
 	err     error
 }
@@ -115,7 +115,7 @@ func pathRows(all *starter, config string) (rows []httpRow) {
 	return rows
 }
 
-// httpRow is two servers that get the same requests.
+// httpRow is a comparison of two servers that receive the same requests.
 type httpRow struct {
 	title   string
 	reach   float64
@@ -139,8 +139,8 @@ func (r *httpRow) measure(s settings) (table, error) {
 	return t, nil
 }
 
-// flood sends requests of 1000 users on all connections for some time, and returns how many per second were answered
-// with 200. It parses as little as possible of an answer, so that the server uses most of the CPU time.
+// flood sends requests from 1000 users on all connections for some time. It returns how many responses per second had
+// status 200. It parses as little of a response as possible, so that most of the CPU time is left for the server.
 func flood(address, request string, lasts time.Duration) (float64, error) {
 	users := make([][]byte, 1000)
 	for i := range users {
@@ -183,7 +183,7 @@ func flood(address, request string, lasts time.Duration) (float64, error) {
 
 var lengthOf = []byte("Content-Length: ")
 
-// readAnswer reads an answer with status 200 and a known length.
+// readAnswer reads a response that must have status 200 and a known length.
 func readAnswer(r *bufio.Reader) error {
 	length := -1
 	for first := true; ; first = false {
@@ -204,15 +204,16 @@ func readAnswer(r *bufio.Reader) error {
 	}
 }
 
-// httpServer configures a server that this program runs in another process.
+// httpServer configures a server that runs in another process of this program.
 type httpServer struct {
-	// Proxy is the upstream of a reverse proxy. Without one, the server answers each request with Header and Body.
+	// Proxy is the upstream of a reverse proxy. If it is empty, the server responds to each request with Header and
+	// Body.
 	Proxy  string      `json:"proxy,omitempty"`
 	Header http.Header `json:"header,omitempty"`
 	Body   string      `json:"body,omitempty"`
 }
 
-// answerOf returns a server that gives the same answer as another one.
+// answerOf returns a server that sends the same response as the server at address.
 func answerOf(address, request string) (string, error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -241,7 +242,7 @@ func answerOf(address, request string) (string, error) {
 	return string(text), err
 }
 
-// serveHTTP runs the configured server, and prints its address.
+// serveHTTP runs the configured server and prints its address.
 func serveHTTP(ctx context.Context, text string) error {
 	var s httpServer
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -275,7 +276,7 @@ func (s *httpServer) handler() (http.Handler, error) {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 2*httpConns, 0 // the default of 2 would constantly open new connections
+	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 2*httpConns, 0 // the default of 2 would open new connections all the time
 	return &httputil.ReverseProxy{Transport: transport, Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(to)
 		p.SetXForwarded()

@@ -15,15 +15,15 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// grpcCallers is the number of concurrent callers, over grpcConns connections.
+// grpcCallers is the number of concurrent callers, which share grpcConns connections.
 const grpcCallers, grpcConns = 64, 4
 
-// grpcRate is the calls per second at which latency is measured. It is well below the slowest server's maximum, so
-// that the latency has no queueing time.
+// grpcRate is the number of calls per second at which latency is measured. It is well below the slowest server's
+// maximum, so that the latency does not include queueing.
 const grpcRate = 1500
 
-// grpcServers compares servers of Envoy's rate limit service, each in a separate process, with the same client in
-// this one.
+// grpcServers compares servers for Envoy's rate limit service. Each server runs in its own process, and the same
+// client runs in this process.
 func grpcServers(ctx context.Context, s settings) (tables []table, err error) {
 	files, err := grpcFiles()
 	if err != nil {
@@ -74,7 +74,7 @@ func grpcServers(ctx context.Context, s settings) (tables []table, err error) {
 	return measureGRPC(contenders, s)
 }
 
-// grpcFiles writes the configurations: one with 10 descriptors, one with 10 000.
+// grpcFiles writes the configurations: one with 10 descriptors and one with 10 000.
 func grpcFiles() (string, error) {
 	root, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {
@@ -94,7 +94,7 @@ func grpcFiles() (string, error) {
 	return root, nil
 }
 
-// grpcContender is a server with connections to it.
+// grpcContender is a server with connections.
 type grpcContender struct {
 	contender
 	server  *server
@@ -116,7 +116,7 @@ func dialGRPC(name string, ours bool, s *server, values int) (*grpcContender, er
 	return c, c.call("warm")
 }
 
-// call sends one request: a plan from the configuration, and one of a hundred thousand users.
+// call sends one request with a plan from the configuration and one of a hundred thousand users.
 func (c *grpcContender) call(key string) error {
 	n := keyNumber(key)
 	_, err := c.clients[n%grpcConns].ShouldRateLimit(context.Background(), &pb.RateLimitRequest{
@@ -130,7 +130,7 @@ func (c *grpcContender) call(key string) error {
 
 func (c *grpcContender) close() { closeConns(c.conns) }
 
-// dialConns opens the connections of a client to a server.
+// dialConns opens a client's connections to a server.
 func dialConns(s *server) (conns []*grpc.ClientConn, err error) {
 	for range grpcConns {
 		conn, err := grpc.NewClient(s.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -158,8 +158,8 @@ func keyNumber(key string) int {
 	return n & (1<<30 - 1)
 }
 
-// measureGRPC measures in turns: first calls per second and CPU at full load, then latency at a fixed rate, because
-// the latency of 64 concurrent callers is that of an overloaded server.
+// measureGRPC measures the contenders in turns. It first measures calls per second and CPU time at full load, then
+// latency at a fixed rate. With 64 concurrent callers, latency would be an overloaded server's.
 func measureGRPC(contenders []*grpcContender, s settings) ([]table, error) {
 	keys := make([]string, 100_000)
 	for i := range keys {
@@ -190,13 +190,13 @@ func measureGRPC(contenders []*grpcContender, s settings) ([]table, error) {
 	return grpcTables(contenders, perSecond, cpu, busy, steady), nil
 }
 
-// grpcTables makes the tables. The contenders are in the order of grpcServers.
+// grpcTables returns the tables. The contenders are in the order of grpcServers.
 func grpcTables(contenders []*grpcContender, perSecond, cpu, busy, steady [][]float64) []table {
 	const memory, onRedis, many, empty, rival = 0, 1, 2, 3, 4
 	row := func(i int, rounds [][]float64) line {
 		return line{name: contenders[i].name, ours: contenders[i].ours, value: middle(rounds[i]), rounds: rounds[i]}
 	}
-	// above is a server's CPU minus that of the empty one: the cost of deciding.
+	// above is a server's CPU time minus the empty server's: the cost of deciding.
 	above := func(i int) line {
 		l := row(i, cpu)
 		l.value, l.rounds = max(0, l.value-middle(cpu[empty])), nil
@@ -233,7 +233,7 @@ func grpcTables(contenders []*grpcContender, perSecond, cpu, busy, steady [][]fl
 	}
 }
 
-// spreads describes the range of the rounds.
+// spreads describes the range of values over the rounds.
 func spreads(contenders []*grpcContender, rounds [][]float64, which ...int) string {
 	var texts []string
 	for _, i := range which {

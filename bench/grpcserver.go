@@ -52,7 +52,7 @@ func startEmpty(ctx context.Context) (*server, error) {
 	return startPrinting(exec.CommandContext(ctx, self, "-empty-grpc"))
 }
 
-// startEnvoy starts bin/headgate with a configuration, or in this process if profiles are taken.
+// startEnvoy starts bin/headgate with a configuration. If profiles are taken, the server runs in this process instead.
 func startEnvoy(ctx context.Context, store, root string, s settings) (*server, error) {
 	dir := filepath.Join(root, "config")
 	if s.profiles == nil {
@@ -65,10 +65,10 @@ func startEnvoy(ctx context.Context, store, root string, s settings) (*server, e
 	}, (*daemon.Daemon).GRPCAddr)
 }
 
-// prefetching is the command line's settings for prefetched units.
+// prefetching has the command line's default settings for prefetched units.
 var prefetching = openstore.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}
 
-// startRival starts envoyproxy/ratelimit on a Redis, and waits until it answers.
+// startRival starts envoyproxy/ratelimit on a Redis and waits until it responds.
 func startRival(ctx context.Context, redis, root string) (*server, error) {
 	ports := make([]string, 3)
 	for i := range ports {
@@ -102,8 +102,8 @@ func startRival(ctx context.Context, redis, root string) (*server, error) {
 	return nil, fmt.Errorf("bin/tools/ratelimit does not answer: %w", err)
 }
 
-// cpu returns the CPU time that the server's process has used, with a resolution of 10 ms. For a server inside this
-// process it is the process's own time, and it is 0 if the system does not report it.
+// cpu returns the CPU time that the server's process has used, with a resolution of 10 ms. For a server in this
+// process, it is the process's own time. It is 0 if the system does not report it.
 func (s *server) cpu() time.Duration {
 	pid := os.Getpid()
 	if s.command != nil {
@@ -113,7 +113,7 @@ func (s *server) cpu() time.Duration {
 	if err != nil {
 		return 0
 	}
-	_, after, _ := strings.Cut(string(data), ") ") // the name before may contain spaces
+	_, after, _ := strings.Cut(string(data), ") ") // the name before that may contain spaces
 	fields := strings.Fields(after)
 	if len(fields) < 13 {
 		return 0

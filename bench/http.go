@@ -23,11 +23,11 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// manyPerDay is a limit that no address of the row reaches. A unit takes 8.6 s to refill, so that each address keeps
-// a state between its requests.
+// manyPerDay is a limit that no address in this row reaches. A unit takes 8.6 s to refill, so that each address has a
+// state from one request to the next.
 const manyPerDay = 10_000
 
-// middleware compares middleware that limits by the client's address, each around an empty handler.
+// middleware compares middlewares that limit by the client's address. Each wraps an empty handler.
 func middleware(_ context.Context, s settings) ([]table, error) {
 	addresses := make([]string, 10_000)
 	for i := range addresses {
@@ -60,7 +60,7 @@ func middleware(_ context.Context, s settings) ([]table, error) {
 	}, nil
 }
 
-// middlewares are ours, the others, and the handler alone.
+// middlewares returns ours, the others, and the handler without middleware.
 func middlewares() ([]contender, error) {
 	headgates := headgate.New()
 	perIP := operate.Policy(headgates, "per-ip", rule.TokenBucket(rule.PerDay(manyPerDay)))
@@ -92,7 +92,7 @@ func middlewares() ([]contender, error) {
 	return contenders, nil
 }
 
-// peer is the key for httprate, whose own function for the peer's address is deprecated.
+// peer returns the key for httprate. Its own function for the peer's address is deprecated.
 func peer(r *http.Request) (string, error) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	return httprate.CanonicalizeIP(host), err
@@ -106,7 +106,7 @@ func throttledGCRAOf(rate throttled.Rate, burst int) (*throttled.GCRARateLimiter
 	return throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: rate, MaxBurst: burst})
 }
 
-// exchange is a reusable request and its answer. It is reused because a real server has them in any case.
+// exchange is a request and its response. It is reused, because a real server would have both anyway.
 type exchange struct {
 	request *http.Request
 	header  http.Header
@@ -117,7 +117,7 @@ func (e *exchange) Header() http.Header         { return e.header }
 func (e *exchange) Write(p []byte) (int, error) { return len(p), nil }
 func (e *exchange) WriteHeader(status int)      { e.status = status }
 
-// asker sends requests from an address to a handler.
+// asker returns a function that sends requests from an address to a handler.
 func asker(h http.Handler) func(address string) error {
 	exchanges := sync.Pool{New: func() any {
 		request, err := http.NewRequest(http.MethodGet, "http://localhost/", http.NoBody)

@@ -11,11 +11,11 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// staying is a limit whose units count for 86 s, and which denies no request.
+// staying is a limit whose units count for 86 s. It denies no requests.
 var staying = rule.TokenBucket(rule.PerDay(1000), rule.Burst(1_000_000))
 
-// layouts compares the layout with one key per state with the layout with hashes, each on its own Redis: how many
-// decisions callers get, the latency of the slowest ones while keys come and go, and the memory per key.
+// layouts compares the layout with one key per state and the layout with hashes, each on its own Redis. It measures
+// the decisions per second, the latency of the slowest decisions while keys come and go, and the memory per key.
 func layouts(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		what   string
@@ -46,7 +46,7 @@ func layouts(ctx context.Context, s settings) (tables []table, err error) {
 	return tables, nil
 }
 
-// layoutRow compares the two layouts under one load.
+// layoutRow compares the two layouts under the same load.
 func layoutRow(ctx context.Context, s settings, servers []*server, hashes int, limit engine.Limit, l load, slow bool) ([]table, error) {
 	var contenders []contender
 	defer func() { finish(contenders) }()

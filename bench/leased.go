@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// leasedRow compares a hot key with units prefetched from Redis with one in memory.
+// leasedRow compares a hot key with units prefetched from Redis with a hot key in memory.
 func leasedRow(ctx context.Context, s settings) (table, error) {
 	server, err := startRedis(ctx)
 	if err != nil {
@@ -33,9 +33,9 @@ func leasedRow(ctx context.Context, s settings) (table, error) {
 		return table{}, err
 	}
 	contenders := []contender{asked(ctx, "headgate, leased from Redis", leased, limit), asked(ctx, "headgate, in memory", memory, limit)}
-	contenders[1].ours = false // the first is compared with this one
+	contenders[1].ours = false // the first contender is compared with this one
 	defer finish(contenders)
-	time.Sleep(4 * time.Second) // until the process may prefetch units
+	time.Sleep(4 * time.Second) // by then the process may prefetch units
 	before, start := leased.Stats().Asked, time.Now()
 	samples, err := interleave(contenders, load{row: "hot", callers: 2, keys: names(1)}, s)
 	if err != nil {

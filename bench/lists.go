@@ -20,7 +20,7 @@ const (
 
 var errDenied = errors.New("denied")
 
-// model is the policies of a language model. They deny no call of the benchmark.
+// model has the policies for calls to a language model. They deny no calls in the benchmark.
 type model struct {
 	*headgate.Limiter
 
@@ -39,12 +39,12 @@ func newModel(l *headgate.Limiter) *model {
 	}
 }
 
-// rates are the charges of a call, without its permit.
+// rates returns the charges of a call, without its permit.
 func (m *model) rates(user string) []headgate.Charge {
 	return []headgate.Charge{{Policy: m.requests, Key: user, Units: 1}, {Policy: m.tokens, Key: user, Units: 40}, {Policy: m.budget, Key: organisation(user), Units: 3}}
 }
 
-// organisation is one of a hundred.
+// organisation returns one of a hundred organisations.
 func organisation(user string) string { return "org" + user[len(user)-2:] }
 
 func (m *model) reserve(ctx context.Context, charges ...headgate.Charge) (*headgate.Reservation, error) {
@@ -55,7 +55,7 @@ func (m *model) reserve(ctx context.Context, charges ...headgate.Charge) (*headg
 	return r, err
 }
 
-// whole is a language model call, reserved and settled as one list.
+// whole makes a language model call whose limits are reserved and settled as one list.
 func (m *model) whole(ctx context.Context, user string) error {
 	r, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Semaphore: m.streams, Key: organisation(user), Units: 1})...)
 	if err != nil {
@@ -64,7 +64,7 @@ func (m *model) whole(ctx context.Context, user string) error {
 	return r.Commit(ctx, 1, 15, 1, 0)
 }
 
-// parts is the same call with its four limits reserved and settled separately.
+// parts makes the same call, with its four limits reserved and settled separately.
 func (m *model) parts(ctx context.Context, user string) error {
 	var held [3]*headgate.Reservation
 	for i, c := range m.rates(user) {
@@ -85,7 +85,7 @@ func (m *model) parts(ctx context.Context, user string) error {
 }
 
 // lists compares a language model call as one list with separate requests for its limits, and a reserve with an allow
-// of as many limits.
+// on the same number of limits.
 func lists(ctx context.Context, s settings) (tables []table, err error) {
 	servers, err := startPrograms(ctx, redisProgram, 5)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// settings are the durations and sizes of all measurements.
+// settings are the durations and sizes for all measurements.
 type settings struct {
 	name   string
 	rounds int
 	lasts  time.Duration
 	full   bool // also with 10^7 keys
-	// profiles are the profiles of the rows, or nil.
+	// profiles collects the profiles of the rows. It can be nil.
 	profiles *profiles
 }
 

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// contender is one limiter with one kind of load.
+// contender is a limiter under one kind of load.
 type contender struct {
 	name string
 	ours bool
-	// ask requests one decision on a key, and returns its error.
+	// ask requests one decision for a key, and returns the error if there was no decision.
 	ask func(key string) error
-	// askMany, if set, replaces ask. It requests one decision on each key, in one call.
+	// askMany, if set, replaces ask. It requests one decision for each key, in a single call.
 	askMany func(keys []string) error
-	// rate, if set, replaces ask. It generates load by other means for some time, and returns how many keys per
-	// second were decided.
+	// rate, if set, replaces ask. It generates load by other means for some time, and returns the number of keys
+	// decided per second.
 	rate func(lasts time.Duration) (float64, error)
 	// done closes the contender.
 	done func()
@@ -33,32 +33,32 @@ func finish(contenders []contender) {
 	}
 }
 
-// load is the load of a row.
+// load describes the load in a row.
 type load struct {
-	row     string // its name among the profiles
+	row     string // the name in the profiles
 	callers int
 	keys    []string
-	// zipf requests few keys most often; the most frequent one has a tenth of all requests or more.
+	// zipf requests a few keys most often. At least a tenth of all requests are for the most frequent key.
 	zipf bool
-	// perSecond is the rate of requests, however long the answers take; 0 means as fast as possible.
+	// perSecond is the rate of requests, however long the responses take. 0 means as fast as possible.
 	perSecond float64
 	// timed measures the latency of each decision, even without a rate.
 	timed bool
 }
 
-// sample is the result of one contender in one round.
+// sample is the result for one contender in one round.
 type sample struct {
 	perSecond float64
 	p50, p99  time.Duration // if there was a rate, or only one caller
 	p9999     time.Duration
 	longest   time.Duration
 	mallocs   float64 // per decision
-	writes    float64 // write calls of this process, per decision
+	writes    float64 // write calls by this process, per decision
 	asked     int64
 	failed    int64
 }
 
-// measured sends requests for random keys from all callers for some time.
+// measured sends requests for random keys from all callers for some time, and returns the result.
 func measured(c contender, l load, lasts time.Duration) sample {
 	var asked, failed atomic.Int64
 	var wg sync.WaitGroup
@@ -101,13 +101,13 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	return s
 }
 
-// interleave runs the contenders in turns, round after round, so that other load on the machine affects all of them,
-// and returns the rounds of each. Failed requests don't count as decisions, and more than one in a thousand is an
-// error.
+// interleave runs the contenders in turns, round after round, so that other load on the machine affects all of them.
+// It returns each contender's rounds. Failed requests do not count as decisions. More than one failure in a thousand
+// requests is an error.
 func interleave(contenders []contender, l load, s settings) ([][]sample, error) {
 	all := make([][]sample, len(contenders))
 	for round := range s.rounds {
-		// Only once per round, because with a million keys it takes longer than the measurement.
+		// Collect garbage only once per round, because with a million keys it takes longer than the measurement.
 		runtime.GC()
 		for i := range contenders {
 			at := (i + round) % len(contenders)
@@ -122,7 +122,7 @@ func interleave(contenders []contender, l load, s settings) ([][]sample, error) 
 	return all, nil
 }
 
-// turn is one contender's part of a round.
+// turn runs one contender's part of a round.
 func turn(c contender, l load, s settings) (one sample, err error) {
 	if c.rate != nil {
 		one.perSecond, err = c.rate(s.lasts)
@@ -141,12 +141,12 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 	return one, nil
 }
 
-// median returns the median of a number over the rounds.
+// median returns the median of a value over the rounds.
 func median(samples []sample, number func(sample) float64) float64 {
 	return middle(each(samples, number))
 }
 
-// each returns a number of each round.
+// each returns a value for each round.
 func each(samples []sample, number func(sample) float64) []float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
@@ -160,11 +160,12 @@ func middle(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// compare returns the lines of a table: for each contender, the median over its rounds of the number computed from a sample.
+// compare returns the lines of a table. Each line has, for one contender, the median over its rounds of the value that
+// number computes from a sample.
 func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
 	for i, c := range contenders {
 		if i == len(samples) || len(samples[i]) == 0 {
-			break // the error has the reason
+			break // the error explains why
 		}
 		rounds := each(samples[i], number)
 		lines = append(lines, line{name: c.name, ours: c.ours, value: middle(rounds), rounds: rounds})

@@ -22,11 +22,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// perDay is the limit in memory. A unit takes 86 s to refill, so that a key's state still exists after ten million
-// keys were created and other contenders had their turn.
+// perDay is the in-memory limit. A unit takes 86 s to refill, so that a key's state still exists after ten million
+// keys were created and the other contenders had their turns.
 const perDay = 1000
 
-// zipfs is the note for rows with a Zipf distribution.
+// zipfs is a note for rows with a Zipf distribution.
 const zipfs = ", by the law of Zipf"
 
 // names returns keys of 20 bytes.
@@ -38,7 +38,7 @@ func names(n int) []string {
 	return keys
 }
 
-// memory compares in-process limiters: two goroutines, and all keys have a state.
+// memory compares in-process limiters. Two goroutines send requests, and all keys have a state.
 func memory(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		keys  int
@@ -69,7 +69,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 	return tables, nil
 }
 
-// memoryRows requests the keys uniformly and, with several keys, with a Zipf distribution.
+// memoryRows requests the keys with a uniform distribution and, if there are several, also with a Zipf distribution.
 func memoryRows(contenders []contender, keys []string, reach float64, s settings) (tables []table, err error) {
 	for _, zipf := range []bool{false, true} {
 		if zipf && len(keys) == 1 {
@@ -99,7 +99,7 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 	return tables, nil
 }
 
-// inMemory makes the limiters, each in its best configuration for this many keys, requests each key once, and
+// inMemory creates the limiters, each in its best configuration for this many keys. It requests each key once and
 // measures the memory.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
 	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
@@ -109,7 +109,7 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 			return nil, nil, err
 		}
 		for _, key := range keys {
-			// As in real programs, each key is a separate allocation: a limiter that stores the key retains that
+			// As in a real program, each key is a separate allocation, so a limiter that stores the key retains that
 			// memory.
 			if err := c.ask(strings.Clone(key)); err != nil {
 				return nil, nil, err
@@ -124,7 +124,7 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 	return contenders, weights, nil
 }
 
-// rivals returns the names of all contenders except ours and those without per-key limits.
+// rivals returns the names of all contenders except ours and those that have no per-key limits.
 func rivals(contenders []contender) (names []string) {
 	for _, c := range contenders {
 		if !c.ours && c.name != bareName && c.name != keyless {
@@ -141,7 +141,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// manyKeys compares Headgate with itself, and a bare table with itself.
+// manyKeys compares Headgate with many keys to Headgate with few, and a bare table in the same way.
 func manyKeys(s settings) (table, error) {
 	t := table{title: "In memory, ten million keys", unit: "ns a decision", lower: true, reach: 4, beside: []string{"headgate, 100000 keys"}}
 	for _, make := range []func(keys int) (contender, error){own, bareTable} {
@@ -156,7 +156,7 @@ func manyKeys(s settings) (table, error) {
 	return t, nil
 }
 
-// evenly sends one limiter requests for this many keys.
+// evenly measures one limiter with requests for this many keys.
 func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, error) {
 	keys := names(n)
 	c, err := make(n)
@@ -183,7 +183,7 @@ const (
 
 var daily = rule.TokenBucket(rule.PerDay(perDay))
 
-// inStore makes a limiter with a store for this many keys.
+// inStore creates a limiter with a store for this many keys.
 func inStore(keys int) (*headgate.Limiter, error) {
 	store, err := memstore.New(memstore.Config{MaxKeys: max(keys, memstore.DefaultMaxKeys)})
 	if err != nil {
@@ -192,7 +192,7 @@ func inStore(keys int) (*headgate.Limiter, error) {
 	return headgate.New(headgate.WithStore(store)), nil
 }
 
-// own uses a policy, which looks up its limit once.
+// own is Headgate with a policy, which looks up its limit only once.
 func own(keys int) (contender, error) {
 	limiter, err := inStore(keys)
 	if err != nil {
@@ -205,7 +205,7 @@ func own(keys int) (contender, error) {
 	}}, nil
 }
 
-// together decides a hundred keys in one call.
+// together is Headgate with a hundred keys per call.
 func together(keys int) (contender, error) {
 	limiter, err := inStore(keys)
 	if err != nil {
@@ -236,7 +236,7 @@ func together(keys int) (contender, error) {
 	return contender{name: hundredKeys, ours: true, askMany: askMany, ask: func(key string) error { return askMany([]string{key}) }}, nil
 }
 
-// noKeys is one limiter for everybody, which shows the cost of a decision without a table of keys.
+// noKeys is a single limiter for all callers. It shows the cost of a decision without a table of keys.
 func noKeys(int) (contender, error) {
 	l := rate.NewLimiter(rate.Limit(perDay)/86400, perDay)
 	return contender{name: keyless, ask: func(string) error {

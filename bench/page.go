@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// followers is how many clients follow the events.
+	// followers is the number of clients that follow the events.
 	followers = 3
-	// followed is how long a measurement lasts at 400 000 commands per second; at a million and more it still
-	// includes two snapshots.
+	// followed is the length of a measurement at 400 000 commands per second. At a million or more, the measurement
+	// still includes two snapshots.
 	followed = 6 * time.Second
 )
 
-// page compares a server while clients follow its events with the same server without them, over RESP in memory. The
-// page in a browser is one such client.
+// page compares a server whose events are followed by clients with the same server without clients, over RESP in
+// memory. The page in a browser is one such client.
 func page(ctx context.Context, s settings) ([]table, error) {
 	port, err := freePort()
 	if err != nil {
@@ -68,7 +68,7 @@ func followEvents(ctx context.Context, url string) error {
 		return fmt.Errorf("%s: %s", url, answer.Status)
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, answer.Body) // ends with the context
+		_, _ = io.Copy(io.Discard, answer.Body) // ends when the context ends
 		_ = answer.Body.Close()
 	}()
 	return nil

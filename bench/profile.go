@@ -13,14 +13,14 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// profiles collects where Headgate's contenders spend their time, round by round. If it is nil, nothing is collected.
+// profiles records where Headgate's contenders spend their time, round by round. If it is nil, nothing is recorded.
 type profiles struct {
 	dir   string
 	names []string
 	found map[string]*profile.Profile
 }
 
-// during runs a round of a row's contender.
+// during runs a round of a contender in a row.
 func (p *profiles) during(row, contender string, round func()) error {
 	if p == nil {
 		round()
@@ -54,7 +54,7 @@ func fileName(text string) string {
 	return strings.Trim(unfit.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }
 
-// write writes each profile for `go tool pprof` and as a flame graph.
+// write writes each profile, for `go tool pprof` and as a flame graph.
 func (p *profiles) write(w io.Writer) error {
 	if p == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// perSecond is the limit on Redis: with many keys most requests pass, as in real use; with one hot key most are
+// perSecond is the limit on Redis. With many keys, most requests pass, as in real use. With one hot key, most are
 // denied.
 const perSecond = 1000
 
@@ -55,13 +55,13 @@ func onOneRedis(ctx context.Context, s settings) (tables []table, err error) {
 
 // onOneServer compares them on one kind of server.
 func onOneServer(ctx context.Context, program string, s settings) ([]table, error) {
-	// Each contender has its own server, because the expiring keys of one would slow down the next.
+	// Each contender has its own server, because one contender's expiring keys would slow down the next.
 	servers, err := startPrograms(ctx, program, 9)
 	if err != nil {
 		return nil, err
 	}
 	defer stopAll(servers)
-	// As in a server, the callers' context is not cancelled by a signal.
+	// As in a server, a signal does not cancel the callers' context.
 	contenders, group, err := onServers(context.WithoutCancel(ctx), servers)
 	if err != nil {
 		return nil, err
@@ -131,13 +131,13 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	}, nil
 }
 
-// bareScript does the minimum of any script that stores a key's state.
+// bareScript does only the minimum for any script that stores a key's state.
 const bareScript = `local t = redis.call('TIME')
 local state = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], t[1] .. t[2], 'PX', 1000)
 return state or t[1]`
 
-// alonePerCall compares the latency of a single caller. The first server is for the bare script, the second for a
+// alonePerCall compares the latency of a single caller. The first server is for the bare script, and the second for a
 // caller with a cancellable context.
 func alonePerCall(ctx context.Context, contenders []contender, servers []*server, how settings) (table, error) {
 	bare := evalsha(ctx, "TIME, GET and SET in a script, by go-redis", servers[0], bareScript)
@@ -161,7 +161,7 @@ func alonePerCall(ctx context.Context, contenders []contender, servers []*server
 func micros50(s sample) float64 { return float64(s.p50) / float64(time.Microsecond) }
 func micros99(s sample) float64 { return float64(s.p99) / float64(time.Microsecond) }
 
-// reorder puts the line with a name first, to be compared with the others.
+// reorder moves the line with this name to the front, to compare it with the others.
 func reorder(lines []line, name string) []line {
 	for i := range lines {
 		if lines[i].name == name {
@@ -171,8 +171,8 @@ func reorder(lines []line, name string) []line {
 	return lines
 }
 
-// onServers makes the limiters: Headgate by default, with a deny cache, and without group commit; and redis_rate in
-// its two fastest forms.
+// onServers creates the limiters: Headgate with its defaults, with a deny cache, and without group commit; and
+// redis_rate in its two fastest forms.
 func onServers(ctx context.Context, servers []*server) (contenders []contender, group *batch.Store, err error) {
 	for _, ours := range []struct {
 		name   string
@@ -197,10 +197,10 @@ func onServers(ctx context.Context, servers []*server) (contenders []contender, 
 	return contenders, group, nil
 }
 
-// crowded is the limit of the buckets on Redis.
+// crowded is the limit for buckets on Redis.
 var crowded = rule.TokenBucket(rule.PerSecond(perSecond))
 
-// open opens a Redis, with layers.
+// open opens a Redis store with layers.
 func open(ctx context.Context, url string, layers stack.Config) (engine.Store, error) {
 	opened, err := rueidisadapter.Open(ctx, url, redisstore.Config{})
 	if err != nil {
@@ -209,7 +209,7 @@ func open(ctx context.Context, url string, layers stack.Config) (engine.Store, e
 	return stack.New(opened, opened, layers)
 }
 
-// asked is a Headgate store that gets requests for one unit of a limit.
+// asked returns a contender: a Headgate store with requests for one unit of a limit.
 func asked(ctx context.Context, name string, store engine.Store, limit engine.Limit) contender {
 	limiter := headgate.New(headgate.WithStore(store))
 	policy := operate.Policy(limiter, "bench", limit)

@@ -15,11 +15,11 @@ import (
 	traffic "github.com/headgate/headgate/server/load"
 )
 
-// manyPolicies is the number of policies in the file that is reloaded.
+// manyPolicies is the number of policies in the reloaded file.
 const manyPolicies = 10_000
 
-// reloads compares the second in which 10 000 policies are reloaded with the second before. Callers send requests at
-// a fixed rate, and latency is measured from the time at which a request was due.
+// reloads compares the second when 10 000 policies are reloaded with the second before. Callers send requests at a
+// fixed rate, and latency is measured from the time when a request was due.
 func reloads(ctx context.Context, s settings) ([]table, error) {
 	dir, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {
@@ -42,7 +42,7 @@ func reloads(ctx context.Context, s settings) ([]table, error) {
 	defer func() { _ = target.Close() }()
 	var quiet, reloading, ratios []float64
 	for round := range 2*s.rounds + 1 {
-		// One second is not measured, because the reload before it left work for the garbage collector.
+		// One second is skipped, because the reload before it left work for the garbage collector.
 		if _, err := r.second(ctx, target, nil); err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func reloads(ctx context.Context, s settings) ([]table, error) {
 	}}, nil
 }
 
-// writePolicies replaces the file with one whose rates differ from the previous version.
+// writePolicies replaces the file with one whose rates differ from the previous version's.
 func writePolicies(name string, version int) error {
 	var text strings.Builder
 	text.WriteString("policies:\n")
@@ -106,7 +106,7 @@ func startReloading(ctx context.Context, file string) (*reloading, error) {
 	return r, nil
 }
 
-// second loads the server for a second, in which change replaces the file, and returns the p99.9 in µs.
+// second sends load to the server for a second, while change replaces the file, and returns the p99.9 in µs.
 func (r *reloading) second(ctx context.Context, target traffic.Target, change func() error) (float64, error) {
 	changed := make(chan error, 1)
 	go func() {

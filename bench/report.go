@@ -14,12 +14,12 @@ import (
 type table struct {
 	title string
 	unit  string
-	// lower is set if smaller numbers are better.
+	// lower reports whether smaller numbers are better.
 	lower bool
-	// reach is the target ratio to the best of the others: an upper bound if smaller numbers are better, otherwise a
-	// lower bound. 0 means no target.
+	// reach is the target for the ratio to the best of the others: an upper bound if smaller numbers are better, and
+	// otherwise a lower bound. 0 means no target.
 	reach float64
-	// beside names the lines to compare with; empty means all others.
+	// beside has the names of the lines to compare with. Empty means all others.
 	beside []string
 	lines  []line
 	note   string
@@ -29,14 +29,14 @@ type line struct {
 	name   string
 	ours   bool
 	value  float64   // the median
-	rounds []float64 // the values behind the median, in the order of the rounds, or nil for a single value
+	rounds []float64 // one value per round, or nil for a single value
 }
 
-// spread is the minimum, median and maximum of the ratios of two lines. Each ratio is of the same round, so that
-// other load on the machine affects both.
+// spread is the minimum, median and maximum of the ratios of two lines. Each ratio compares values from the same
+// round, so that other load on the machine affects both.
 type spread struct{ least, median, greatest float64 }
 
-// over returns the spread of the ratios of a line to another one.
+// over returns the spread of the ratios of one line to another.
 func (l *line) over(other *line) (s spread, ok bool) {
 	if other.value == 0 {
 		return s, false
@@ -55,7 +55,7 @@ func (l *line) over(other *line) (s spread, ok bool) {
 	return spread{slices.Min(ratios), middle(ratios), slices.Max(ratios)}, true
 }
 
-// String formats the median, and the others if they differ from it.
+// String formats the median, and the other two if they differ.
 func (s spread) String() string {
 	if s.least == s.greatest {
 		return fmt.Sprintf("%.2f", s.median)
@@ -63,7 +63,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", s.median, s.least, s.greatest)
 }
 
-// best returns the best of the lines that Headgate is compared with.
+// best returns the best of the lines that Headgate is compared to.
 func (t *table) best() (best line) {
 	for _, l := range t.lines {
 		if l.ours || len(t.beside) > 0 && !slices.Contains(t.beside, l.name) {
@@ -76,7 +76,7 @@ func (t *table) best() (best line) {
 	return best
 }
 
-// write prints the table in Markdown, each line with its ratio to the best of the others.
+// write prints the table in Markdown. Each line has its ratio to the best of the others.
 func (t *table) write(w io.Writer) {
 	best := t.best()
 	fmt.Fprintf(w, "### %s\n\n| | %s | ratio |\n|---|---:|---:|\n", t.title, t.unit)
@@ -100,7 +100,7 @@ func (t *table) write(w io.Writer) {
 	}
 }
 
-// verdict says whether Headgate's first line reaches the target ratio.
+// verdict reports whether Headgate's first line reaches the target ratio.
 func (t *table) verdict(best line) string {
 	for _, l := range t.lines {
 		if !l.ours || best.value == 0 {
@@ -130,7 +130,8 @@ func number(v float64) string {
 	}
 }
 
-// report writes all tables, and a description of the machine. loaded is its load before the first measurement.
+// report writes all tables and a description of the machine. loaded is the machine's load before the first
+// measurement.
 func report(path, drawn string, s settings, loaded string, tables []table) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback.\nLoad average (1, 5 and 15 minutes) before: %s; after, this run included: %s.\n\n",

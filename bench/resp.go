@@ -21,7 +21,7 @@ if ok then tokens = tokens - 1 end
 redis.call('SET', KEYS[1], struct.pack('>dd', tokens, now), 'PX', 32000)
 return { ok and 0 or 1, 16, math.floor(tokens) }`
 
-// respServers compares servers using the same client, redis-benchmark: 50 connections, 100 000 keys.
+// respServers compares servers using the same client: redis-benchmark with 50 connections and 100 000 keys.
 func respServers(ctx context.Context, s settings) ([]table, error) {
 	direct, err := startRedis(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// served is a server and the command to send to it.
+// served is a server and the command that it is measured with.
 type served struct {
 	name   string
 	ours   bool
@@ -123,7 +123,7 @@ func benchmark(ctx context.Context, address string, depth int, s settings, words
 	return rateSaid(out)
 }
 
-// rateSaid parses the last rate that redis-benchmark prints.
+// rateSaid returns the last rate that redis-benchmark printed.
 func rateSaid(out []byte) (float64, error) {
 	said := perSecondSaid.FindAllStringSubmatch(string(out), -1)
 	if len(said) == 0 {

@@ -16,12 +16,12 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// server is a process that this run started.
+// server is a server started by this run.
 type server struct {
 	address string
 	bus     int // port of the Cluster bus
 	command *exec.Cmd
-	end     func() // set if it runs in this process
+	end     func() // set if the server runs in this process
 	dir     string
 }
 
@@ -36,12 +36,12 @@ func freePort() (int, error) {
 // redisProgram and valkeyProgram are the names of the servers' programs.
 const redisProgram, valkeyProgram = "redis-server", "valkey-server"
 
-// startRedis starts a Redis without persistence and waits until it answers.
+// startRedis starts a Redis without persistence and waits until it responds.
 func startRedis(ctx context.Context, more ...string) (*server, error) {
 	return startProgram(ctx, redisProgram, more...)
 }
 
-// startProgram is startRedis for another server with the same protocol.
+// startProgram is like startRedis, for another server with the same protocol.
 func startProgram(ctx context.Context, program string, more ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
@@ -103,7 +103,8 @@ func (s *server) stop() {
 	}
 }
 
-// inside starts a server in this process, so that it can be profiled. address returns its address.
+// inside starts a server in this process, so that it can be profiled. The argument address returns the server's
+// address.
 func inside(ctx context.Context, c daemon.Config, address func(*daemon.Daemon) net.Addr) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.StoreOptions, c.Logger = prefetching, slog.New(slog.DiscardHandler)
@@ -123,7 +124,7 @@ func inside(ctx context.Context, c daemon.Config, address func(*daemon.Daemon) n
 	}}, nil
 }
 
-// startHeadgate starts bin/headgate on a store, or in this process if profiles are taken.
+// startHeadgate starts bin/headgate with a store. If profiles are taken, the server runs in this process instead.
 func startHeadgate(ctx context.Context, store string, s settings) (*server, error) {
 	if s.profiles != nil {
 		return inside(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, Deadline: time.Second}, (*daemon.Daemon).RESPAddr)

@@ -18,8 +18,9 @@ policies: {api: {algorithm: token-bucket, rate: 1000000/s, burst: 4000000000%s}}
 routes: [{match: {path: "/**"}, key: [{header: X-User}], policies: [api]}]
 `
 
-// shadowRows compares a server on which every policy has a shadow with one without shadows: Envoy's external
-// authorization over gRPC, in memory and on Redis. Both count for operators, because shadows are compared only then.
+// shadowRows compares a server where every policy has a shadow with a server without shadows. It uses Envoy's external
+// authorization over gRPC, in memory and on Redis. Both servers count for operators, because shadows are only compared
+// in that case.
 func shadowRows(ctx context.Context, s settings) (tables []table, err error) {
 	dir, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {
@@ -100,7 +101,7 @@ func dialChecker(s *server) (*checker, error) {
 	return c, c.call("warm")
 }
 
-// call asks for one request of a user.
+// call sends one request for a user.
 func (c *checker) call(key string) error {
 	answer, err := c.clients[keyNumber(key)%grpcConns].Check(context.Background(), &auth.CheckRequest{Attributes: &auth.AttributeContext{
 		Source: &auth.AttributeContext_Peer{Address: &core.Address{Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{Address: "127.0.0.1"}}}},

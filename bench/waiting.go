@@ -18,8 +18,8 @@ import (
 // waiters is the number of callers that wait for one key, and the rate in units per second.
 const waiters = 1000
 
-// waiting lets callers of two limiters wait for one key on Redis, all at once. It compares the time until the last
-// one has passed with the time that the rate implies.
+// waiting makes the callers of two limiters wait for one key on Redis, all at the same time. It compares the time
+// until the last caller has passed with the time that the rate implies.
 func waiting(ctx context.Context, _ settings) ([]table, error) {
 	servers, err := startSeveral(ctx, 1)
 	if err != nil {

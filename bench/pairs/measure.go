@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// measure prints the sample of one row. It first sends one request for each key, so that every key has a state.
+// measure prints the sample for one row. It first sends one request for each key, so that every key has a state.
 func measure(ctx context.Context, name, redis string, lasts time.Duration) error {
 	at := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 	if at < 0 {
@@ -53,7 +53,7 @@ func measure(ctx context.Context, name, redis string, lasts time.Duration) error
 	})
 }
 
-// repeat decides for some time, with the row's number of callers, and returns how many decisions were made.
+// repeat decides for some time, with the row's number of callers, and returns the number of decisions.
 func repeat(r row, w work, lasts time.Duration) (int64, error) {
 	var decided atomic.Int64
 	callers := max(1, r.callers)
@@ -73,7 +73,7 @@ func repeat(r row, w work, lasts time.Duration) (int64, error) {
 	return decided.Load(), errors.Join(errs...)
 }
 
-// few is the number of decisions between two reads of the clock.
+// few is the number of decisions between two readings of the clock.
 const few = 16
 
 func askFew(w work, from int) error {
@@ -85,7 +85,7 @@ func askFew(w work, from int) error {
 	return nil
 }
 
-// ownCPU is the CPU time that this process has used.
+// ownCPU returns the CPU time used by this process.
 func ownCPU(context.Context) (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -13,11 +13,11 @@ import (
 const (
 	leastPairs = 20
 	mostPairs  = 60
-	scatter    = 0.04 // how far apart the middle half may be
-	reach      = 0.97 // of the previous speed
+	scatter    = 0.04 // maximum width of the middle half
+	reach      = 0.97 // minimum speed relative to the earlier build
 )
 
-// The verdicts on a row.
+// The verdicts about a row.
 const (
 	passed    = "passed"
 	slower    = "slower"
@@ -31,22 +31,22 @@ type pairing struct {
 	lasts       time.Duration
 }
 
-// sample is one measurement, per decision.
+// sample is one measurement. Its values are per decision.
 type sample struct {
 	CPU         float64 `json:"cpu_ns"`
 	Allocations float64 `json:"allocations"`
 }
 
-// figures are the figures of all pairs of a row.
+// figures has the figures for all pairs of a row.
 type figures struct{ before, now, ratios, allocatedBefore, allocatedNow []float64 }
 
-// row measures pairs of a row until the figures are close together.
+// row measures pairs for a row until the figures are close together.
 func (p pairing) row(ctx context.Context, row string) (f figures, err error) {
 	for pair := 0; pair < mostPairs && (pair < leastPairs || f.verdict() == undecided); pair++ {
 		programs := [2]string{p.before, p.now}
 		var samples [2]sample
 		for turn := range 2 {
-			which := (pair + turn) % 2 // each goes first equally often
+			which := (pair + turn) % 2 // each build goes first equally often
 			if samples[which], err = p.once(ctx, programs[which], row); err != nil {
 				return f, err
 			}
@@ -70,13 +70,13 @@ func (p pairing) once(ctx context.Context, program, row string) (s sample, err e
 	return s, json.Unmarshal(out, &s)
 }
 
-// spread is the width of the middle half of the figures, as a fraction of their median.
+// spread returns the width of the middle half of the figures, as a fraction of their median.
 func (f *figures) spread() float64 {
 	return (quantile(f.ratios, 3) - quantile(f.ratios, 1)) / quantile(f.ratios, 2)
 }
 
-// verdict says whether a decision costs no more than before. Figures that scatter still count if three quarters of
-// them agree. Allocations are rounded to a tenth, because pools and goroutines of the runtime allocate now and then.
+// verdict reports whether a decision costs no more than before. Scattered figures still count if three quarters of
+// them agree. Allocations are rounded to a tenth, because pools and runtime goroutines allocate now and then.
 func (f *figures) verdict() string {
 	switch {
 	case quantile(f.allocatedNow, 2) > quantile(f.allocatedBefore, 2)+0.1:
@@ -100,7 +100,7 @@ func (f *figures) line(row string) string {
 		quantile(f.allocatedBefore, 2), quantile(f.allocatedNow, 2), len(f.ratios), f.verdict())
 }
 
-// quantile is a quarter, a half or three quarters.
+// quantile returns the first, second or third quartile.
 func quantile(of []float64, quarters int) float64 {
 	sorted := slices.Sorted(slices.Values(of))
 	return sorted[(len(sorted)-1)*quarters/4]

@@ -28,14 +28,14 @@ type row struct {
 	make    func(ctx context.Context, redis string) (work, error)
 }
 
-// work decides, and reports the CPU time that its decisions have used so far.
+// work makes decisions, and reports the CPU time that they have used so far.
 type work struct {
 	ask  func(key string) error
 	cpu  func(context.Context) (time.Duration, error)
 	done func()
 }
 
-// keys are callers, whose limits no row reaches.
+// keys are callers. No row reaches their limits.
 var keys = func() []string {
 	all := make([]string, 10_000)
 	for i := range all {
@@ -47,7 +47,7 @@ var keys = func() []string {
 // often is a limit that a row does not reach during its measurement.
 var often = rule.PerHour(1_000_000)
 
-// of returns the row of one policy in memory.
+// of returns the row for one policy in memory.
 func of(limits ...engine.Limit) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
@@ -154,7 +154,7 @@ func ofFile() (*headgate.Limiter, *decide.Limiter, error) {
 	return l, decide.New(config, l), nil
 }
 
-// asker sends a handler requests of a key.
+// asker returns a function that sends a handler requests with a key.
 func asker(h http.Handler, request *http.Request) func(key string) error {
 	answer := &answer{header: http.Header{}}
 	return func(key string) error {
@@ -178,7 +178,7 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 
-// onRedis is the row of a token bucket on Redis. It measures the CPU time of this process or of Redis.
+// onRedis returns the row for a token bucket on Redis. It measures the CPU time of this process or of Redis.
 func onRedis(theirs bool) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, address string) (work, error) {
 		store, err := open.Store(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})
@@ -197,7 +197,7 @@ func onRedis(theirs bool) func(context.Context, string) (work, error) {
 	}
 }
 
-// redisCPU is the CPU time that the server has used.
+// redisCPU returns the CPU time used by the server.
 func redisCPU(ctx context.Context, client *redis.Client) (time.Duration, error) {
 	info, err := client.Info(ctx, "cpu").Result()
 	if err != nil {
