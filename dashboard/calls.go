@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// routes sets the paths. Calls that change a server are not included.
+// routes registers the paths. Calls that change a server are not included.
 func (p *Program) routes() {
 	p.mux.Handle("/", Handler())
 	for _, e := range []adminapi.Endpoint{
@@ -41,7 +41,7 @@ func (p *Program) routes() {
 	})
 }
 
-// respond writes the answer to a call, or its error as an RFC 9457 problem.
+// respond writes the result of a call as JSON, or its error as an RFC 9457 problem.
 func respond(w http.ResponseWriter, v any, err error) {
 	status, kind := http.StatusOK, "application/json"
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package dashboard is the page for operators. It shows which keys are limited and why, and how to fix it. The page is
-// built from the sources in web/ and embedded, so that a Go program needs nothing else. It calls the admin API
+// Package dashboard is the page for operators. It shows which keys are limited, why, and how to change that. The page
+// is built from the sources in web/ and embedded, so that a Go program needs nothing else. It calls the admin API
 // (docs/reference/admin.yaml) below its own path.
 package dashboard
 
@@ -18,21 +18,21 @@ import (
 //go:embed dist
 var built embed.FS
 
-// policy lets the page load only its own files and call only its own server. Scripts and styles are files; inline code
-// does not run.
+// policy only lets the page load its own files and call its own server. Scripts and styles are separate files, and
+// inline code does not run.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves the page's files: /, and the files below /assets/. They contain no data. If the handler is mounted
-// below another path with [http.StripPrefix], that path must end in a slash, because the page uses relative URLs.
+// Handler serves the page's files: / and the files below /assets/. They contain no data. If [http.StripPrefix] mounts
+// the handler below another path, that path must end in a slash, because the page uses relative URLs.
 func Handler() http.Handler {
 	return http.HandlerFunc(serve)
 }
 
-// file is a file of the page, plain and compressed.
+// file is a file of the page, both uncompressed and compressed.
 type file struct{ plain, zipped []byte }
 
-// files are read and compressed at the first request: about 60 KiB.
+// files are read and compressed for the first request. They need about 60 KiB.
 var files = sync.OnceValue(func() map[string]file {
 	all := map[string]file{}
 	_ = fs.WalkDir(built, "dist", func(name string, entry fs.DirEntry, err error) error {
@@ -85,7 +85,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", types[path.Ext(name)])
 	h.Set("Cache-Control", "no-cache")
-	if strings.HasPrefix(name, "assets/") { // the name has a hash of the content
+	if strings.HasPrefix(name, "assets/") { // the name contains a hash of the content
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	h.Set("Vary", "Accept-Encoding")

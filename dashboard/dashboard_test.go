@@ -27,7 +27,7 @@ func get(t *testing.T, method, target string, headers ...string) *httptest.Respo
 	return answer
 }
 
-// built are the built files of the page, by name.
+// built returns the page's built files by name.
 func built(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -66,8 +66,8 @@ func TestAssetsAreSmall(t *testing.T) {
 	}
 }
 
-// TestPolicyOfContent checks the Content-Security-Policy: inline code does not run, nothing is loaded from other sites,
-// and no site can frame the page.
+// TestPolicyOfContent checks the Content-Security-Policy: inline code does not run, nothing is loaded from other
+// sites, and other sites cannot frame the page.
 func TestPolicyOfContent(t *testing.T) {
 	for name := range built(t) {
 		if name == "index.html" {
@@ -94,8 +94,8 @@ func TestPolicyOfContent(t *testing.T) {
 	}
 }
 
-// TestFiles checks that each file has its type, that names with a hash are cached forever while the page is
-// revalidated, and that compressed responses have the same content.
+// TestFiles checks that each file has the right type, that files with a hash in the name are cached forever while the
+// page is revalidated, and that compressed responses have the same content.
 func TestFiles(t *testing.T) {
 	hashed := regexp.MustCompile(`^assets/[\w-]+-[\w-]{8}\.(js|css|svg)$`)
 	for name, text := range built(t) {
@@ -137,8 +137,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestLanguages checks that both dictionaries have the same entries with the same placeholders, and every entry that
-// the page uses.
+// TestLanguages checks that both dictionaries have the same entries with the same placeholders, and that they have
+// every entry that the page uses.
 func TestLanguages(t *testing.T) {
 	entry := regexp.MustCompile(`(?m)^  (\w+): "((?:[^"\\]|\\.)*)",$`)
 	read := func(file string) map[string]string {

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// explainTimeout bounds the store calls for one explanation.
+// explainTimeout bounds the store calls for an explanation.
 const explainTimeout = 2 * time.Second
 
 func (p *Program) topKeys(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {
@@ -69,7 +69,7 @@ func (p *Program) explain(r *http.Request, body *adminapi.KeyAndCost) (answer ad
 	return answer, nil
 }
 
-// explained returns the state of a key under a policy, and whether it has spent anything.
+// explained returns a key's state under a policy, and whether the key has spent anything.
 func explained(ctx context.Context, of *headgate.Policy, key string, asked *int64) (e adminapi.Explanation, touched bool) {
 	e = adminapi.Explanation{Policy: of.Name(), KeyFields: adminapi.NewKey(key), Cost: 1, Generation: 1, Limits: []adminapi.Standing{}}
 	if asked != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// view returns a policy in the form of the API.
+// view returns a policy in the API's form.
 func view(of *headgate.Policy) adminapi.PolicyView {
 	limits := []string{}
 	for _, l := range operate.Limits(of) {

@@ -17,11 +17,11 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// frontEnd is the front end named in a program's timelines.
+// frontEnd is the name of the front end in a program's timelines.
 const frontEnd = "library"
 
-// Program is a read-only page for a program with its own limiter: the limiter's decisions, its top keys, and the
-// state of a key under each policy. Latency, processes and changes are only on the page of a server.
+// Program is a read-only page for a program with its own limiter: the limiter's decisions, its top keys, and the state
+// of a key under each policy. Latency, processes and changes are only on the page of a server.
 //
 //	page := dashboard.New()
 //	defer page.Close()
@@ -29,9 +29,9 @@ const frontEnd = "library"
 //	page.Show(limiter.Policy("per-user", headgate.TokenBucket{Rate: headgate.PerSecond(10)}))
 //	mux.Handle("/limits/", http.StripPrefix("/limits", page))
 //
-// It does not authenticate requests: the program must add its own authentication, because the page shows keys. It
-// answers the calls of docs/reference/admin.yaml that work without a server. Counting adds about 0.2 µs to a
-// decision, and takes at most 24 MiB.
+// The page shows keys but does not authenticate requests, so the program must add its own authentication. It serves
+// those calls in docs/reference/admin.yaml that work without a server. Counting adds about 0.2 µs to a decision, and
+// needs at most 24 MiB.
 type Program struct {
 	mux  *http.ServeMux
 	feed *feed.Feed
@@ -42,7 +42,7 @@ type Program struct {
 	all      []*row
 	policies map[string]*headgate.Policy
 
-	// Used only by the feed's goroutine.
+	// Only the feed's goroutine uses these fields.
 	last    map[*row]rowCounts
 	since   time.Time
 	away    time.Time // start of the outage; zero if the last decisions were known
@@ -55,10 +55,10 @@ type row struct {
 	counts outcomes.Table[atomic.Uint64]
 }
 
-// rowCounts are a reading of a row.
+// rowCounts is a reading of a row.
 type rowCounts [outcomes.Count][outcomes.Modes]uint64
 
-// New returns the page for a program. The caller closes it.
+// New returns a page for a program. The caller closes it.
 func New() *Program {
 	p := &Program{mux: http.NewServeMux(), top: topkeys.New(), policies: map[string]*headgate.Policy{}, last: map[*row]rowCounts{}, since: time.Now()}
 	p.rows = outcomes.NewMap(p.add)
@@ -67,14 +67,14 @@ func New() *Program {
 	return p
 }
 
-// Close ends the streams of the page. It is idempotent.
+// Close ends the page's streams. It is idempotent.
 func (p *Program) Close() { p.feed.Close() }
 
-// ServeHTTP answers requests for the page and its calls. See [Handler] for paths.
+// ServeHTTP serves the page and its calls. See [Handler] for the paths.
 func (p *Program) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
 
 // Show adds policies, so that the page lists their limits and explains keys under them. A policy replaces an earlier
-// one with the same name.
+// policy with the same name.
 func (p *Program) Show(policies ...*headgate.Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *Program) add(policy string) *row {
 	return r
 }
 
-// Observe counts a request. It is for [headgate.WithObserver].
+// Observe counts a request. Pass it to [headgate.WithObserver].
 func (p *Program) Observe(_ context.Context, r *headgate.Result) {
 	if r.Shadow {
 		return
@@ -134,7 +134,7 @@ func event(r *headgate.Result, now time.Time, counts int64) *topkeys.Event {
 	return e
 }
 
-// read returns the decisions since the previous call.
+// read returns the decisions since the last call.
 func (p *Program) read(now time.Time) adminapi.Second {
 	elapsed := max(now.Sub(p.since).Seconds(), 0.001)
 	p.since = now

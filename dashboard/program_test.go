@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// program starts a program with a page at /limits, sends requests for its keys, and returns the page's URL. The key joe
-// has used up the policy "day".
+// program starts a program with a page at /limits, sends requests for the program's keys, and returns the page's URL.
+// The key joe has used up the policy "day".
 func program(t *testing.T) string {
 	t.Helper()
 	page := dashboard.New()
@@ -114,7 +114,7 @@ func TestProgramAnswers(t *testing.T) {
 	}
 }
 
-// TestProgramEvents checks that the first snapshot has the decisions, by policy and key.
+// TestProgramEvents checks that the first snapshot contains the decisions, by policy and key.
 func TestProgramEvents(t *testing.T) {
 	page := program(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"admin/v1/events", http.NoBody)
@@ -145,7 +145,7 @@ func TestProgramEvents(t *testing.T) {
 	}
 }
 
-// A program serves its page at a path.
+// A program that serves its page at a path.
 func ExampleNew() {
 	page := dashboard.New()
 	defer page.Close()
@@ -154,7 +154,7 @@ func ExampleNew() {
 	perUser := operate.Policy(limiter, "per-user", rule.TokenBucket(rule.PerSecond(10)))
 	page.Show(perUser)
 	mux := http.NewServeMux()
-	mux.Handle("/limits/", http.StripPrefix("/limits", page)) // protected by the program's own authentication
+	mux.Handle("/limits/", http.StripPrefix("/limits", page)) // add the program's own authentication
 
 	answer := httptest.NewRecorder()
 	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/limits/admin/v1/policies/per-user", http.NoBody))

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// alike is a distance between two colours: the sum of the squares of their parts' differences. Closer colours look the
-// same.
+// alike is a distance between two colours: the sum of the squared differences of their components. Colours that are
+// closer look the same.
 const alike = 30 * 30
 
-// TestColoursOfPage checks that both schemes have the same colours, that a colour has one name, and that no rule
-// outside the lists has a colour of its own.
+// TestColoursOfPage checks that both schemes have the same colours, that each colour has one name, and that only the
+// rules in the lists have colours.
 func TestColoursOfPage(t *testing.T) {
 	data, err := os.ReadFile("web/src/style.css")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestColoursOfPage(t *testing.T) {
 	}
 }
 
-// meaning reports whether a colour belongs to a thing that the page shows, and not to the page itself.
+// meaning reports whether a colour represents something that the page shows, rather than the page itself.
 func meaning(name string) bool {
 	switch name {
 	case "ground", "panel", "text", "dim", "rule", "line", "on-link", "bad-ground", "p50", "p99":
@@ -57,7 +57,7 @@ func meaning(name string) bool {
 	return !strings.HasSuffix(name, "-fill")
 }
 
-// keys returns the names as a set, which prints in order.
+// keys returns the names as a set, which is printed in order.
 func keys(of map[string]string) map[string]bool {
 	names := map[string]bool{}
 	for name := range of {

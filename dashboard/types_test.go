@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write web/src/types.ts")
 
 const typesFile = "web/src/types.ts"
 
-// TestTypesOfPage checks that the page's types match package adminapi. go test . -update writes them.
+// TestTypesOfPage checks that the page's types match package adminapi. With -update it writes them.
 func TestTypesOfPage(t *testing.T) {
 	want := generate(t, "../internal/adminapi")
 	if *update {
@@ -46,7 +46,7 @@ func generate(t *testing.T, folder string) string {
 	}
 	var out strings.Builder
 	out.WriteString("// Made from internal/adminapi by `go test . -update` in dashboard/: change it there.\n")
-	words := map[string][]string{} // the constants of each type
+	words := map[string][]string{} // each type's constants
 	var types []*ast.GenDecl
 	for _, name := range names {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
@@ -84,7 +84,7 @@ func generate(t *testing.T, folder string) string {
 	return out.String()
 }
 
-// addWords adds the constants that have a type.
+// addWords adds the constants that have a declared type.
 func addWords(words map[string][]string, d *ast.GenDecl) {
 	for _, one := range d.Specs {
 		spec := one.(*ast.ValueSpec)
@@ -94,7 +94,7 @@ func addWords(words map[string][]string, d *ast.GenDecl) {
 	}
 }
 
-// writeInterface writes a struct, unless none of its fields are in JSON.
+// writeInterface writes a struct as an interface, unless none of its fields are in JSON.
 func writeInterface(out *strings.Builder, doc *ast.CommentGroup, name string, of *ast.StructType) {
 	var fields, embedded []string
 	for _, field := range of.Fields.List {

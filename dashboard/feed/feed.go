@@ -1,4 +1,4 @@
-// Package feed streams the counts of each second to the page as server-sent events. It reads the counts once for all
+// Package feed streams the counts for each second to the page as server-sent events. It reads the counts once for all
 // clients.
 //
 //	feed.go    the seconds, and the streams that follow them
@@ -14,25 +14,24 @@ import (
 )
 
 const (
-	// MaxStreams is the maximum number of concurrent streams. Further ones are refused.
+	// MaxStreams is the maximum number of concurrent streams. Further streams are refused.
 	MaxStreams = 16
-	// remembered is the number of past seconds sent to a new stream.
+	// remembered is the number of past seconds that a new stream receives.
 	remembered = 300
-	// interval is the time between readings of the counters.
+	// interval is the time between two readings of the counters.
 	interval = time.Second
 )
 
-// Config configures a feed. Its functions are called by one goroutine.
+// Config configures a feed. All its functions are called by a single goroutine.
 type Config struct {
-	// Read returns the changes since the previous call.
+	// Read returns the changes since the last call.
 	Read func(now time.Time) adminapi.Second
-	// Stand returns the snapshot for a second: the second and the program's state. It is called only while there are
+	// Stand returns the snapshot for a second: that second, and the program's state. It is only called while there are
 	// streams.
 	Stand func(s *adminapi.Second, now time.Time) *adminapi.Snapshot
 }
 
-// Feed reads the server's counters once a second, regardless of the number of streams. It keeps the last five
-// minutes.
+// Feed reads the server's counters once a second, however many streams there are. It keeps the last five minutes.
 type Feed struct {
 	config Config
 	end    chan struct{}
@@ -46,11 +45,11 @@ type Feed struct {
 
 // stream is one client that follows the feed.
 type stream struct {
-	// next has the latest snapshot as JSON. A slow client misses some.
+	// next contains the latest snapshot as JSON. A slow client misses some snapshots.
 	next chan []byte
 }
 
-// New returns a feed that reads until Close.
+// New returns a feed that reads the counters until Close.
 func New(c Config) *Feed {
 	f := &Feed{config: c, end: make(chan struct{}), streams: map[*stream]struct{}{}}
 	f.ended.Go(f.run)
@@ -81,7 +80,7 @@ func (f *Feed) run() {
 	}
 }
 
-// tick reads one second. Without streams it only keeps the history.
+// tick reads one second. Without streams, it only updates the history.
 func (f *Feed) tick(now time.Time) {
 	s := f.config.Read(now)
 	f.mu.Lock()
@@ -109,7 +108,7 @@ func (f *Feed) tick(now time.Time) {
 	}
 }
 
-// follow starts a stream, and returns the seconds so far; ok is false if there are too many streams, or the feed is
+// follow starts a stream and returns the seconds so far. ok is false if there are too many streams, or if the feed is
 // closed.
 func (f *Feed) follow() (s *stream, seconds []adminapi.Second, ok bool) {
 	f.mu.Lock()

@@ -11,15 +11,15 @@ import (
 const (
 	// writeTimeout is how long a client may take to read one event.
 	writeTimeout = 10 * time.Second
-	// checkEvery is the interval for checking the client's permission again.
+	// checkEvery is the interval for rechecking the client's permission.
 	checkEvery = 5 * time.Second
-	// MaxSnapshots is the maximum number of snapshots that a client can request.
+	// MaxSnapshots is the maximum number of snapshots that a client can ask for.
 	MaxSnapshots = 1000
 )
 
-// Serve streams the seconds so far, and then a snapshot each second, until the client leaves, valid returns false, or
-// the feed is closed. With n above 0 it ends after n snapshots. It returns false, and has written nothing, if there
-// are [MaxStreams] streams or the feed is closed.
+// Serve streams the seconds so far, followed by a snapshot each second, until the client leaves, valid returns false,
+// or the feed is closed. If n is above 0, Serve ends after n snapshots. If there are already [MaxStreams] streams or
+// the feed is closed, Serve writes nothing and returns false.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func() bool) bool {
 	s, seconds, ok := f.follow()
 	if !ok {
@@ -28,9 +28,9 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func()
 	defer f.leave(s)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy must forward each event at once
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must forward each event immediately
 	out := &writer{w: w, control: http.NewResponseController(w)}
-	// The server's usual deadlines would end the stream; each event has its own.
+	// The server's usual deadlines would end the stream. Instead, each event has its own deadline.
 	_ = out.control.SetReadDeadline(time.Time{}) // not supported by a recorder
 	history, err := json.Marshal(adminapi.PastSeconds{Seconds: seconds})
 	if err != nil || !out.write("history", history) {
@@ -40,7 +40,7 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func()
 	return true
 }
 
-// stream writes the snapshots.
+// stream writes the snapshots to a client.
 func (f *Feed) stream(r *http.Request, s *stream, out *writer, n int, valid func() bool) {
 	check := time.NewTicker(checkEvery)
 	defer check.Stop()
@@ -70,7 +70,7 @@ type writer struct {
 	buffer  []byte
 }
 
-// write sends one event. The data is JSON, which has no line breaks.
+// write sends one event. Its data is JSON, which has no line breaks.
 func (e *writer) write(name string, data []byte) bool {
 	e.buffer = append(e.buffer[:0], "event: "+name+"\ndata: "...)
 	e.buffer = append(append(e.buffer, data...), "\n\n"...)

@@ -2,12 +2,12 @@ package topkeys
 
 import "slices"
 
-// Subject is a key of a policy.
+// Subject is a key under a policy.
 type Subject struct{ Policy, Key string }
 
 // sketch counts the most frequent subjects with the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, 2005): a
-// new subject replaces the subject with the lowest count and takes over its count. So a count can be too high by the
-// part taken over, but never too low. The true count of a subject outside the sketch is at most the lowest count.
+// new subject replaces the subject with the lowest count and takes over that count. So a count can be too high by the
+// part taken over, but never too low. A subject outside the sketch has at most the lowest count.
 type sketch struct {
 	entries map[Subject]*entry
 	heap    []*entry // lowest count first
@@ -25,7 +25,7 @@ func newSketch(most int) *sketch {
 	return &sketch{entries: make(map[Subject]*entry, most), heap: make([]*entry, 0, most), most: most}
 }
 
-// add counts a subject n times. It clones the strings of a new subject.
+// add counts a subject n times. If the subject is new, add clones its strings.
 func (s *sketch) add(of Subject, n int64) {
 	e := s.entries[of]
 	switch {
@@ -47,7 +47,7 @@ func (s *sketch) add(of Subject, n int64) {
 	s.down(e)
 }
 
-// up restores the order of the heap above an entry.
+// up restores the heap order above an entry.
 func (s *sketch) up(e *entry) {
 	for e.place > 0 {
 		parent := s.heap[(e.place-1)/2]
@@ -58,7 +58,7 @@ func (s *sketch) up(e *entry) {
 	}
 }
 
-// down restores the order of the heap below an entry.
+// down restores the heap order below an entry.
 func (s *sketch) down(e *entry) {
 	for {
 		child := 2*e.place + 1
@@ -80,7 +80,7 @@ func (s *sketch) swap(a, b *entry) {
 	s.heap[a.place], s.heap[b.place] = a, b
 }
 
-// absent returns the largest possible count of a subject outside the sketch.
+// absent returns the largest possible count for a subject outside the sketch.
 func (s *sketch) absent() int64 {
 	if len(s.heap) < s.most {
 		return 0
@@ -88,14 +88,14 @@ func (s *sketch) absent() int64 {
 	return s.heap[0].count
 }
 
-// segment is the result for a past span of time: the highest counts, and the largest possible count of any other
+// segment is the result for a past span of time: the highest counts, and the largest possible count for any other
 // subject.
 type segment struct {
 	top    []entry
 	absent int64
 }
 
-// finish returns the highest counts of the sketch, at most keep.
+// finish returns the sketch's highest counts, up to keep of them.
 func (s *sketch) finish(keep int) (done segment) {
 	all := slices.Clone(s.heap)
 	slices.SortFunc(all, func(a, b *entry) int { return int(b.count - a.count) })

@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	// maxSamples is the maximum number of events per second that are counted one by one. Above it, a random sample is
-	// counted, and each event in it is weighted.
+	// maxSamples is the maximum number of events per second that are all counted. Beyond that, a random sample is
+	// counted, and each event in the sample has a weight.
 	maxSamples = 5_000
-	// maxStride is the largest number of events that one sample represents.
+	// maxStride is the maximum number of events that one sample represents.
 	maxStride = 1 << 12
 	// tuneEvery is the interval for adjusting the sampling rate.
 	tuneEvery = 100 * time.Millisecond
 )
 
-// stream has the events of one kind: requests or denials.
+// stream counts the events of one kind: requests or denials.
 type stream struct {
-	seen atomic.Int64 // events
-	next atomic.Int64 // the event to count next
+	seen atomic.Int64 // number of events
+	next atomic.Int64 // number of the event to count next
 	_    [48]byte     // the fields below rarely change
 
 	mu           sync.Mutex
 	stride       int64 // number of events that a sample represents
 	tuned        time.Time
 	tunedAt      int64 // value of seen at that time
-	widest       int64 // the largest stride of the last hour
+	widest       int64 // largest stride in the last hour
 	widened      time.Time
 	minute, hour window
 }
@@ -36,8 +36,8 @@ func newStream() *stream {
 	return &stream{stride: 1, widest: 1, minute: newWindow(10 * time.Second), hour: newWindow(10 * time.Minute)}
 }
 
-// add counts n events at an instant. It calls of for each sampled event, which returns the event's subject, or false
-// if it does not count.
+// add counts n events at an instant. It calls of for each sampled event. of returns the event's subject, or false if
+// the event does not count.
 func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	end := s.seen.Add(int64(n))
 	if s.next.Load() >= end {
@@ -48,15 +48,15 @@ func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject
 	s.tune(now, end)
 	s.minute.turn(now)
 	s.hour.turn(now)
-	// Another call can have skipped events before this one.
+	// Another call may have skipped events before this one.
 	next := max(s.next.Load(), end-int64(n))
 	for next < end {
 		if subject, ok := of(int(next-end+int64(n)), s.stride); ok && subject.valid() {
 			s.minute.live.add(subject, s.stride)
 			s.hour.live.add(subject, s.stride)
 		}
-		// From 1 to twice the stride less 1, which is the stride on average. Because it is random, no pattern of
-		// requests can keep a key from being counted.
+		// A random number from 1 to 2·stride-1, with the mean stride. Because it is random, no pattern of requests can
+		// prevent a key from being counted.
 		next += 1 + rand.Int64N(2*s.stride-1)
 	}
 	s.next.Store(next)

@@ -9,37 +9,38 @@ import (
 )
 
 const (
-	// timelines is the number of subjects with a timeline. A further one replaces the least recently seen.
+	// timelines is the number of subjects with a timeline. A further subject replaces the one that was not seen for
+	// the longest time.
 	timelines = 2048
 	// MaxEvents is the maximum number of decisions kept for a subject.
 	MaxEvents = 32
 )
 
-// Event is a decision on a request.
+// Event is the decision on a request.
 type Event struct {
 	At      time.Time
 	Allowed bool
 	Mode    engine.Mode
-	// Failed is true if the decision is not known, or the request was invalid.
+	// Failed is true if the decision is not known or the request was invalid.
 	Failed                 bool
 	Cost, Limit, Remaining int64
-	// RetryAfter is set for a denied request. It is headgate.Never if the request can never pass.
+	// RetryAfter is set if the request was denied. It is headgate.Never if the request can never pass.
 	RetryAfter time.Duration
-	// From is the name of the front end.
+	// From is the front end's name.
 	From string
 	// Counts is the number of requests that this event represents.
 	Counts int64
 }
 
-// timeline has the last events of recently seen subjects. It holds at most timelines × MaxEvents events, 8 MiB with
-// their keys.
+// timeline has the last events for recently seen subjects. It contains at most timelines × MaxEvents events, which
+// need 8 MiB with their keys.
 type timeline struct {
 	mu   sync.Mutex
 	all  map[Subject]*list.Element // elements are *ring
-	seen *list.List                // most recent first
+	seen *list.List                // most recently seen first
 }
 
-// ring has the last events of one subject. It grows to MaxEvents.
+// ring has one subject's last events. It grows up to MaxEvents.
 type ring struct {
 	of     Subject
 	events []Event
@@ -81,8 +82,8 @@ func (t *timeline) add(of Subject, e *Event) {
 	r.next = (r.next + 1) % MaxEvents
 }
 
-// Timeline returns the last decisions on a key's requests under a policy, latest first. Allowed and denied requests are
-// sampled separately, so that many of one kind do not hide the other.
+// Timeline returns the last decisions on a key's requests under a policy, with the latest first. Allowed and denied
+// requests are sampled separately, so that many requests of one kind do not hide the other.
 func (t *Tracker) Timeline(policy, key string) (events []Event) {
 	t.timeline.mu.Lock()
 	defer t.timeline.mu.Unlock()

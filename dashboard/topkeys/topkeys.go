@@ -1,12 +1,12 @@
-// Package topkeys finds the keys with the most requests and with the most denials, and the keys that a shadow would
-// newly deny or allow, over the last minute and hour. It uses at most 24 MiB, regardless of the number of keys. Each
-// count has bounds. It also keeps the last decisions on recently seen keys, in 8 MiB more.
+// Package topkeys finds the keys with the most requests, the keys with the most denials, and the keys that a shadow
+// would newly deny or allow, over the last minute and hour. It uses at most 24 MiB, whatever the number of keys. Each
+// count has bounds. The package also keeps the last decisions on recently seen keys, which needs another 8 MiB.
 //
-//	topkeys.go  the tracker, and the report
-//	stream.go   how many of the events are counted
+//	topkeys.go  the tracker and the report
+//	stream.go   how many events are counted
 //	window.go   the last minute and hour as spans of time
-//	sketch.go   the highest counts of one span
-//	timeline.go the last decisions of a key
+//	sketch.go   the highest counts in one span
+//	timeline.go the last decisions on a key
 package topkeys
 
 import (
@@ -20,17 +20,18 @@ import (
 )
 
 const (
-	// capacity is the number of subjects counted in one span of time, and keep the number kept when it has ended.
+	// capacity is the number of subjects counted in one span of time. keep is the number kept after the span has
+	// ended.
 	capacity = 1024
 	keep     = 256
-	// MaxReport is the largest number of subjects in a report.
+	// MaxReport is the maximum number of subjects in a report.
 	MaxReport = 1000
 )
 
-// Events is the kind of events counted for a key.
+// Events is a kind of event that is counted for a key.
 type Events uint8
 
-// The kinds of events. Newly denied and newly allowed are requests whose answer would change if a shadow of their
+// The kinds of events. A newly denied or newly allowed request is one whose answer would change if a shadow of its
 // policy were in force.
 const (
 	Requests Events = iota
@@ -40,10 +41,10 @@ const (
 	kinds
 )
 
-// Words are the names of the kinds.
+// Words has the name of each kind.
 var Words = [...]string{Requests: "requests", Denials: "denials", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
 
-// FormerWords are the former names of kinds, with the current ones. Queries can still have them.
+// FormerWords maps the former names of kinds to their current names. Queries can still use them.
 var FormerWords = map[string]string{"refusals": Denials.String()}
 
 func (e Events) String() string { return Words[e] }
@@ -67,18 +68,18 @@ func (s Subject) clone() Subject {
 	return Subject{Policy: s.Policy, Key: strings.Clone(s.Key)}
 }
 
-// valid reports whether requests can be counted under the key. Requests with longer keys are errors, and keeping their
-// keys would take unbounded memory.
+// valid reports whether requests can be counted under the key. Requests with longer keys are errors, and keeping such
+// keys would need unbounded memory.
 func (s Subject) valid() bool { return len(s.Key) <= engine.MaxKeyBytes }
 
-// Add counts n events at an instant. It calls of with the index of each sampled event, which returns the event's
-// subject, or false if it does not count. Subjects may be in memory that the caller reuses. Keys of more than
+// Add counts n events at an instant. It calls of with the index of each sampled event. of returns the event's subject,
+// or false if the event does not count. The caller may reuse the memory of subjects. Keys longer than
 // [engine.MaxKeyBytes] are not counted.
 func (t *Tracker) Add(events Events, n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	t.streams[events].add(n, now, of)
 }
 
-// Record adds a decision to the timeline of a subject.
+// Record adds a decision to a subject's timeline.
 func (t *Tracker) Record(of Subject, e *Event) { t.timeline.add(of, e) }
 
 // Query selects the content of a report.
@@ -87,34 +88,34 @@ type Query struct {
 	Of Events
 	// Hour selects the last hour instead of the last minute.
 	Hour bool
-	// Now selects the last 10 to 20 s instead of the last minute, so that a key that has just become busy ranks high
-	// soon.
+	// Now selects the last 10 to 20 s instead of the last minute, so that a key that has just become busy soon ranks
+	// high.
 	Now bool
-	// Policy restricts the report to one policy; "" means all.
+	// Policy restricts the report to one policy. "" means all policies.
 	Policy string
-	// Most is the number of subjects in the report, up to [MaxReport].
+	// Most is the number of subjects in the report, at most [MaxReport].
 	Most int
 }
 
 // Report has the subjects with the highest counts.
 type Report struct {
-	// Span is the time covered by the counts: up to a minute, an hour or 20 s, and at least five sixths of that, or
-	// half of 20 s, unless the server started later.
+	// Span is the time that the counts cover: up to a minute, an hour or 20 s. It is at least five sixths of the
+	// minute or hour, or half of the 20 s, unless the server started later.
 	Span time.Duration
 	Top  []Count
 	// Sampled is true if only a sample of the events was counted.
 	Sampled bool
 }
 
-// Count has the bounds on a subject's count: at least Least and at most Most. If the report is sampled, the bounds hold
-// with a probability of more than 99.999 %.
+// Count contains the bounds on a subject's count: at least Least and at most Most. If the report is sampled, the
+// bounds hold with a probability of more than 99.999 %.
 type Count struct {
 	Subject
 
 	Count, Least, Most int64
 }
 
-// Top returns the subjects with the highest counts at an instant.
+// Top returns the subjects with the highest counts at this time.
 func (t *Tracker) Top(q Query, now time.Time) Report {
 	s := t.streams[q.Of]
 	s.mu.Lock()

@@ -2,23 +2,23 @@ package topkeys
 
 import "time"
 
-// segments is the number of spans in a window: the current span and past ones.
+// segments is the number of spans in a window: the current span and the past ones.
 const segments = 6
 
-// window counts subjects over the last spans of time.
+// window counts subjects in the last few spans of time.
 type window struct {
 	length time.Duration // length of one span
 	began  time.Time     // start of the current span
 	first  time.Time     // when the window started counting
 	live   *sketch
-	ended  [segments - 1]segment // latest first
+	ended  [segments - 1]segment // the latest first
 }
 
 func newWindow(length time.Duration) window {
 	return window{length: length, live: newSketch(capacity)}
 }
 
-// turn ends the spans that are over at the given instant.
+// turn ends the spans that are over by now.
 func (w *window) turn(now time.Time) {
 	if w.began.IsZero() {
 		w.began, w.first = now.Truncate(w.length), now
@@ -36,7 +36,7 @@ func (w *window) turn(now time.Time) {
 	}
 }
 
-// span returns the time that the last spans of the window cover at the given instant, including the current span.
+// span returns the time covered by the window's last spans, including the current one.
 func (w *window) span(now time.Time, last int) time.Duration {
 	begin := w.began.Add(-time.Duration(last-1) * w.length)
 	if w.first.After(begin) {
@@ -45,10 +45,11 @@ func (w *window) span(now time.Time, last int) time.Duration {
 	return now.Sub(begin)
 }
 
-// bounds are the bounds on a count.
+// bounds are a count and its bounds.
 type bounds struct{ count, least, most int64 }
 
-// sum adds up the last spans, including the current one. most is complete for subjects in at least one span.
+// sum adds up the last spans, including the current one. Subjects that are in at least one span have the complete
+// upper bound most.
 func (w *window) sum(last int) map[Subject]*bounds {
 	all := map[Subject]*bounds{}
 	live := segment{absent: w.live.absent(), top: make([]entry, 0, len(w.live.heap))}
