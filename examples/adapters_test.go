@@ -19,12 +19,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ask sends one request to a documented program, and returns "ok" or "denied".
+// ask sends one request to a program from the documentation, and returns "ok" or "denied".
 type ask func(t *testing.T, address string) string
 
-// TestAdaptersInFreshModule follows the instructions like a reader: it saves each program of
-// docs/reference/adapters.md in a module next to a clone, builds and runs it. Each must allow its burst of 5 and deny
-// the sixth request.
+// TestAdaptersInFreshModule follows the documentation as a reader would. It saves each program from
+// docs/reference/adapters.md in a module next to a clone, builds the program and runs it. Each must allow its burst of
+// 5 requests and deny the sixth.
 func TestAdaptersInFreshModule(t *testing.T) {
 	t.Parallel()
 	clone, err := filepath.Abs("..")
@@ -68,7 +68,7 @@ func TestAdaptersInFreshModule(t *testing.T) {
 	}
 }
 
-// buildFresh builds a program in a separate module, with its port replaced by a free address.
+// buildFresh builds a program in a separate module. The program's port is replaced with a free address.
 func buildFresh(t *testing.T, clone, module, program string) (binary string) {
 	t.Helper()
 	parent := t.TempDir()
@@ -94,8 +94,8 @@ func buildFresh(t *testing.T, clone, module, program string) (binary string) {
 		}
 		commands += fmt.Sprintf("go mod edit -require=github.com/headgate/%s@v0.0.0 -replace=github.com/headgate/%s=../%s\n", m, m, m)
 	}
-	// The checksums of the adapters' test dependencies are missing on purpose: go mod tidy would download the tests of
-	// all modules.
+	// The checksums of the adapters' test dependencies are missing on purpose, because go mod tidy would download the
+	// tests of all modules.
 	if module != "" {
 		commands += "cp ../headgate/" + module + "/go.sum .\n"
 	}
@@ -103,7 +103,7 @@ func buildFresh(t *testing.T, clone, module, program string) (binary string) {
 	return filepath.Join(demo, "program")
 }
 
-// start runs a program until the end of the test, and waits until it listens.
+// start runs a program until the end of the test. It returns when the program listens.
 func start(t *testing.T, binary string) (address string) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

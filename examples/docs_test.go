@@ -1,4 +1,4 @@
-// Package examples_test runs the first programs of the documentation.
+// Package examples_test runs the first programs in the documentation.
 package examples_test
 
 import (
@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestDocumentedProgramRunsInFreshModule follows the instructions like a reader: it saves the page's first Go block
-// as main.go in a directory next to a clone, and runs the page's first commands there. The program must print the
-// text of its last comment.
+// TestDocumentedProgramRunsInFreshModule follows the documentation as a reader would. It saves the page's first Go
+// block as main.go in a directory next to a clone, and runs the page's first commands there. The program must print
+// the text in its last comment.
 func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	clone, err := filepath.Abs("..")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(demo, "main.go"), []byte(program), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			// The clone is called headgate, whatever this directory's name is.
+			// The clone must be called headgate, whatever this directory's name is.
 			if err := os.Symlink(clone, filepath.Join(parent, "headgate")); err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	}
 }
 
-// TestDocumentedSharesWithoutRedis runs the program that decides by shares without a Redis.
+// TestDocumentedSharesWithoutRedis runs the program that decides with shares while Redis is away.
 func TestDocumentedSharesWithoutRedis(t *testing.T) {
 	page, err := os.ReadFile("../docs/reference/go.md")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestDocumentedSharesWithoutRedis(t *testing.T) {
 	}
 }
 
-// firstBlock returns the first fenced block of a language.
+// firstBlock returns the page's first fenced block in a language.
 func firstBlock(t *testing.T, page, language string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, "\n```"+language+"\n")
@@ -75,10 +75,10 @@ func firstBlock(t *testing.T, page, language string) string {
 	return block + "\n"
 }
 
-// printedLines are the comments after the Println calls of a program.
+// printedLines matches the comments after the Println calls in a program.
 var printedLines = regexp.MustCompile(`(?m)fmt\.Println\(.*\) +// (.*)$`)
 
-// documentedOutput returns the comment after the last Println of a program.
+// documentedOutput returns the comment after the last Println in a program.
 func documentedOutput(t *testing.T, program string) string {
 	t.Helper()
 	comments := printedLines.FindAllStringSubmatch(program, -1)
@@ -89,12 +89,12 @@ func documentedOutput(t *testing.T, program string) string {
 }
 
 // shell runs commands outside the workspace, and returns their output. Missing modules are downloaded from the module
-// proxy, because an adapter's go.mod has other versions than the workspace.
+// proxy, because the adapters' go.mod files and the workspace have different versions.
 func shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	run := exec.Command("sh", "-e", "-c", commands)
 	run.Dir = dir
-	// With -trimpath, the build cache can be shared between directories.
+	// With -trimpath, different directories can share the build cache.
 	run.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems
@@ -104,8 +104,8 @@ func shell(t *testing.T, dir, commands string) string {
 	return printed.String()
 }
 
-// TestTaskPages runs the programs on the task pages with the policies there. Each line must print the text in its
-// comment.
+// TestTaskPages runs the programs on the task pages with the policies from the same page. Each line must print the
+// text in its comment.
 func TestTaskPages(t *testing.T) {
 	for _, name := range []string{"sign-ins.md", "language-models.md", "vendor-quota.md"} {
 		t.Run(name, func(t *testing.T) {

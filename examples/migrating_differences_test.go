@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TestPeekAtTheLimit checks the statement in docs/migrating-from-other-limiters.md about ulule's Peek.
+// TestPeekAtTheLimit checks the statement about ulule's Peek in docs/migrating-from-other-limiters.md.
 func TestPeekAtTheLimit(t *testing.T) {
 	ctx := t.Context()
 	theirs := limiter.New(memory.NewStore(), limiter.Rate{Period: time.Hour, Limit: 2})

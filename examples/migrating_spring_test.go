@@ -18,7 +18,7 @@ import (
 
 const springPage = "../docs/migrating-from-spring-cloud-gateway.md"
 
-// script does the arithmetic of the gateway's script: a token bucket in whole seconds.
+// script does the same arithmetic as the gateway's script: a token bucket in whole seconds.
 type script struct {
 	rate, burst, cost float64
 	used              bool
@@ -38,14 +38,14 @@ func (s *script) take(now time.Duration) (passed bool, remaining float64) {
 	return passed, s.tokens
 }
 
-// front answers one request: its status and headers.
+// front returns the status and the headers for one request.
 type front struct {
 	name  string
 	clock *headgatetest.Clock
 	take  func() *httptest.ResponseRecorder
 }
 
-// fronts returns the ways to decide by the page's policies, each with its own store.
+// fronts returns the ways to decide with the page's policies, each with its own store.
 func fronts(t *testing.T, rate, burst, cost int64) []front {
 	t.Helper()
 	policies := fmt.Sprintf("policies:\n  users: {algorithm: token-bucket, rate: %d/s, burst: %d, cost: %d, headers: spring}\n", rate, burst, cost) + springRoutes(t)
@@ -73,7 +73,7 @@ func fronts(t *testing.T, rate, burst, cost int64) []front {
 	}
 }
 
-// springRoutes returns the routes of the page's file.
+// springRoutes returns the routes in the page's file.
 func springRoutes(t *testing.T) string {
 	t.Helper()
 	_, file := springFile(t)
@@ -95,8 +95,8 @@ func springFile(t *testing.T) (policies, routes string) {
 	return policies, "routes:\n" + routes
 }
 
-// TestSpringTables computes every row of docs/migrating-from-spring-cloud-gateway.md: the script's answers, and
-// Headgate's from each front.
+// TestSpringTables computes every row in docs/migrating-from-spring-cloud-gateway.md: the script's results, and
+// Headgate's results for each front.
 func TestSpringTables(t *testing.T) {
 	t.Parallel()
 	const columns = "| time | requests | script: passed | Remaining | Headgate: passed | Remaining | Retry-After |"
@@ -119,8 +119,8 @@ func TestSpringTables(t *testing.T) {
 	}
 }
 
-// springRow replays one row of the page's table against the script and Headgate, and returns the row with the computed
-// results.
+// springRow replays one row of the page's table with the script and with Headgate, and returns the row with the
+// computed results.
 func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *front) string {
 	t.Helper()
 	var n int
@@ -146,7 +146,7 @@ func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *fr
 	return fmt.Sprintf("%s|%s|%d|%v|%d|%s|%s", row[0], requests, passed, left, ours, h.Get("X-Ratelimit-Remaining"), h.Get("Retry-After"))
 }
 
-// TestSpringHeaders compares the headers of each answer, including denials, with the page's table.
+// TestSpringHeaders compares the headers of each response, including denials, with the page's table.
 func TestSpringHeaders(t *testing.T) {
 	t.Parallel()
 	for _, f := range fronts(t, 1, 180, 60) {
@@ -155,7 +155,7 @@ func TestSpringHeaders(t *testing.T) {
 			for _, row := range table(t, springPage, 1, "| header | script | Headgate |") {
 				name := strings.Trim(row[0], "`")
 				if name == "X-RateLimit-Remaining" {
-					continue // TestSpringTables compares it
+					continue // TestSpringTables compares these
 				}
 				if len(h.Values(name)) != 1 || h.Get(name) != row[2] {
 					t.Errorf("%s: %s is %v, the page says %s", f.name, name, h.Values(name), row[2])
@@ -165,7 +165,7 @@ func TestSpringHeaders(t *testing.T) {
 	}
 }
 
-// A request without its key is denied, as the page says.
+// A request without its key is denied, as the page states.
 func TestSpringEmptyKey(t *testing.T) {
 	t.Parallel()
 	limiter, _ := onClock(t)

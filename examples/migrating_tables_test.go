@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// table returns the cells, row by row, of the page's table with these columns. If the page has several such tables,
-// number chooses one, counting from 1.
+// table returns the cells, row by row, of the table on the page that has these columns. If there are several such
+// tables, number selects one, counting from 1.
 func table(t *testing.T, page string, number int, columns string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -31,7 +31,7 @@ func table(t *testing.T, page string, number int, columns string) (rows [][]stri
 	if len(parts) <= number {
 		t.Fatalf("%s has no table %d of %s", page, number, columns)
 	}
-	lines := strings.Split(parts[number], "\n")[1:] // skips the line of dashes
+	lines := strings.Split(parts[number], "\n")[1:] // without the line of dashes
 	for _, line := range lines {
 		if !strings.HasPrefix(line, "|") {
 			break
@@ -48,7 +48,7 @@ func table(t *testing.T, page string, number int, columns string) (rows [][]stri
 	return rows
 }
 
-// onClock returns a limiter in memory with a clock set by the test. The clock starts at a whole second.
+// onClock returns an in-memory limiter and its clock, which the test sets. The clock starts at a whole second.
 func onClock(t *testing.T) (*headgate.Limiter, *headgatetest.Clock) {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -61,7 +61,7 @@ func onClock(t *testing.T) (*headgate.Limiter, *headgatetest.Clock) {
 	return headgate.New(headgate.WithStore(store)), clock
 }
 
-// api is the HTTP API of a service in memory.
+// api is the HTTP API of an in-memory service.
 type api struct {
 	t       *testing.T
 	service *service.Service
@@ -85,7 +85,7 @@ func parse(t *testing.T, policies string) *policy.Config {
 	return config
 }
 
-// post sends a request and decodes the answer.
+// post sends a request and decodes the response.
 func (a *api) post(path, body string, answer any) *httptest.ResponseRecorder {
 	a.t.Helper()
 	w := httptest.NewRecorder()
@@ -96,8 +96,8 @@ func (a *api) post(path, body string, answer any) *httptest.ResponseRecorder {
 	return w
 }
 
-// guava does the arithmetic that Guava documents for SmoothBursty: the part of a request's cost beyond the stored
-// permits delays the next request, and idle time stores permits, up to one second's worth.
+// guava does the arithmetic that Guava documents for SmoothBursty. The part of a request's cost that exceeds the
+// stored permits delays the next request. Idle time stores permits, up to one second's worth.
 type guava struct{ rate, stored, free float64 }
 
 func (g *guava) acquire(now, permits, longest float64) (wait float64, ok bool) {
@@ -126,7 +126,7 @@ func guavaPolicy(rate int) string {
 	return fmt.Sprintf("policies: {calls: {algorithm: token-bucket, rate: %d/s, burst: %d, next_pays: true}}", rate, rate)
 }
 
-// TestGuavaTable computes both answers of each row of docs/migrating-from-guava.md.
+// TestGuavaTable computes both results in each row of docs/migrating-from-guava.md.
 func TestGuavaTable(t *testing.T) {
 	t.Parallel()
 	for _, row := range table(t, "../docs/migrating-from-guava.md", 1, "| rate | requests | Guava | Headgate |") {
@@ -148,7 +148,7 @@ func TestGuavaTable(t *testing.T) {
 // forever is the longest wait that acquire accepts, in seconds.
 const forever = 1e6
 
-// each calls a function for each step of a row: "7" and "try 0.2" request permits, the others are verbs.
+// each calls a function for each step in a row. "7" and "try 0.2" request permits. The other steps are verbs.
 func each(t *testing.T, steps string, ask func(permits, longest float64) string, do func(verb string, x float64)) string {
 	t.Helper()
 	var answers []string
@@ -210,7 +210,7 @@ func headgateAnswers(t *testing.T, rate int, steps string) string {
 		a.clock.Advance(wait)
 		return inSeconds(wait.Seconds())
 	}
-	reserve(float64(rate), 0) // Guava starts with nothing stored
+	reserve(float64(rate), 0) // Guava starts without stored permits
 	return each(t, steps, reserve, func(verb string, x float64) {
 		switch verb {
 		case "sleep":

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestMigrationsPrintTheSame runs the programs of docs/migrating-from-other-limiters.md, before and after. The module
-// bench requires the other limiters.
+// TestMigrationsPrintTheSame runs the programs in docs/migrating-from-other-limiters.md, before and after the
+// migration. The module bench requires the other limiters.
 func TestMigrationsPrintTheSame(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/migrating-from-other-limiters.md")
@@ -44,7 +44,7 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 			}
 			for i, program := range programs {
 				program, _, _ = strings.Cut(program, "\n```\n")
-				// Each program has its own Redis, so that it does not see units spent by another program.
+				// Each program has its own Redis, so that it does not find units spent by another program.
 				if strings.Contains(program, `"127.0.0.1:6379"`) {
 					program = strings.Replace(program, "127.0.0.1:6379", redistest.Standalone(t, redistest.Redis).Addr(), 1)
 				}
@@ -59,14 +59,14 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 	}
 }
 
-// runProgram runs a program with the requirements of bench.
+// runProgram runs a program with the dependencies of the module bench.
 func runProgram(t *testing.T, program string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "main.go")
 	if err := os.WriteFile(name, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", name) // halves the time for linking
+	run := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", name) // this halves the time for linking
 	run.Dir = "../bench"
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems
@@ -76,7 +76,7 @@ func runProgram(t *testing.T, program string) string {
 	return printed.String()
 }
 
-// headgateServer starts a server in memory, and returns its RESP address.
+// headgateServer starts an in-memory server and returns its RESP address.
 func headgateServer(t *testing.T) string {
 	t.Helper()
 	server, err := daemon.New(t.Context(), daemon.Config{Store: open.Memory, RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
@@ -95,7 +95,7 @@ func headgateServer(t *testing.T) string {
 	return server.RESPAddr().String()
 }
 
-// A service that limits addresses and users needs no more lines than with ulule/limiter.
+// A service that limits addresses and users does not need more lines than with ulule/limiter.
 func TestLinesOfAService(t *testing.T) {
 	count := func(folder string) (lines int) {
 		for _, name := range []string{"service.go", "service_test.go"} {

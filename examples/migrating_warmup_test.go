@@ -9,8 +9,8 @@ import (
 )
 
 // warmingUp does the arithmetic that Guava documents for SmoothWarmingUp. Idle time stores permits, up to the number
-// that the warm-up time yields. Stored permits cost more, in the upper half up to three times as much. The price of a
-// request is the area under that line.
+// that the warm-up time yields. Stored permits cost more: in the upper half, up to three times as much. A request's
+// price is the area under that curve.
 type warmingUp struct{ rate, warmUp, stored, free float64 }
 
 func (g *warmingUp) acquire(now float64) (wait float64) {
@@ -19,7 +19,7 @@ func (g *warmingUp) acquire(now float64) (wait float64) {
 		g.stored, g.free = min(most, g.stored+(now-g.free)*g.rate), now
 	}
 	wait = max(0, g.free-now)
-	price := func(stored float64) float64 { // of all permits up to this one
+	price := func(stored float64) float64 { // price of all permits up to this one
 		above := max(0, stored-most/2)
 		return stored/g.rate + above*above*2/(most*g.rate)
 	}
@@ -29,7 +29,7 @@ func (g *warmingUp) acquire(now float64) (wait float64) {
 	return wait
 }
 
-// TestGuavaWarmUpTable computes both answers of each row of the warm-up table.
+// TestGuavaWarmUpTable computes both results in each row of the warm-up table.
 func TestGuavaWarmUpTable(t *testing.T) {
 	t.Parallel()
 	for _, row := range table(t, "../docs/migrating-from-guava.md", 1, "| rate | warm-up | requests | Guava | Headgate |") {
@@ -54,7 +54,7 @@ func TestGuavaWarmUpTable(t *testing.T) {
 	}
 }
 
-// warmUpAnswers requests units like Wait: it retries after each retry-after.
+// warmUpAnswers requests units in the same way as Wait: it retries after each retry-after.
 func warmUpAnswers(t *testing.T, rate, warmUp int, steps string) string {
 	limiter, clock := onClock(t)
 	p := limiter.Policy("calls", headgate.WarmUp{Rate: headgate.PerSecond(int64(rate)), Over: time.Duration(warmUp) * time.Second})

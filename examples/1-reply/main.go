@@ -28,7 +28,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from other programs' counters on the same store.
+	// The name space separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-reply"))
 	defer limiter.Close()
 
@@ -46,7 +46,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 // reply sends 20 replies, and then 5 in one request.
 func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
 	key := headgate.Key("laoqian", "reply")
-	// Redis still has the units spent by the previous run.
+	// Redis still has the units that the previous run spent.
 	if _, err := replies.Reset(ctx, key); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
 	}
 	fmt.Fprintf(w, "%s: %d of 20 pass\n", d.Binding.Policy, passed)
 
-	// If denied requests counted, each of them would restart the one-minute wait.
+	// If denied requests counted, each would restart the wait of one minute.
 	time.Sleep(10 * time.Millisecond)
 	if d, err = replies.AllowN(ctx, key, 5); err != nil {
 		return err

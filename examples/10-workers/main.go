@@ -1,5 +1,5 @@
-// A pool of workers in any number of processes: at most three jobs run at a time. If a worker dies, its place is
-// blocked for at most the lease time.
+// A pool of workers in any number of processes, where at most three jobs run at a time. If a worker dies, its place
+// stays occupied for at most the lease time.
 //
 //	go run ./10-workers -store redis://127.0.0.1:6379 &
 //	go run ./10-workers -store redis://127.0.0.1:6379
@@ -50,8 +50,8 @@ func runAll(ctx context.Context, w io.Writer, url string, work func(context.Cont
 	return nil
 }
 
-// job is the work that needs the permit. It ends with its context, because another worker may have its place
-// afterwards.
+// job is the work that needs the permit. It ends when its context ends, because another worker may then have its
+// place.
 func job(ctx context.Context) error {
 	select {
 	case <-time.After(20 * time.Millisecond):
@@ -61,7 +61,7 @@ func job(ctx context.Context) error {
 	}
 }
 
-// pool has the workers of this process.
+// pool runs the workers in this process.
 type pool struct {
 	places           *headgate.Semaphore
 	work             func(context.Context) error
@@ -83,7 +83,7 @@ func (p *pool) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// runOne runs one job as soon as there is a place for it.
+// runOne runs one job as soon as a place is free.
 func (p *pool) runOne(ctx context.Context) error {
 	permit, err := p.places.Acquire(ctx, "cluster", 1)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *pool) runOne(ctx context.Context) error {
 	for most := p.most.Load(); now > most && !p.most.CompareAndSwap(most, now); most = p.most.Load() {
 	}
 	defer p.running.Add(-1)
-	if err := p.work(permit.Hold(ctx)); err != nil { // renewed while the job runs
+	if err := p.work(permit.Hold(ctx)); err != nil { // the permit is renewed while the job runs
 		return err
 	}
 	p.done.Add(1)

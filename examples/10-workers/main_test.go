@@ -19,8 +19,7 @@ const printed = "12 jobs done by 6 workers, never more than 3 at a time here: tr
 
 func TestPrints(t *testing.T) { exampletest.Prints(t, run, printed) }
 
-// TestMain lets the test's own binary be the program, with the address of a Redis in its
-// environment.
+// TestMain lets the test binary act as the program if its environment has the address of a Redis.
 func TestMain(m *testing.M) {
 	address := os.Getenv("EXAMPLE_WORKERS_REDIS")
 	if address == "" {
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// counted is a job that fails if too many jobs run. It counts the jobs on the Redis itself.
+// counted returns a job that fails if too many jobs are running. Jobs are counted on Redis itself.
 func counted(address string) func(context.Context) error {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	return func(ctx context.Context) error {
@@ -50,7 +49,7 @@ func counted(address string) func(context.Context) error {
 	}
 }
 
-// Of all processes on one Redis, at most three jobs run at a time.
+// At most three jobs run at a time in all processes that share a Redis.
 func TestProcessesShareThePlaces(t *testing.T) {
 	address := redistest.Standalone(t, redistest.Redis).Addr()
 	var group sync.WaitGroup

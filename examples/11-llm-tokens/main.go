@@ -1,6 +1,6 @@
-// A proxy in front of a language model. Each user has a budget of tokens per hour. The number of tokens that a call
-// uses is known only after it, so the proxy reserves the maximum before the call, and concurrent calls cannot spend the
-// same budget twice. After the call it commits the tokens used, and the rest is returned.
+// A proxy for a language model. Each user has a budget of tokens per hour. The number of tokens that a call uses is
+// known only after the call. So the proxy reserves the maximum before the call, and concurrent calls cannot spend the
+// same tokens twice. After the call, it commits the tokens used, and the rest is returned.
 package main
 
 import (
@@ -29,8 +29,8 @@ func main() {
 }
 
 const (
-	budget    = 10_000 // a user's tokens in an hour
-	maxAnswer = 4000   // the maximum that a call may request
+	budget    = 10_000 // a user's tokens per hour
+	maxAnswer = 4000   // the longest answer that a call may request
 )
 
 // prompt is a call to the model.
@@ -38,20 +38,20 @@ type prompt struct {
 	tokens, maxAnswer int64
 }
 
-// model answers a prompt, and returns how many tokens were used for the prompt and the answer.
+// model answers a prompt, and returns the number of tokens used for the prompt and the answer.
 type model func(ctx context.Context, p prompt) (used int64, err error)
 
-// errBudget is the error of a call that exceeds the remaining budget.
+// errBudget is the error for a call that exceeds the remaining budget.
 var errBudget = errors.New("not enough tokens left")
 
-// proxy calls the model for users.
+// proxy calls the model on behalf of users.
 type proxy struct {
 	tokens *headgate.Policy
 	model  model
 }
 
-// complete reserves the maximum that the call can use, calls the model, and commits the tokens used. A failed call
-// costs nothing.
+// complete reserves the maximum number of tokens that the call can use, calls the model, and commits the tokens used.
+// A failed call costs nothing.
 func (p *proxy) complete(ctx context.Context, user string, call prompt) (used int64, err error) {
 	most := call.tokens + min(cmp.Or(call.maxAnswer, maxAnswer), maxAnswer)
 	reservation, d, err := p.tokens.Reserve(ctx, user, most)
@@ -62,7 +62,7 @@ func (p *proxy) complete(ctx context.Context, user string, call prompt) (used in
 		return 0, fmt.Errorf("%w: %d needed, %d left", errBudget, most, d.Remaining)
 	}
 	used, err = p.model(ctx, call)
-	// The user may have disconnected; the tokens must be settled anyway.
+	// Even if the user has disconnected, the tokens must be settled.
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err != nil {
@@ -77,7 +77,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// Each run has its own counters, which expire.
+	// Each run has its own counters, which expire afterwards.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-llm:"+rand.Text()))
 	defer limiter.Close()
 	tokens := limiter.Policy("tokens", headgate.FixedWindow{Rate: headgate.PerHour(budget)})
@@ -98,7 +98,7 @@ func uses(tokens int64) model {
 
 func fails(context.Context, prompt) (int64, error) { return 0, errors.New("overloaded") }
 
-// session prints calls and the remaining tokens.
+// session makes calls, and prints them with the remaining tokens.
 type session struct {
 	ctx   context.Context //nolint:containedctx // of one run
 	w     io.Writer
@@ -117,7 +117,7 @@ func (s *session) call(what, user string, call prompt, m model) {
 	fmt.Fprintln(s.w)
 }
 
-// atOnce starts overlapping calls: the model does not answer until each has reserved its tokens or was denied.
+// atOnce starts overlapping calls. The model does not answer until each call has reserved its tokens or was denied.
 func (s *session) atOnce(user string, calls int, call prompt, used int64) {
 	var decided, ended sync.WaitGroup
 	decided.Add(calls)
@@ -145,14 +145,14 @@ func (s *session) atOnce(user string, calls int, call prompt, used int64) {
 	fmt.Fprintf(s.w, "%s, %d calls at once: %d denied, %d left\n", user, calls, denied, s.left(user))
 }
 
-// left returns the tokens that a user has left.
+// left returns the number of tokens that a user has left.
 func (s *session) left(user string) int64 {
 	d, err := s.proxy.tokens.Peek(s.ctx, user, 0)
 	s.fail(err)
 	return d.Remaining
 }
 
-// fail records the first error from the store, which ends the program.
+// fail records the first error from the store. That error ends the program.
 func (s *session) fail(err error) {
 	if errors.Is(err, headgate.ErrStoreUnavailable) {
 		s.err = cmp.Or(s.err, err)

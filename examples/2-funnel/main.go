@@ -1,5 +1,4 @@
-// A funnel of capacity 15 that leaks 0.5 units a second: in Go, and with CL.THROTTLE
-// from a Redis client.
+// A funnel with capacity 15 that leaks 0.5 units a second: in Go, and with CL.THROTTLE from a Redis client.
 package main
 
 import (
@@ -22,8 +21,8 @@ import (
 
 const key = "laoqian:reply"
 
-// options give this program's keys a separate prefix, so that they don't collide with the keys of other programs and
-// servers on the same Redis.
+// options give this program's keys a prefix of their own, so that they do not collide with the keys of other programs
+// and servers on the same Redis.
 var options = open.Options{Own: "example-funnel"}
 
 func main() {
@@ -50,7 +49,7 @@ func funnel(ctx context.Context, w io.Writer, url string) error {
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
 	replies := limiter.Policy("reply", headgate.TokenBucket{Rate: headgate.PerMinute(30), Burst: 15})
-	// Redis still has the units spent by the previous run.
+	// Redis still has the units that the previous run spent.
 	if _, err := replies.Reset(ctx, key); err != nil {
 		return err
 	}
@@ -68,7 +67,7 @@ func funnel(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// serve runs a server, like `headgate serve`, and a Redis client that calls it.
+// serve runs a server, like `headgate serve`, and a Redis client that calls the server.
 func serve(ctx context.Context, w io.Writer, url string) error {
 	server, err := daemon.New(ctx, daemon.Config{
 		Store: url, StoreOptions: options, RESP: "127.0.0.1:0", HTTP: daemon.Off,
@@ -88,8 +87,8 @@ func serve(ctx context.Context, w io.Writer, url string) error {
 	return errors.Join(err, <-stopped)
 }
 
-// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request passes, and the number of whole
-// seconds until a retry.
+// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request passes, and the time until a
+// retry in whole seconds.
 func throttle(ctx context.Context, client *redis.Client) (allowed bool, retryAfter time.Duration, err error) {
 	reply, err := client.Do(ctx, "CL.THROTTLE", key, 15, 30, 60, 1).Int64Slice()
 	if err != nil {
@@ -117,7 +116,7 @@ func burst(ctx context.Context, w io.Writer, client *redis.Client) error {
 	return nil
 }
 
-// waitAndRetry waits for as long as the server says, once with a sleep and once with a timer, which blocks no
+// waitAndRetry waits for as long as the server says. It first uses a sleep, and then a timer, which does not block a
 // goroutine.
 func waitAndRetry(ctx context.Context, w io.Writer, client *redis.Client) error {
 	_, retryAfter, err := throttle(ctx, client)
@@ -136,7 +135,7 @@ func waitAndRetry(ctx context.Context, w io.Writer, client *redis.Client) error 
 	return <-done
 }
 
-// schedule sends a request. If it is denied, a timer sends it again.
+// schedule sends a request. If the request is denied, a timer sends it again.
 func schedule(ctx context.Context, w io.Writer, client *redis.Client, done chan<- error) {
 	allowed, retryAfter, err := throttle(ctx, client)
 	switch {

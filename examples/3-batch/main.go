@@ -1,5 +1,4 @@
-// A sliding window: one request at a time, many requests in one call, and different
-// operations in one call.
+// A sliding window: one request at a time, many requests in one call, and different operations in one call.
 package main
 
 import (
@@ -28,14 +27,14 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from other programs' counters on the same store.
+	// The name space separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-batch"))
 	defer limiter.Close()
 	limit := headgate.SlidingWindow{Rate: headgate.PerHour(6), Segments: 60, Variant: "strict"}
 	perUser := limiter.Policy("per-user", limit)
 
 	for _, user := range []string{"alice", "bob", "carol"} {
-		// Redis still has the units spent by the previous run.
+		// Redis still has the units that the previous run spent.
 		if _, err := perUser.Reset(ctx, user); err != nil {
 			return err
 		}
@@ -49,7 +48,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	}
 
 	before := roundTrips(store)
-	// Each request is decided on its own, in order. The store is called once.
+	// Each request is decided separately, in order, but the store is called only once.
 	results := limiter.AllowEach(ctx, headgate.Charge{Policy: perUser, Key: "alice", Units: 3}, headgate.Charge{Policy: perUser, Key: "alice", Units: 2}, headgate.Charge{Policy: perUser, Key: "bob", Units: 1})
 	if err := show(w, "AllowEach", results); err != nil {
 		return err
@@ -70,7 +69,7 @@ func show(w io.Writer, call string, results []headgate.Result) error {
 	return nil
 }
 
-// roundTrips returns the number of calls sent to Redis. It is 0 in memory.
+// roundTrips returns the number of calls to Redis. It is 0 in memory.
 func roundTrips(store open.Opened) int64 {
 	if store.Redis == nil {
 		return 0

@@ -1,6 +1,5 @@
-// A gateway's request limiter: replenish rate, burst capacity and requested tokens are
-// a token bucket's rate, burst and cost. With these numbers a caller has 3 requests at
-// once, and one more each minute.
+// A gateway's request limiter. Replenish rate, burst capacity and requested tokens are a token bucket's rate, burst
+// and cost. With these numbers, a caller can send 3 requests at once, and then one request per minute.
 package main
 
 import (
@@ -18,9 +17,9 @@ import (
 )
 
 const (
-	replenishRate   = 1 // tokens a second
+	replenishRate   = 1 // tokens per second
 	burstCapacity   = 180
-	requestedTokens = 60 // for each request
+	requestedTokens = 60 // per request
 )
 
 var (
@@ -42,13 +41,13 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from other programs' counters on the same store.
+	// The name space separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-gateway"))
 	defer limiter.Close()
 	route := limiter.Policy("route", second, day)
 
 	const client = "10.0.0.7"
-	// Redis still has the units spent by the previous run.
+	// Redis still has the units that the previous run spent.
 	if _, err := route.Reset(ctx, client); err != nil {
 		return err
 	}
@@ -69,10 +68,10 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// showSlots prints where Redis stores a client's counters. Both keys have the client as their hash tag, so on a Cluster
-// they are in one slot, and one script decides both.
+// showSlots prints where Redis stores a client's counters. Both keys have the client as their hash tag. So they are in
+// the same slot of a Cluster, and one script decides both.
 func showSlots(w io.Writer, redis *redisstore.Store, client string) {
-	// The name of a counter has the algorithm and the name of its limit, and the window of a fixed window.
+	// The name of a counter contains the algorithm, the limit's name and, for a fixed window, the window.
 	for _, text := range []string{"1/s name second", "fixed-window 100000/1d name day"} {
 		limit, err := engine.ParseLimit(text)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Several kinds of limiters with one library: fixed window, sliding windows over small segments, leaky bucket, token
-// bucket, and a log with several windows.
+// Several kinds of limiters in one library: a fixed window, sliding windows with small segments, a leaky bucket, a
+// token bucket, and a log with several windows.
 package main
 
 import (
@@ -30,7 +30,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The namespace separates these counters from other programs' counters on the same store.
+	// The name space separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-strategies"))
 	defer limiter.Close()
 	for _, p := range []*headgate.Policy{
@@ -55,7 +55,7 @@ const key = "laoqian"
 
 // five sends five requests at once.
 func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
-	// Redis still has the units spent by the previous run.
+	// Redis still has the units that the previous run spent.
 	if _, err := p.Reset(ctx, key); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
 	return nil
 }
 
-// tryAcquire returns nil if the request passes, and an error otherwise, even for a denial.
+// tryAcquire returns nil if the request passes, and otherwise an error, even for a denial.
 func tryAcquire(ctx context.Context, p *headgate.Policy) error {
 	d, err := p.Allow(ctx, key)
 	if err != nil {
@@ -85,7 +85,7 @@ func tryAcquire(ctx context.Context, p *headgate.Policy) error {
 	return d.Err()
 }
 
-// twoWindows prints which window denies a request: two in 2 s, three in an hour.
+// twoWindows prints which window denies a request. The windows are two requests in 2 s and three in an hour.
 func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) error {
 	p := limiter.Policy("two-windows", headgate.SlidingLog{Rate: headgate.Per(2, 2*time.Second), And: []headgate.Rate{headgate.PerHour(3)}})
 	if _, err := p.Reset(ctx, key); err != nil {
@@ -109,7 +109,7 @@ func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) err
 	}
 }
 
-// wrongWindows prints the errors of two invalid limits. A policy made with an invalid limit has its error.
+// wrongWindows prints the errors for two invalid limits. If a limit is invalid, the policy has its error.
 func wrongWindows(w io.Writer, limiter *headgate.Limiter) {
 	for _, longer := range []headgate.Rate{headgate.PerMinute(5), headgate.Per(50, 1050*time.Millisecond)} {
 		limit := headgate.SlidingWindow{Rate: headgate.PerSecond(5), And: []headgate.Rate{longer}, SegmentLength: 100 * time.Millisecond}

@@ -1,4 +1,4 @@
-// A store by URL: several processes share the counters of a policy.
+// A store opened by URL. Several processes share a policy's counters.
 package main
 
 import (
@@ -33,7 +33,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
 	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2)})
-	// Redis still has the units spent by the previous run.
+	// Redis still has the units that the previous run spent.
 	if _, err := perUser.Reset(ctx, "alice"); err != nil {
 		return err
 	}

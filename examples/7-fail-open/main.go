@@ -1,4 +1,4 @@
-// Fail open: while the store does not answer, every request passes.
+// Fail open: every request passes while the store does not answer.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// pass reports whether a request passes. It answers within 500 ms.
+// pass reports whether a request passes. It returns within 500 ms.
 func pass(ctx context.Context, perUser *headgate.Policy, user string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()

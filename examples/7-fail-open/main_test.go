@@ -29,9 +29,9 @@ func TestEveryRequestPassesWithoutStore(t *testing.T) {
 	}
 	const allPass = "passes: true\npasses: true\npasses: true\n"
 	prints("passes: true\npasses: true\npasses: false\n")
-	server.Pause() // does not answer
+	server.Pause() // the server does not answer
 	prints(allPass)
 	server.Resume()
-	server.Stop() // refuses connections
+	server.Stop() // the server refuses connections
 	prints(allPass)
 }

@@ -1,4 +1,4 @@
-// A web service whose limits are in a file. A headgate server can use the same file.
+// A web service with its limits in a file. A headgate server can use the same file.
 package main
 
 import (
@@ -43,7 +43,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	defer store.Close()
 	limiter := decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithSpace("example-policies-file")))
 
-	// Redis still has the units spent by the previous run.
+	// Redis still has the units that the previous run spent.
 	if _, err := limiter.Reset(ctx, "reply", "laoqian"); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func limited(limiter *decide.Limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := limiter.AllowRequest(r)
 		switch {
-		case errors.Is(err, httplimit.ErrNoKey): // the error says which part of the key is missing
+		case errors.Is(err, httplimit.ErrNoKey): // the error has the missing part of the key
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		case err != nil:
 			http.Error(w, "the limit is not known", http.StatusServiceUnavailable)

@@ -1,5 +1,4 @@
-// A web service: log-ins limited by address and by account, searches by their cost,
-// downloads by their bytes.
+// A web service that limits log-ins by address and by account, searches by their cost, and downloads by their bytes.
 package main
 
 import (
@@ -35,7 +34,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// Each run has its own counters, which expire.
+	// Each run has its own counters, which expire afterwards.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-service:"+rand.Text()))
 	defer limiter.Close()
 	s := &service{passwords: map[string]string{"alice": "rose", "bob": "lily", "carol": "iris"}}
@@ -66,7 +65,7 @@ func guessOneAccount(w io.Writer, c *caller, s *service) {
 	fmt.Fprintf(w, "carol logs in 20 times with the right password: %d times welcome\n", welcome)
 }
 
-// guessManyAccounts guesses passwords of many accounts from one address.
+// guessManyAccounts guesses the passwords of many accounts from a single address.
 func guessManyAccounts(w io.Writer, c *caller, s *service) {
 	before := s.checked.Load()
 	for i := range 300 {
@@ -85,7 +84,7 @@ func searchAndDownload(w io.Writer, c *caller, _ *service) {
 	fmt.Fprintf(w, "carol downloads 700 kB: %d\n", c.get("/download", "carol"))
 }
 
-// caller sends requests like the proxy.
+// caller sends requests in the same way as the proxy.
 type caller struct {
 	ctx    context.Context //nolint:containedctx // of one run
 	url    string

@@ -15,25 +15,25 @@ import (
 
 // service is a web service with log-ins, searches and downloads.
 type service struct {
-	passwords map[string]string // of the accounts
-	checked   atomic.Int64      // number of passwords checked, right and wrong
+	passwords map[string]string // by account
+	checked   atomic.Int64      // number of passwords checked, both right and wrong
 }
 
 // handler applies the limits to the service. Only the proxy, on this machine, is trusted to report the client's
 // address.
 func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	byAddress := httplimit.ByIP(netip.MustParsePrefix("127.0.0.0/8"))
-	byUser := httplimit.ByHeader("X-User") // set by the proxy, which has checked the session
+	byUser := httplimit.ByHeader("X-User") // set by the proxy after it has checked the session
 
-	// Only wrong passwords count. An account is allowed few of them from all addresses together. An address is allowed
-	// many, because whole offices share one. A guess denied by the account's limit does not count against the address,
-	// so its other users can still log in.
+	// Only wrong passwords count. An account is allowed only a few, from all addresses together. An address is allowed
+	// many, because a whole office can share one. A guess denied by the account's limit does not count against the
+	// address, so its other users can still log in.
 	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
 	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow{Rate: headgate.PerHour(100)})
 	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow{Rate: headgate.PerHour(5)})
 
-	// A search costs one unit per hundred rows. A download costs its size in bytes: the last one may overdraw the
-	// limit, and the next one then has to wait.
+	// A search costs one unit per hundred rows. A download costs its size in bytes. It may overdraw the limit, and the
+	// next download then has to wait.
 	searches := limiter.Policy("searches", headgate.FixedWindow{Rate: headgate.PerHour(20)})
 	bytes := limiter.Policy("download-bytes", headgate.TokenBucket{Rate: headgate.PerHour(1 << 20), Debt: 1 << 30})
 
@@ -48,7 +48,7 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 // maxForm limits the size of a log-in form.
 const maxForm = 4 << 10
 
-// byAccount returns the account named in a log-in. Different spellings of an account have the same key.
+// byAccount returns the account in a log-in. Different spellings of an account have the same key.
 func byAccount(r *http.Request) (string, bool) {
 	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
 	account := strings.ToLower(strings.TrimSpace(r.PostFormValue("account")))
@@ -68,7 +68,7 @@ func (s *service) logIn(w http.ResponseWriter, r *http.Request) {
 
 const maxRows = 1000
 
-// rowsOf returns how many rows a search requests: 1 to maxRows.
+// rowsOf returns the number of rows that a search requests: 1 to maxRows.
 func rowsOf(r *http.Request) int64 {
 	n, err := strconv.ParseInt(r.URL.Query().Get("rows"), 10, 64)
 	if err != nil || n > maxRows {
@@ -81,12 +81,12 @@ func hundredsOfRows(r *http.Request) int64 { return (rowsOf(r) + 99) / 100 }
 
 func search(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, rowsOf(r), "rows") }
 
-// download answers with 700 kB in small writes. The total need not be known in advance.
+// download responds with 700 kB in small writes. The total does not have to be known in advance.
 func download(w http.ResponseWriter, _ *http.Request) {
 	part := make([]byte, 7000)
 	for range 100 {
 		if _, err := w.Write(part); err != nil {
-			return // the client has disconnected, and pays for what it received
+			return // the client has disconnected, and is charged for what it received
 		}
 	}
 }

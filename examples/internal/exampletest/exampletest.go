@@ -1,4 +1,4 @@
-// Package exampletest checks the output of a program in memory and on Redis.
+// Package exampletest checks a program's output in memory and on Redis.
 package exampletest
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// Run is the program's function for a store at a URL.
+// Run runs the program with the store at a URL.
 type Run func(ctx context.Context, w io.Writer, url string) error
 
-// Prints runs the program in memory, and twice on one Redis server. Each run must print the same text.
+// Prints runs the program in memory, and twice on one Redis server. Every run must print the same text.
 func Prints(t *testing.T, run Run, want string) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
@@ -34,8 +34,8 @@ func patient(url string) string {
 	return url + "?deadline=10s"
 }
 
-// PrintsOn runs the program twice on the store at a URL. The second run shows that the program does not depend on the
-// state left by the first.
+// PrintsOn runs the program twice with the store at a URL. The second run shows that the program does not depend on
+// the state that the first run left.
 func PrintsOn(t *testing.T, run Run, url, want string) {
 	t.Helper()
 	for _, which := range []string{"first", "second"} {
