@@ -1,6 +1,6 @@
-// Command api counts the exported names of package headgate, as `go doc -all .` prints them. Its test fails if they
-// exceed the bounds in docs/design/api.md, and if there is an alias or a type of the engine that the page does not
-// name.
+// Command api counts the exported names of package headgate, as `go doc -all .` prints them. Its test fails if the
+// numbers exceed the bounds in docs/design/api.md, or if there is an alias or an engine type that the page does not
+// mention.
 //
 //	cd tools && GOWORK=off go run ./api
 package main
@@ -17,15 +17,15 @@ import (
 	"strings"
 )
 
-// The bounds.
+// The maximum numbers of names and methods.
 const maxNames, maxMethods = 45, 45
 
 // surface has the exported names of a package.
 type surface struct {
 	functions, types, errors, constants, methods []string
-	// aliases are types whose fields and methods are documented on another page.
+	// aliases are types whose fields and methods are documented in another package.
 	aliases []string
-	// engine are the types of package engine in signatures and fields.
+	// engine has the engine types in signatures and fields.
 	engine []string
 }
 
@@ -34,7 +34,7 @@ func (s *surface) names() int {
 	return len(s.functions) + len(s.types) + len(s.errors) + len(s.constants)
 }
 
-// read returns the surface of the package in a folder.
+// read returns the exported names of the package in a folder.
 func read(folder string) (*surface, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *surface) typed(t *doc.Type) {
 	}
 }
 
-// engineIn adds the types of the engine in a signature, or in the exported fields of a type.
+// engineIn adds the engine types in a signature, or in the exported fields of a type.
 func (s *surface) engineIn(node ast.Node) {
 	ast.Inspect(node, func(n ast.Node) bool {
 		if at, ok := n.(*ast.SelectorExpr); ok {

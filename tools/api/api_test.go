@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// engineTypes are the types of the engine that programs see. docs/design/api.md has the reasons.
+// engineTypes are the engine types that programs see. docs/design/api.md explains why.
 var engineTypes = []string{"LimitOutcome", "Promise", "Store"}
 
-// The surface is within its bounds, has no alias, and shows no other type of the engine.
+// The exported names are within their bounds. There are no aliases, and no other engine types.
 func TestSurface(t *testing.T) {
 	s, err := read("../..")
 	if err != nil {

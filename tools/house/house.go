@@ -1,5 +1,5 @@
-// Command house draws docs/design/house.md: the project's layers and their dependencies, from the imports. Its test
-// checks that every import points down.
+// Command house writes docs/design/house.md, which shows the project's layers and their dependencies according to the
+// imports. Its test checks that every import points downwards.
 //
 //	cd tools && GOWORK=off go run ./house
 package main
@@ -18,10 +18,10 @@ const module = "github.com/headgate/headgate"
 // room is a group of packages.
 type room struct {
 	name, holds string
-	packages    []string // directories; a name that ends with /* includes the directories below it
+	packages    []string // directories; a name that ends in /* includes the directories below
 }
 
-// floors are the rooms from the top down. A room may need only rooms on lower floors.
+// floors are the rooms from the top down. A room may only depend on rooms on lower floors.
 var floors = [][]room{
 	{
 		{"program", "flags, listeners, start and stop", []string{"server/cmd/*", "server/daemon"}},
@@ -77,13 +77,13 @@ var floors = [][]room{
 	},
 }
 
-// place is the position of a package.
+// place is a package's position.
 type place struct {
 	floor int
 	room  *room
 }
 
-// placeOf finds the room of a directory. The longest matching name counts.
+// placeOf finds a directory's room. The longest matching name wins.
 func placeOf(folder string) (best place, ok bool) {
 	length := -1
 	for f := range floors {
@@ -101,11 +101,11 @@ func placeOf(folder string) (best place, ok bool) {
 
 // house has the dependencies between rooms, and the violations.
 type house struct {
-	needs  map[string]map[string]bool // by the names of rooms
+	needs  map[string]map[string]bool // by room name
 	faults []string
 }
 
-// inspect reads the imports of the packages that users run, without tests, benchmarks and examples.
+// inspect reads the imports of the packages that users run, excluding tests, benchmarks and examples.
 func inspect(root string) (*house, error) {
 	list := exec.Command("go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "work")
 	list.Dir, list.Env = root, append(os.Environ(), "GOWORK=")
@@ -158,7 +158,7 @@ func folderOf(path string) string {
 	return strings.TrimPrefix(path, module+"/")
 }
 
-// reduced omits an arrow if other arrows lead to the same room.
+// reduced omits each arrow whose room can be reached over other arrows.
 func (h *house) reduced() map[string][]string {
 	var leads func(from, to string) bool
 	leads = func(from, to string) bool {
@@ -180,7 +180,7 @@ func (h *house) reduced() map[string][]string {
 	return arrows
 }
 
-// page returns the page with the picture.
+// page returns the page with the drawing.
 func (h *house) page() string {
 	var b strings.Builder
 	b.WriteString(`# The house

@@ -25,7 +25,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestImportThatLeadsUp checks that an import that leads up is found, and also a package without a room.
+// TestImportThatLeadsUp checks that an import that points upwards is found, and so is a package without a room.
 func TestImportThatLeadsUp(t *testing.T) {
 	h := &house{needs: map[string]map[string]bool{}}
 	h.look("engine", []string{module + "/memstore", module + "/engine/algo", "fmt"})

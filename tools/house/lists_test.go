@@ -10,7 +10,7 @@ import (
 
 var listed = regexp.MustCompile(`(?m)^//\t((?:[a-z0-9_]+\.go(?:, )?)+)`)
 
-// TestListsOfFiles checks that the files listed in a package comment exist.
+// TestListsOfFiles checks that the files listed in package comments exist.
 func TestListsOfFiles(t *testing.T) {
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestLogLines checks that docs/operating.md lists each message that the server logs at info or above.
+// TestLogLines checks that docs/operating.md lists every message that the server logs at level info or above.
 func TestLogLines(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {
@@ -20,7 +20,7 @@ func TestLogLines(t *testing.T) {
 	found := 0
 	for _, m := range logged(t, "../../server") {
 		found++
-		// The page shortens a long message after its colon.
+		// The page may cut a long message after its colon.
 		head, _, _ := strings.Cut(m, ": ")
 		if text := string(page); !strings.Contains(text, m) && !strings.Contains(text, head+": …`") {
 			t.Errorf("docs/operating.md does not list the log line %q", m)
@@ -31,7 +31,7 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// logged returns the constant messages of the calls that log in a folder, without debug messages and tests.
+// logged returns the constant messages of the log calls in a folder, without debug messages and tests.
 func logged(t *testing.T, folder string) []string {
 	var messages []string
 	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
@@ -56,7 +56,7 @@ func logged(t *testing.T, folder string) []string {
 	return messages
 }
 
-// message returns the text that a call of slog's methods, or of lograte's Warn, logs.
+// message returns the text that a call to a slog method, or to lograte's Warn, logs.
 func message(call *ast.CallExpr) []string {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) < 2 {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// goWords splits Go source, whole or in part, into words. The end of a line that ends a statement is a semicolon.
-// Commas and semicolons before a closing bracket, which depend on the layout, are not words.
+// goWords splits Go source, or a part of it, into words. If a line end ends a statement, it is a semicolon. Commas and
+// semicolons before a closing bracket are not words, because they depend on the layout.
 func goWords(source string) []word {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(source))
@@ -44,7 +44,7 @@ func goWords(source string) []word {
 
 var closing = []string{")", "]", "}"}
 
-// goScopes returns the bodies of a package's functions by name, without its tests.
+// goScopes returns the function bodies in a package by name, excluding tests.
 func goScopes(dir string) (scopes []scope, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -77,7 +77,7 @@ func goScopes(dir string) (scopes []scope, err error) {
 	return scopes, nil
 }
 
-// goName returns the function's name with its receiver's type: Store.Do.
+// goName returns the function's name with the type of its receiver: Store.Do.
 func goName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name

@@ -66,18 +66,18 @@ func TestGoLayoutDoesNotMatter(t *testing.T) {
 	for pattern, want := range map[string]int{
 		"b.n = max(n, b.n)":                   1, // lines, comments and a comma between
 		"b.n=max(n,b.n)":                      1,
-		"max(n, b.n); return":                 1, // the end of a line ends a statement
+		"max(n, b.n); return":                 1, // a line end ends a statement
 		"max(n, b.n) return":                  0,
 		"if x := b.n; x > 0 { return x }":     1,
 		"if x := b.n; x > 0 { return x; }":    1,
 		"if x := b.n;":                        1,
 		"return":                              2,
-		"retur":                               0, // words are not cut
+		"retur":                               0, // words are not split
 		"max(a, b)":                           0, // comments are not code
 		"$x.n = max($y, $x.n)":                1,
 		"$x.$x":                               0,
 		"if $x := b.n; $x > 0 { return $x }":  1,
-		"if $x := b.n; $x > $y { return $x }": 0, // a number is no name
+		"if $x := b.n; $x > $y { return $x }": 0, // a number is not a name
 	} {
 		if got := len(match(s.words, goWords(pattern))); got != want {
 			t.Errorf("%q stands %d times, want %d", pattern, got, want)

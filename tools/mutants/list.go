@@ -12,9 +12,9 @@ import (
 // mutant is one planted mistake.
 type mutant struct {
 	line        int    // in mutants.txt
-	dir         string // the directory with the mistake
+	dir         string // determines the suites that should catch it
 	kind        string // selects the suites that should catch it
-	function    string // the function with the mistake
+	function    string // the number of the match in the function, from 1; 0 if it is the only one
 	which       int    // the number of the match in the function, from 1; 0 if there is only one
 	pattern     string // the original code
 	replacement string // the code that replaces it
@@ -25,7 +25,7 @@ func (m *mutant) place() string {
 	return fmt.Sprintf("%s %s %q → %q", m.dir, m.function, m.pattern, m.replacement)
 }
 
-// key identifies a mutant in catches.txt, independent of its place in the list.
+// key identifies a mutant in catches.txt, independently of its position in the list.
 func (m *mutant) key() string {
 	return fmt.Sprintf("%s %s %s #%d ¦ %s ¦ %s", m.dir, m.kind, m.function, m.which, m.pattern, m.replacement)
 }
@@ -43,8 +43,7 @@ func ids(mutants []mutant) []int {
 	return all
 }
 
-// A heading is a line "[directory] kind of suites". A function may be followed by the number of the match in the
-// function.
+// A heading is a line "[directory] kind of suites". A function may be followed by the number of the match within it.
 var (
 	heading = regexp.MustCompile(`^\[(\S+)\] (\w+)$`)
 	address = regexp.MustCompile(`^(.*\S) #(\d+)$`)
@@ -58,7 +57,7 @@ func read(path string) ([]mutant, error) {
 	return list(string(data))
 }
 
-// list parses the list; mutants.txt describes the format.
+// list parses the list. mutants.txt describes the format.
 func list(text string) (mutants []mutant, err error) {
 	dir, kind, headed := "", "", map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
@@ -80,7 +79,7 @@ func list(text string) (mutants []mutant, err error) {
 	return mutants, nil
 }
 
-// section parses a heading. Each directory has only one, so that moving it changes one line.
+// section parses a heading. A directory has only one heading, so that moving the directory changes one line.
 func section(line string, headed map[string]bool) (dir, kind string, err error) {
 	fields := heading.FindStringSubmatch(line)
 	if fields == nil {
@@ -97,7 +96,7 @@ func section(line string, headed map[string]bool) (dir, kind string, err error) 
 	return dir, kind, nil
 }
 
-// parse parses a line of four fields separated by bars.
+// parse parses a line with four fields separated by bars.
 func (m *mutant) parse(line string) error {
 	fields := strings.Split(line, "¦")
 	if len(fields) != 4 {
@@ -118,7 +117,7 @@ func (m *mutant) parse(line string) error {
 	if m.function == "" || m.pattern == "" {
 		return fmt.Errorf("there is nothing to look for")
 	}
-	// (*Store).Do is written Store.Do, because a type has only one method with a name.
+	// (*Store).Do is written as Store.Do, because a type has only one method with the same name.
 	m.function = strings.NewReplacer("(*", "", ")", "").Replace(m.function)
 	return nil
 }

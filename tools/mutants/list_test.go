@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every mutant must be plantable, so that a change that breaks one fails here, before any suite runs.
+// It must be possible to plant every mutant. A change that makes this impossible fails here, before any suite runs.
 func TestEveryMutantIsPlantable(t *testing.T) {
 	mutants, err := read("mutants.txt")
 	if err != nil {

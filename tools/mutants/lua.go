@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// luaWord is a word of Lua, or a comment. A line "--@name", where a part is inserted, counts as a word, so that no
+// luaWord matches a Lua word or a comment. A line "--@name", where a part is inserted, counts as a word, so that no
 // pattern spans it.
 var luaWord = regexp.MustCompile(`--@\w+|--[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|` +
 	`[A-Za-z_]\w*|\d[\w.]*|[=~<>]=|\.\.\.?|\S`)
 
-// luaPart is the first line of a part of a fragment.
+// luaPart matches the first line of a part in a fragment.
 var luaPart = regexp.MustCompile(`(?m)^--- (\w+)\s*$`)
 
-// luaKeyword matches words that look like names but are keywords.
+// luaKeyword matches keywords, which would otherwise look like names.
 var luaKeyword = regexp.MustCompile(`^(and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|` +
 	`repeat|return|then|true|until|while)$`)
 
@@ -32,8 +32,8 @@ func luaWords(source string) []word {
 	return joined(words)
 }
 
-// luaScopes returns the functions and the parts of the fragments in a directory, and the code outside both. Their names
-// begin with the file's name: "bucket.lua span".
+// luaScopes returns the functions and the parts in a directory's fragments, and the code outside both. Their names
+// begin with the name of the file: "bucket.lua span".
 func luaScopes(dir string) (scopes []scope, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.lua"))
 	if err != nil {
@@ -69,7 +69,7 @@ func luaFile(path, source string) (scopes []scope) {
 	return append(scopes, scope{name: name, file: path, source: source, words: between(rest, from, len(source))})
 }
 
-// luaEnd returns the index of the end of the function that begins at an index.
+// luaEnd returns the index where the function that begins at index i ends.
 func luaEnd(words []word, i int) int {
 	for depth := 0; i < len(words); i++ {
 		switch words[i].text {

@@ -39,12 +39,12 @@ func TestLuaScopes(t *testing.T) {
 		{"f.lua", "'-- no comment'", 1},
 		{"f.lua", "a", 0},
 		{"f.lua functions", "between = 5", 1},
-		{"f.lua functions", "1e30", 0}, // it is in the function
+		{"f.lua functions", "1e30", 0}, // it is inside the function
 		{"f.lua span", "return 1e30", 1},
 		{"f.lua span", "between", 0},
 		{"f.lua span", "for i=1,a do if i==b then return i end end", 1},
 		{"f.lua span", "for $x = 1, a do if $x == b then return $x end", 1},
-		{"f.lua span", "return $x", 2}, // neither a keyword nor a number
+		{"f.lua span", "return $x", 2}, // $x matches neither keywords nor numbers
 		{"f.lua settle", "a = b end", 1},
 		{"f.lua settle", "a ~= b then a = b", 0}, // a part begins in between
 		{"f.lua settle", "it moves", 0},

@@ -1,9 +1,9 @@
-// Command mutants plants mistakes in the code that makes decisions, and runs the tests: some test must fail for each
-// mistake. A mistake that survives all tests fails the run.
+// Command mutants plants mistakes in the code that makes decisions, and runs the tests. At least one test must fail
+// for each mistake. If a mistake survives all tests, the run fails.
 //
-// The mistakes are in mutants.txt, each with its function and the code to replace, so that neither layout nor file
-// names matter. All are compiled in at once, selected by an environment variable, so one build serves them all.
-// catches.txt has the test that last caught each mistake, which is tried first.
+// The mistakes are in mutants.txt. Each has the name of its function and the code to replace, so that layout and file
+// names do not matter. All mistakes are compiled in together and selected by an environment variable, so that one
+// build is enough. catches.txt has the test that last caught each mistake. That test is tried first.
 package main
 
 import (
@@ -94,7 +94,7 @@ type runner struct {
 	mutants []mutant
 	known   catches
 	queue   []int // the mutants to try, by index in the list
-	always  int   // number of mutants that are tried regardless of the time
+	always  int   // number of mutants that are tried whatever the time limit
 
 	mu       sync.Mutex
 	caught   catches
@@ -116,7 +116,7 @@ func (r *runner) packages() (pkgs []string) {
 	return slices.Compact(pkgs)
 }
 
-// tryAll tries the mutants in the queue, several at once, until the time is up.
+// tryAll tries the mutants in the queue, several at the same time, until the time is up.
 func (r *runner) tryAll() {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, r.parallel)
@@ -148,8 +148,8 @@ func (r *runner) tryOne(m *mutant) {
 	fmt.Printf("%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
 }
 
-// summary counts, and checks that the tests that caught mutants pass without a mutant. With a time limit it only
-// counts, because those tests have just passed without mistakes.
+// summary prints the counts, and checks that the tests that caught mutants pass without a mutant. With a time limit it
+// only prints the counts, because those tests have just passed without mistakes.
 func (r *runner) summary() error {
 	byPackage := map[string][]string{}
 	for _, s := range r.caught {

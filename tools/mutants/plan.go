@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// edit is the change of one mutant: text replaces the bytes from at to end of the scope's file.
+// edit is the change for one mutant: text replaces the bytes from at to end in the scope's file.
 type edit struct {
 	scope
 	at, end int
@@ -20,7 +20,7 @@ func (e *edit) changed() string { return e.source[:e.at] + e.text + e.source[e.e
 // body returns the function's body with the change.
 func (e *edit) body() string { return e.source[e.from:e.at] + e.text + e.source[e.end:e.to] }
 
-// plan finds the place of every mutant. For a mutant without a place it reports the candidates that it found.
+// plan finds the place of every mutant. If a mutant has none, plan reports the candidates that it found.
 func plan(root string, mutants []mutant) ([]edit, error) {
 	edits, rooms := make([]edit, len(mutants)), map[string]room{}
 	var wrong []error
@@ -46,7 +46,7 @@ func plan(root string, mutants []mutant) ([]edit, error) {
 	return edits, errors.Join(wrong...)
 }
 
-// plan makes the change of one mutant.
+// plan returns the change for one mutant.
 func (r room) plan(m *mutant) (edit, error) {
 	scopes := r.named(m.function)
 	if len(scopes) == 0 {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// The environment of a test process selects the mistake: a mistake in Go by its number, a mistake in Lua by a directory
-// that replaces the embedded fragments.
+// Environment variables of a test process select the mistake: a mistake in Go by its number, and a mistake in Lua by a
+// directory that replaces the embedded fragments.
 const (
 	switchOn  = "HEADGATE_MUTANT"
 	fragments = "HEADGATE_MUTANT_LUA"
@@ -47,18 +47,18 @@ var embedded = func() fs.FS {
 `
 )
 
-// plantation is the overlay that compiles all mistakes in at once. One build then serves every mutant, and the tree
-// is not modified.
+// plantation is the overlay that compiles all mistakes in together. One build is then enough for all mutants, and the
+// tree is not modified.
 type plantation struct {
 	dir   string
 	files map[string]string // by the path that each replaces
 	lua   map[int]string    // directories of fragments, by mutant
 }
 
-// plant plants all edits; ids are the mutants' numbers.
+// plant plants all edits. ids are the mutants' numbers.
 func plant(dir string, edits []edit, ids []int) (*plantation, error) {
 	p := &plantation{dir: dir, files: map[string]string{}, lua: map[int]string{}}
-	functions := map[string]map[int]string{} // by file and the byte where the body starts
+	functions := map[string]map[int]string{} // by file, and by the byte where the body starts
 	for i := range edits {
 		e := &edits[i]
 		if filepath.Ext(e.file) == ".lua" {
@@ -89,7 +89,7 @@ func plant(dir string, edits []edit, ids []int) (*plantation, error) {
 	return p, p.write()
 }
 
-// alternative returns the function's body with the mistake, which runs instead of the original while the mistake is
+// alternative returns the function's body with the mistake. It runs instead of the original body while the mistake is
 // selected.
 func (e *edit) alternative(id int) string {
 	end := ""
@@ -99,7 +99,7 @@ func (e *edit) alternative(id int) string {
 	return fmt.Sprintf(" if mutantOn == %d {%s\n%s}\n", id, e.body(), end)
 }
 
-// plantLua writes a directory of fragments with the mistake, and lets the package that embeds the fragments read it.
+// plantLua writes a directory of fragments with the mistake, and makes the package that embeds the fragments read it.
 func (p *plantation) plantLua(e *edit, id int) error {
 	root := filepath.Join(p.dir, fmt.Sprint("lua-", id))
 	folder := filepath.Join(root, filepath.Base(filepath.Dir(e.file)))
@@ -126,7 +126,7 @@ func (p *plantation) plantLua(e *edit, id int) error {
 
 const embeds = "\nvar embedded embed.FS\n"
 
-// openFragments lets each package with mistakes in its fragments read them at run time.
+// openFragments makes each package with mistakes in its fragments read them at run time.
 func (p *plantation) openFragments(edits []edit) error {
 	for _, e := range edits {
 		if filepath.Ext(e.file) != ".lua" {
@@ -157,7 +157,7 @@ func (p *plantation) openFragments(edits []edit) error {
 	return nil
 }
 
-// add adds a new file to the package of an existing file.
+// add adds a new file to the package that contains an existing file.
 func (p *plantation) add(beside, name, format string) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), beside, nil, parser.PackageClauseOnly)
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *plantation) add(beside, name, format string) error {
 	return nil
 }
 
-// overlay is the overlay file for the compiler.
+// overlay returns the path of the overlay file for the compiler.
 func (p *plantation) overlay() string { return filepath.Join(p.dir, "overlay.json") }
 
 func (p *plantation) write() error {

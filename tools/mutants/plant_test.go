@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A module with mutations in Go and in a Lua fragment that it embeds.
+// A module with mutations in Go and in an embedded Lua fragment.
 var orchard = map[string]string{
 	"go.mod": "module orchard\n\ngo 1.26\n",
 	"main.go": `package main
@@ -52,8 +52,8 @@ counter.sum ¦ c.n + n ¦ c.n - n ¦ it subtracts
 a.lua ¦ return 1 ¦ return 7 ¦ another number
 `
 
-// One build has every mutation. Without a switch it runs like the original, and with a switch it has only that
-// mutation.
+// One build contains all mutations. Without a switch it behaves like the original. With a switch it has only the
+// selected mutation.
 func TestPlantedMistakesAreSwitched(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range orchard {
@@ -61,7 +61,7 @@ func TestPlantedMistakesAreSwitched(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if name == "main.go" { // as the original reads its fragments
+		if name == "main.go" { // in the same way as the original reads its fragments
 			text = strings.Replace(text, "embedded.ReadFile(\"lua/a.lua\")", "fs.ReadFile(embedded, \"lua/a.lua\")", 1)
 			text = strings.Replace(text, "\"fmt\"\n", "\"fmt\"\n\t\"io/fs\"\n", 1)
 		}
@@ -99,7 +99,7 @@ func TestPlantedMistakesAreSwitched(t *testing.T) {
 	}
 }
 
-// The innermost test that failed first is reported, and so is a test that hangs.
+// The innermost test that failed first is reported. A test that hangs is reported too.
 func TestCulprit(t *testing.T) {
 	for output, want := range map[string]string{
 		"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\n        --- FAIL: TestA/b/c_d (0.00s)\n            x.go:1: no\nFAIL": "TestA/b/c_d",

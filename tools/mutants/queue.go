@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// due fills the queue. Without a time limit it has all mutants. With a time limit, mutants of changed files come first,
-// and the others, except those for the audit, follow in an order seeded by the tree, so that each tree tries different
-// mutants, and one tree the same mutants on every machine.
+// due fills the queue. Without a time limit, it contains all mutants. With a time limit, the mutants in changed files
+// come first. The others follow, except those for the audit. Their order is seeded by the tree, so that different
+// trees try different mutants, and the same tree tries the same mutants on every machine.
 func (r *runner) due(edits []edit) error {
 	var part, parts int
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
@@ -38,13 +38,13 @@ func (r *runner) due(edits []edit) error {
 	drawn, _ := strconv.ParseUint(strings.TrimSpace(r.script("drawn")), 10, 64)
 	random := rand.New(rand.NewPCG(drawn, 0)) //nolint:gosec // no secret
 	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	// Slow ones begin first.
+	// Slow mutants begin first.
 	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
 	r.queue, r.always = append(first, rest...), len(first)
 	return nil
 }
 
-// weight orders mutants roughly by the time that they take.
+// weight orders mutants roughly by how long they take.
 func (r *runner) weight(i int) int {
 	m := &r.mutants[i]
 	weight := len(suitesOf(r.root, m))
@@ -57,7 +57,7 @@ func (r *runner) weight(i int) int {
 	return weight
 }
 
-// script returns the output of one of the repository's scripts, or "" if it fails.
+// script returns the output of one of the repository's scripts, or "" if the script fails.
 func (r *runner) script(name string) string {
 	out, err := exec.Command(filepath.Join(r.root, "scripts", name)).Output() //nolint:gosec // the program's own
 	if err != nil {
@@ -66,8 +66,8 @@ func (r *runner) script(name string) string {
 	return string(out)
 }
 
-// together returns one pattern for several tests, each given by its name and the names of its subtests. It may match
-// more tests than these.
+// together returns one pattern for several tests. Each is given by its name and the names of its subtests. The pattern
+// may match more tests than these.
 func together(names []string) string {
 	var levels [][]string
 	for _, name := range names {

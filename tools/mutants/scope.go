@@ -12,7 +12,8 @@ type scope struct {
 	file   string
 	source string // of the whole file
 	words  []word // of the function's body
-	// The bytes between the braces of a Go function's body, and whether the function has results.
+	// from and to are the bytes between the braces of a Go function's body. returns reports whether the function has
+	// results.
 	from, to int
 	returns  bool
 }
@@ -24,7 +25,7 @@ func between(words []word, from, to int) []word {
 	return words[low:high]
 }
 
-// line returns the line number of a byte.
+// line returns the number of the line that contains a byte.
 func (s scope) line(at int) int { return 1 + strings.Count(s.source[:at], "\n") }
 
 // room is the code of a directory: a Go package, or Lua fragments.
@@ -46,7 +47,7 @@ func readRoom(root, dir string) (room, error) {
 	return room{dir, append(functions, fragments...)}, err
 }
 
-// named returns the scopes with a name. There are several if build constraints select among a package's files.
+// named returns the scopes with this name. There are several if build constraints select among a package's files.
 func (r room) named(name string) (found []scope) {
 	for _, s := range r.scopes {
 		if s.name == name {

@@ -4,10 +4,11 @@ import (
 	"path/filepath"
 )
 
-// suite is tests of a package, named by its directory.
+// suite is a set of tests in a package. pkg is the package's directory.
 type suite struct{ pkg, tests string }
 
-// conformance has the suites that run for a kind of mutant after the tests of its own package, quick ones first.
+// conformance has the suites that run for a kind of mutant after the tests of the mutant's own package. Quick suites
+// come first.
 var conformance = map[string][]suite{
 	"steps": {{"conform/memory", "TestMemstore"}, {"conform/steps", "TestDifferential|TestSharesDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
 	// Decisions in Redis.
@@ -32,20 +33,20 @@ var conformance = map[string][]suite{
 	// Packages whose own tests are enough.
 	"layers": nil,
 	// Decisions with the files of envoyproxy/ratelimit. The comparison with that server is omitted, because it needs
-	// its binary.
+	// the server's binary.
 	"envoy": nil,
-	// Mistakes that only faults reveal: the audit of the answers must find each. The package's tests are omitted,
-	// because they do not test the audit. Faults happen at random, so the audit has three tries.
+	// Mistakes that only faults reveal. The audit of the answers must find each of them. The package's own tests are
+	// omitted, because they do not test the audit. Faults are random, so the audit has three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
 	// Matching and charging of requests.
 	"routes": {{"policy", "TestRoutes|TestOverrides|TestClassOfARequest"}, {"policy/decide", "."}},
-	// Decisions by a file, in a program and in a server.
+	// Decisions with a policies file, in a program and in a server.
 	"decided": {{"server/service", "."}, {"server/service/servicetest", "."}, {"server/audit", "."}, {"server/envoy", "."}},
 }
 
 const audited = "chaos"
 
-// suitesOf returns the suites that should catch a mutant, in the order of trying.
+// suitesOf returns the suites that should catch a mutant, in the order to try them.
 func suitesOf(root string, m *mutant) (suites []suite) {
 	// A directory of fragments has no tests of its own.
 	if lua, _ := filepath.Glob(filepath.Join(root, m.dir, "*.lua")); len(lua) == 0 && m.kind != audited {

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Time limits for tests with a mistake, because a mistake that hangs a test counts as caught. A single test takes a few
-// seconds at most, the longest suite a minute on a quiet machine.
+// Time limits for tests with a mistake. A mistake that makes a test hang counts as caught. A single test takes at most
+// a few seconds, and the longest suite takes a minute on a quiet machine.
 const (
 	testLimit  = 30 * time.Second
 	suiteLimit = 150 * time.Second
 )
 
-// field is the place where mutants are tried: the tree with all mistakes compiled in.
+// field is where mutants are tried: the tree with all mistakes compiled in.
 type field struct {
 	root string
 	*plantation
 }
 
-// build compiles the tests of packages, and the server that some of them start.
+// build compiles the packages' tests, and the server that some of the tests start.
 func (f *field) build(pkgs []string) error {
 	args := []string{"test", "-c", "-vet=off", "-overlay=" + f.overlay(), "-o", f.dir + "/"}
 	for _, pkg := range pkgs {
@@ -52,7 +52,7 @@ func (f *field) binary(pkg string) string {
 	return filepath.Join(f.dir, name+".test")
 }
 
-// env returns the environment of a test process. This program runs outside the workspace, the tests inside.
+// env returns the environment for a test process. This program runs outside the workspace, but the tests run inside.
 func (f *field) env(on *mutant) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -70,14 +70,14 @@ func (f *field) env(on *mutant) []string {
 	return append(env, fmt.Sprint(switchOn, "=", on.id()))
 }
 
-// run runs tests of a package, with a mistake unless on is nil. It stops at the first failing test.
+// run runs the tests in a suite, with a mistake unless on is nil. It stops at the first failing test.
 func (f *field) run(s suite, on *mutant, limit time.Duration) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
 	defer cancel()
-	// The bodies of planted mistakes make some parameters escape.
+	// In the bodies of planted mistakes, some parameters escape.
 	c := exec.CommandContext(ctx, f.binary(s.pkg), "-test.failfast", "-test.skip=TestNoAllocation", "-test.timeout="+limit.String(), "-test.run="+s.tests)
 	c.Dir, c.Env = filepath.Join(f.root, s.pkg), f.env(on)
-	// Processes started by a test end with it.
+	// When a test ends, the processes that it started must end too.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	out, err := c.CombinedOutput()
@@ -89,7 +89,7 @@ func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	if known.pkg != "" {
 		limit := testLimit
 		if m.kind == audited {
-			limit = suiteLimit // the audit is at the end of a schedule, which lasts nearly as long as testLimit
+			limit = suiteLimit // the audit is at the end of a schedule, which takes nearly as long as testLimit
 		}
 		if _, passed := f.run(known.only(), m, limit); !passed {
 			return known, true
@@ -103,7 +103,7 @@ func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	return suite{}, false
 }
 
-// only returns the suite for one test, given by its name and the names of its subtests.
+// only returns the suite with a single test, which is given by its name and the names of its subtests.
 func (s suite) only() suite {
 	if s.tests == everything {
 		return suite{s.pkg, "."}
@@ -115,7 +115,7 @@ func (s suite) only() suite {
 	return suite{s.pkg, strings.Join(levels, "/")}
 }
 
-// everything selects all tests of a package, if no single test is known to fail.
+// everything selects all tests in a package, if it is not known which test fails.
 const everything = "*"
 
 var (
@@ -123,7 +123,7 @@ var (
 	running = regexp.MustCompile(`running tests:\n\t+(\S+) `)
 )
 
-// culprit returns the innermost of the first failed tests in the output.
+// culprit returns the innermost test among the first failed tests in the output.
 func culprit(output string) string {
 	name := ""
 	for _, found := range failed.FindAllStringSubmatch(output, -1) {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// word is a token of the code, of a pattern or of a replacement. Layout and comments between words do not matter.
+// word is a token in the code, in a pattern or in a replacement. Layout and comments between words do not matter.
 type word struct {
 	text    string
 	at, end int  // bytes in the source
-	name    bool // an identifier, which a wildcard of a pattern can match
+	name    bool // an identifier, which a wildcard in a pattern can match
 }
 
-// joined merges a dollar and the name after it into one word: a wildcard.
+// joined merges each dollar sign with the name after it into one word, which is a wildcard.
 func joined(words []word) []word {
 	var out []word
 	for i := 0; i < len(words); i++ {
@@ -26,7 +26,7 @@ func joined(words []word) []word {
 	return out
 }
 
-// place is a match of a pattern: bytes from at to end, and the names matched by its wildcards.
+// place is a match of a pattern: the bytes from at to end, and the names that the wildcards match.
 type place struct {
 	at, end int
 	names   map[string]string
@@ -43,8 +43,8 @@ func match(code, pattern []word) []place {
 	return places
 }
 
-// fits reports whether the code begins with the pattern. A wildcard matches one name, and the same name at each
-// occurrence.
+// fits reports whether the code begins with the pattern. A wildcard matches a single name, which must be the same at
+// each occurrence.
 func fits(code, pattern []word) (names map[string]string, ok bool) {
 	names = map[string]string{}
 	for i, p := range pattern {
@@ -65,8 +65,8 @@ func fits(code, pattern []word) (names map[string]string, ok bool) {
 
 var wildcard = regexp.MustCompile(`^\$\w+$`)
 
-// filled returns the replacement with the names of the pattern in place of its wildcards, or the first wildcard that the
-// pattern lacks.
+// filled returns the replacement, with the names from the match in place of its wildcards. If the pattern lacks a
+// wildcard, filled returns the first such wildcard.
 func filled(words []word, replacement string, names map[string]string) (text, unknown string) {
 	from := 0
 	for _, w := range words {
@@ -83,7 +83,7 @@ func filled(words []word, replacement string, names map[string]string) (text, un
 	return text + replacement[from:], ""
 }
 
-// same reports whether two texts have the same words.
+// same reports whether two texts consist of the same words.
 func same(a, b []word) bool {
 	return slices.EqualFunc(a, b, func(a, b word) bool { return a.text == b.text })
 }

@@ -1,5 +1,5 @@
-// Command prose counts patterns in comments and pages that make sentences read as if translated. It prints where each
-// is. A test holds the counts in counts.txt: a change may lower them, but not raise them.
+// Command prose counts patterns in comments and pages that make sentences read as if translated, and prints where they
+// are. A test compares the counts with counts.txt: a change may lower them, but must not raise them.
 //
 //	go run ./prose            # the counts
 //	go run ./prose what       # the places of one pattern
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// pattern is a phrase that a native reader would not use.
+// pattern is a phrase that native readers would not use.
 type pattern struct {
 	name    string
 	matches *regexp.Regexp
@@ -38,7 +38,7 @@ var patterns = []pattern{
 	{"by it", regexp.MustCompile(`(?i)\b(by|of|from) it\b`)},
 }
 
-// place is a place with a pattern.
+// place is where a pattern was found.
 type place struct {
 	file string
 	line int
@@ -60,7 +60,7 @@ func main() {
 	fmt.Fprint(os.Stdout, counts(found))
 }
 
-// counts has a line for each pattern.
+// counts returns one line for each pattern.
 func counts(found map[string][]place) string {
 	var b strings.Builder
 	for _, p := range patterns {
@@ -69,7 +69,7 @@ func counts(found map[string][]place) string {
 	return b.String()
 }
 
-// search reads the comments of all Go files below a folder, and all pages.
+// search searches all pages, and the comments in all Go files, below a folder.
 func search(root string) (map[string][]place, error) {
 	found := map[string][]place{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -108,7 +108,7 @@ func comments(path string, found map[string][]place) error {
 	return nil
 }
 
-// page notes the lines of a page that are prose, not code.
+// page searches those lines of a page that are prose, not code.
 func page(path string, found map[string][]place) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

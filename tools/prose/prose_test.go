@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write counts.txt")
 
-// TestCounts checks that no pattern is found more often than before.
+// TestCounts checks that no pattern occurs more often than before.
 func TestCounts(t *testing.T) {
 	found, err := search("../..")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestPatterns finds each pattern in a sentence, and no pattern in the sentence that replaces it.
+// TestPatterns checks that each pattern is found in a sentence, and not in the sentence that replaces it.
 func TestPatterns(t *testing.T) {
 	for name, c := range map[string]struct{ bad, good string }{
 		"what":                 {"What is stored is what was spent.", "The store holds consumption, not limits."},

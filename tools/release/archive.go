@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// file is a file in an archive or in a layer of the image.
+// file is a file in an archive, or in a layer of the image.
 type file struct {
 	name string // with slashes; parent directories are created
 	path string // on this machine
 	mode fs.FileMode
 }
 
-// archive writes the archive of a target.
+// archive writes the archive for a target.
 func (r *release) archive(t target, binary string, p *papers) error {
 	top := "headgate_" + r.version + "_" + t.String()
 	files := []file{{top + "/" + filepath.Base(binary), binary, 0o755}}
@@ -65,7 +65,7 @@ func writeTar(w io.Writer, files []file, at time.Time) error {
 	return t.Close()
 }
 
-// folders writes a directory and its parents, once.
+// folders writes a directory and its parents, unless they were already written.
 func folders(t *tar.Writer, folder string, at time.Time, made map[string]bool) error {
 	if folder == "." || made[folder] {
 		return nil

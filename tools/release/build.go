@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Settings of the machine that would change a binary or break its build.
+// Settings on the machine that would change a binary or break the build.
 var cleared = []string{"GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GODEBUG", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED"}
 
-// build builds the static binary of a target, and returns its path.
+// build builds the static binary for a target, and returns its path.
 func (r *release) build(t target) (string, error) {
 	path := filepath.Join(r.work, t.String(), "headgate")
 	if t.os == "windows" {
@@ -20,8 +20,8 @@ func (r *release) build(t target) (string, error) {
 	return path, r.compile(t, path)
 }
 
-// compile builds the command with its version. The state of the repository is not stamped into the binary, because it
-// would differ before and after the tag.
+// compile builds the command with its version. The repository's state is not stamped into the binary, because it is
+// different before and after the tag.
 func (r *release) compile(t target, path string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.release=v" + r.version, "-o", path}, flags...)
 	c := exec.Command("go", append(args, "./cmd/headgate")...)

@@ -19,7 +19,7 @@ import (
 // user is an id that systems do not assign to people or services.
 const user = "65532:65532"
 
-// image writes an OCI layout with an image for each Linux architecture, as one tar file.
+// image writes an OCI layout as one tar file. It has an image for each Linux architecture.
 func (r *release) image(binaries map[target]string, p *papers) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, t := range targets {
@@ -62,7 +62,7 @@ func (r *release) annotations() map[string]string {
 }
 
 // imageOf returns the image for one architecture: the program, certificates and licenses, without a shell. The server
-// writes no files, so its root can be read-only.
+// does not write files, so the root can be read-only.
 func (r *release) imageOf(t target, binary string, p *papers) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, files := range [][]file{
@@ -90,7 +90,7 @@ func (r *release) imageOf(t target, binary string, p *papers) (v1.Image, error) 
 	config.Config = v1.Config{
 		User:       user,
 		Entrypoint: []string{"/headgate"},
-		// In a container, listen on all addresses.
+		// A server in a container listens on all addresses.
 		Cmd:          []string{"serve", "--resp", "0.0.0.0:6380", "--http", "0.0.0.0:8080"},
 		ExposedPorts: map[string]struct{}{"6380/tcp": {}, "8080/tcp": {}},
 		WorkingDir:   "/",
@@ -109,7 +109,7 @@ func (r *release) layer(files []file) (v1.Layer, error) {
 	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer))
 }
 
-// filesIn returns the files of a directory, sorted by name.
+// filesIn returns the files in a directory, sorted by name.
 func filesIn(folder string) (files []file, err error) {
 	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -1,10 +1,10 @@
-// Command release makes the files of a release from a commit: archives, packages, an image,
-// bills of materials, checksums and their signature.
+// Command release creates the files of a release from a commit: archives, packages, an image, bills of materials,
+// checksums and their signature.
 //
 //	cd tools/release && GOWORK=off go run . -version v0.9.0 -key headgate.key
 //
-// Two runs on one commit with one version of Go make equal files: all times are the commit's, and no files of the
-// machine are used.
+// Two runs on the same commit with the same version of Go create equal files, because all times are the commit's and
+// no files on the machine are used.
 //
 //	source.go   the commit and the version
 //	build.go    binaries
@@ -13,7 +13,7 @@
 //	package.go  deb and rpm
 //	image.go    the image, as an OCI layout
 //	sbom.go     a bill of materials for each binary
-//	notes.go    the section of CHANGELOG.md
+//	notes.go    the section from CHANGELOG.md
 //	sums.go     SHA256SUMS
 //	sign.go     its signature
 package main
@@ -56,7 +56,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	// The key is read first, so that the password prompt does not come after minutes of building.
+	// Read the key first, so that the password prompt does not come after minutes of building.
 	signer, err := readKey(o.key, o.passwordFile)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 const unreleased = "Unreleased"
 
-// notes writes the section of CHANGELOG.md for the version.
+// notes writes the version's section of CHANGELOG.md.
 func (r *release) notes() error {
 	data, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
 	if err != nil {
@@ -26,7 +26,7 @@ func (r *release) notes() error {
 	return os.WriteFile(r.named("notes.md"), []byte(text), 0o644)
 }
 
-// section returns the text below the heading of a version; the heading may include a date.
+// section returns the text below a version's heading. The heading may include a date.
 func section(changelog, version string) (string, bool) {
 	var found []string
 	inside := false

@@ -16,10 +16,9 @@ import (
 // license matches the names of license files.
 var license = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)`)
 
-// notices writes the licenses of Go and of all modules in the binaries. Most of these licenses
-// require it.
+// notices writes the licenses of Go and of all modules in the binaries, as most of these licenses require.
 func (r *release) notices(p *papers) error {
-	files := map[string][]string{} // paths by module
+	files := map[string][]string{} // paths, by module
 	for _, t := range targets {
 		if err := r.licenses(t, files); err != nil {
 			return err
@@ -44,7 +43,8 @@ func (r *release) notices(p *papers) error {
 	return os.WriteFile(p.notices, b.Bytes(), 0o644)
 }
 
-// pageLicenses returns the licenses of the libraries in the operator page. A missing license is an error.
+// pageLicenses returns the licenses of the libraries in the operator page. It returns an error if a license is
+// missing.
 func pageLicenses(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "LICENSES"))
 	if err != nil {
@@ -66,7 +66,7 @@ func pageLicenses(folder string) ([]byte, error) {
 	return text, nil
 }
 
-// licenses adds the license files of the modules in a target's binary. A module without a license is an error.
+// licenses adds the license files of the modules in a target's binary. It returns an error if a module has no license.
 func (r *release) licenses(t target, files map[string][]string) error {
 	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}} {{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{else}}Go\t{{$.Root}}\t{{$.Root}}{{end}}", "./cmd/headgate")
 	c.Dir = filepath.Join(r.root, "server")
@@ -79,7 +79,7 @@ func (r *release) licenses(t target, files map[string][]string) error {
 	for line := range strings.Lines(string(out)) {
 		words := strings.Split(strings.TrimSpace(line), "\t")
 		if len(words) != 3 || looked[words[2]] {
-			continue // a module of this repository
+			continue // a module in this repository
 		}
 		looked[words[2]] = true
 		if err := licensesOf(words[0], words[1], words[2], files); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPageLicenses checks that all libraries of the operator page have a licence, and that a new version requires
-// another review.
+// TestPageLicenses checks that all libraries in the operator page have a licence, and that a new version must be
+// reviewed again.
 func TestPageLicenses(t *testing.T) {
 	if _, err := pageLicenses("../../dashboard/web"); err != nil {
 		t.Error(err)
@@ -24,8 +24,8 @@ func TestPageLicenses(t *testing.T) {
 	}
 }
 
-// TestLicensesOf checks that a package's own license files and its module's are found. A module without any is an
-// error.
+// TestLicensesOf checks that a package's own license files and its module's license files are found. A module without
+// license files is an error.
 func TestLicensesOf(t *testing.T) {
 	top := t.TempDir()
 	inner := filepath.Join(top, "inner")

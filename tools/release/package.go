@@ -24,7 +24,7 @@ Redis), HTTP or Envoy's gRPC, or it stands in front of an upstream as a
 gateway. Limits are kept in memory, or on Redis for many servers.`
 )
 
-// packages writes the deb and the rpm of a target.
+// packages writes the deb and rpm packages for a target.
 func (r *release) packages(t target, binary string, p *papers) error {
 	rpmArch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[t.arch]
 	for _, k := range []struct {
@@ -74,7 +74,7 @@ func (r *release) packageInfo(t target, kind, binary string, p *papers) (*nfpm.I
 	return nfpm.WithDefaults(info), nil
 }
 
-// contents returns the files of a package. Upgrades keep a modified policies file.
+// contents returns the files in a package. Upgrades keep a modified policies file.
 func (r *release) contents(kind, binary string, p *papers) (files.Contents, error) {
 	contents := files.Contents{
 		r.content("config|noreplace", "/etc/headgate/policies.yaml", filepath.Join(r.root, "deploy", "policies.yaml")),
@@ -101,7 +101,7 @@ func (r *release) contents(kind, binary string, p *papers) (files.Contents, erro
 	return contents, nil
 }
 
-// ofKind returns the files whose paths depend on the kind of package, and the documents to compress.
+// ofKind returns the files whose paths depend on the kind of package, and the documents that must be compressed.
 func (r *release) ofKind(kind string, p *papers) (own files.Contents, zipped []string) {
 	if kind == "rpm" {
 		return files.Contents{
@@ -119,7 +119,7 @@ func (r *release) ofKind(kind string, p *papers) (own files.Contents, zipped []s
 	}, []string{p.notices}
 }
 
-// document is the file type of a document. Only rpm marks documents.
+// document returns the file type for documents. Only rpm marks documents.
 func document(kind string) string {
 	if kind == "rpm" {
 		return files.TypeRPMDoc

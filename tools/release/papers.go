@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// papers are the files of a release other than the binary.
+// papers are a release's files other than the binary.
 type papers struct {
 	manuals                     []string // paths
 	bash, zsh, fish             string
@@ -24,7 +24,7 @@ type papers struct {
 	root                        string // of the repository
 }
 
-// papers creates them in the work directory.
+// papers creates these files in the work directory.
 func (r *release) papers() (*papers, error) {
 	folder := filepath.Join(r.work, "papers")
 	if err := os.MkdirAll(filepath.Join(folder, "man"), 0o755); err != nil {
@@ -43,7 +43,7 @@ func (r *release) papers() (*papers, error) {
 	return p, nil
 }
 
-// fromProgram generates the manual pages and completions with a build for this machine.
+// fromProgram generates the manual pages and completions, using a build for this machine.
 func (r *release) fromProgram(p *papers) error {
 	program := filepath.Join(r.work, "headgate-man")
 	if err := r.compile(target{runtime.GOOS, runtime.GOARCH}, program, "-tags=man"); err != nil {
@@ -70,7 +70,7 @@ func (r *release) fromProgram(p *papers) error {
 	return nil
 }
 
-// unit writes the unit file with the paths of packages, without the comments about manual installation.
+// unit writes the unit file with the packages' paths, and without the comments about manual installation.
 func (r *release) unit(p *papers) error {
 	data, err := os.ReadFile(filepath.Join(r.root, "deploy", "headgate.service"))
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *release) changelog(p *papers) error {
 }
 
 // writeCertificates writes the public certificate authorities, for rediss:// and https:// from the image. They come
-// from a module, not from the machine, so that builds are reproducible.
+// from a module instead of the machine, so that builds are reproducible.
 func writeCertificates(p *papers) error {
 	return write(p.certificates, func(w *os.File) error {
 		for root := range bundle.Roots() {
@@ -111,7 +111,7 @@ func writeCertificates(p *papers) error {
 	})
 }
 
-// archived returns the files in a target's archive, with their names there.
+// archived returns the files in a target's archive, with their names in the archive.
 func (p *papers) archived(t target) []file {
 	files := []file{
 		{"LICENSE", filepath.Join(p.root, "LICENSE"), 0o644},
@@ -132,7 +132,7 @@ func (p *papers) archived(t target) []file {
 	return files
 }
 
-// writeGzip writes a compressed file without an embedded name and time.
+// writeGzip writes a compressed file without a name and time in the header.
 func writeGzip(path string, data []byte) error {
 	return write(path, func(w *os.File) error {
 		compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)

@@ -13,7 +13,7 @@ type release struct {
 	out  string // the directory of the release
 }
 
-// target is a platform that the binary runs on.
+// target is a platform for the binary.
 type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "_" + t.arch }
@@ -59,12 +59,12 @@ func (r *release) make() error {
 	return r.notes()
 }
 
-// sayf prints a line of progress on standard error.
+// sayf prints a line about progress to standard error.
 func (r *release) sayf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "release: "+format+"\n", args...)
 }
 
-// named returns the path of a file of the release.
+// named returns the path of a file in the release.
 func (r *release) named(format string, args ...any) string {
 	return filepath.Join(r.out, fmt.Sprintf("headgate_%s_", r.version)+fmt.Sprintf(format, args...))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// small returns a release whose program and documents are a few words, in temporary directories.
+// small returns a release in temporary directories. Its program and documents consist of a few words.
 func small(t *testing.T, version string) (*release, *papers) {
 	t.Helper()
 	work, out := t.TempDir(), t.TempDir()
@@ -40,8 +40,8 @@ func small(t *testing.T, version string) (*release, *papers) {
 	return r, p
 }
 
-// TestEqualFiles checks that the files of a release do not depend on their directory or on the times and modes of
-// their inputs.
+// TestEqualFiles checks that a release's files do not depend on the directory, or on the times and modes of the
+// inputs.
 func TestEqualFiles(t *testing.T) {
 	build := func() string {
 		r, p := small(t, "1.2.3")
@@ -68,13 +68,13 @@ func TestEqualFiles(t *testing.T) {
 		return text
 	}
 	first := build()
-	time.Sleep(1100 * time.Millisecond) // archives have a resolution of one second
+	time.Sleep(1100 * time.Millisecond) // archives have a time resolution of one second
 	if second := build(); first != second || strings.Count(first, "\n") != 9 {
 		t.Errorf("the files of two builds:\n%s\n%s", first, second)
 	}
 }
 
-// TestImageIsValid checks every digest and size in the layout.
+// TestImageIsValid checks every digest and size in the OCI layout.
 func TestImageIsValid(t *testing.T) {
 	r, p := small(t, "1.2.3")
 	if err := r.image(map[target]string{targets[0]: p.bash, targets[1]: p.zsh}, p); err != nil {
@@ -89,7 +89,7 @@ func TestImageIsValid(t *testing.T) {
 	}
 }
 
-// TestVersionsOfPackages checks that for dpkg a release candidate is older than its release.
+// TestVersionsOfPackages checks that dpkg considers a release candidate older than its release.
 func TestVersionsOfPackages(t *testing.T) {
 	r, p := small(t, "1.2.3-rc.1")
 	if err := r.packages(targets[0], p.bash, p); err != nil {
@@ -109,7 +109,7 @@ func TestVersionsOfPackages(t *testing.T) {
 	}
 }
 
-// TestUnitOfPackages checks that the unit has the packages' path of the program, and omits the manual installation
+// TestUnitOfPackages checks that the unit has the program's path in the packages, and omits the manual installation
 // steps.
 func TestUnitOfPackages(t *testing.T) {
 	r, p := small(t, "1.2.3")

@@ -11,10 +11,10 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// own is the path of our modules, which have the version of the release.
+// own is the path of our modules. Their version is the release's.
 const own = "github.com/headgate/headgate"
 
-// sbom writes the bill of materials of a binary as CycloneDX: its linked modules.
+// sbom writes the bill of materials for a binary as CycloneDX. It lists the linked modules.
 func (r *release) sbom(t target, binary string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *release) bill(t target, info *debug.BuildInfo, sum string) *cdx.BOM {
 	return bom
 }
 
-// component describes a module. Third-party modules have their sum from go.sum.
+// component describes a module. Third-party modules have the sum from go.sum.
 func (r *release) component(kind cdx.ComponentType, module *debug.Module) cdx.Component {
 	version := module.Version
 	if module.Path == own || strings.HasPrefix(module.Path, own+"/") {

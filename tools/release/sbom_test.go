@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestBill checks that our modules have the version of the release, and others their own with the checksum.
+// TestBill checks that our modules have the release's version, and that other modules have their own version and
+// checksum.
 func TestBill(t *testing.T) {
 	r, _ := small(t, "1.2.3")
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: own + "/server", Version: "(devel)"}, Deps: []*debug.Module{

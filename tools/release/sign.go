@@ -9,10 +9,10 @@ import (
 	"golang.org/x/term"
 )
 
-// signer signs with the key of the person making the release.
+// signer signs with the key of the person that makes the release.
 type signer struct{ key minisign.PrivateKey }
 
-// readKey reads a minisign secret key, encrypted or not. It returns nil without a path.
+// readKey reads a minisign secret key, which may be encrypted. If path is "", it returns nil.
 func readKey(path, passwordFile string) (*signer, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // a release without a signature has no signer
@@ -55,7 +55,7 @@ func readPassword(path, passwordFile string) (string, error) {
 	return string(password), err
 }
 
-// sign returns the signature as a minisign file. The comment has no time, so that signatures of the same text are
+// sign returns the signature as a minisign file. The comment contains no time, so that signatures of the same text are
 // equal.
 func (s *signer) sign(text []byte, comment string) []byte {
 	return minisign.SignWithComments(s.key, text, comment, "signature by the key "+fmt.Sprintf("%016X", s.key.ID()))

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// source is the commit of a release.
+// source is the commit that a release is made from.
 type source struct {
 	root    string // an absolute path
 	version string // without the v
@@ -18,7 +18,7 @@ type source struct {
 	time    time.Time // of the commit
 }
 
-// versions matches semver.org versions without build metadata, which module versions cannot have.
+// versions matches semver.org versions without build metadata, because module versions cannot have it.
 var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 func readSource(root, version string) (*source, error) {
@@ -49,13 +49,13 @@ func readSource(root, version string) (*source, error) {
 	return &source{root: root, version: strings.TrimPrefix(version, "v"), commit: commit, time: time.Unix(seconds, 0).UTC()}, nil
 }
 
-// git returns the output of a git command, without the final newline.
+// git returns a git command's output, without the final newline.
 func git(root string, args ...string) (string, error) {
 	out, err := output(exec.Command("git", append([]string{"-C", root}, args...)...))
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// output returns the output of a command. Its error includes the command's error output.
+// output returns a command's output. Its error includes the command's error output.
 func output(c *exec.Cmd) ([]byte, error) {
 	var problems strings.Builder
 	c.Stderr = &problems

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// repository returns a directory with one commit, made at a fixed time.
+// repository returns a directory with one commit, which has a fixed time.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// seal writes the checksums of all files, and their signature.
+// seal writes the checksums of all files, and signs them.
 func (r *release) seal(signer *signer) error {
 	text, err := sums(r.out)
 	if err != nil {
@@ -26,7 +26,7 @@ func (r *release) seal(signer *signer) error {
 	return os.WriteFile(path+".minisig", signer.sign([]byte(text), "headgate "+r.version+" "+marker), 0o644)
 }
 
-// sums returns sha256sum lines for all files of a directory, sorted by name.
+// sums returns the sha256sum lines for all files in a directory, sorted by name.
 func sums(folder string) (string, error) {
 	entries, err := os.ReadDir(folder) // sorted
 	if err != nil {
@@ -43,7 +43,7 @@ func sums(folder string) (string, error) {
 	return b.String(), nil
 }
 
-// digest returns the SHA-256 of a file, in hex.
+// digest returns a file's SHA-256 in hex.
 func digest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

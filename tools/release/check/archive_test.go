@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestArchives checks that each archive has its files and a program for its system, and that the program's modules are
-// all in the bill of materials.
+// TestArchives checks that each archive has all its files and a program for the right system, and that all modules in
+// the program are in the bill of materials.
 func TestArchives(t *testing.T) {
 	for _, target := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64", "windows_arm64"} {
 		t.Run(target, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// compareBill compares a bill of materials with its program.
+// compareBill compares a bill of materials with the program.
 func compareBill(t *testing.T, target, program string, modules int) {
 	t.Helper()
 	data, err := os.ReadFile(named("headgate_%s_%s.cdx.json", *version, target))
@@ -81,7 +81,7 @@ func compareBill(t *testing.T, target, program string, modules int) {
 	}
 }
 
-// TestProgram checks that the program in this machine's archive is static, gives the exact answers, and accepts the
+// TestProgram checks that the program in the archive for this machine is static, gives exact answers, and accepts the
 // example policies.
 func TestProgram(t *testing.T) {
 	if runtime.GOOS != "linux" {

@@ -1,5 +1,5 @@
-// Package check tests the files of a release. scripts/release-test makes the files and runs the tests. Without
-// -release the tests are skipped.
+// Package check tests the files of a release. scripts/release-test creates the files and runs the tests. Without
+// -release, the tests are skipped.
 //
 //	go test ./check -release FOLDER -public-key FILE -v
 package check
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// named returns the path of a release file.
+// named returns the path of a file in the release.
 func named(format string, args ...any) string {
 	return filepath.Join(*folder, fmt.Sprintf(format, args...))
 }
@@ -56,7 +56,7 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// asRoot skips a test that only root can run, with a prominent message.
+// asRoot skips a test that requires root, with a prominent message.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -131,7 +131,7 @@ func extractZip(t *testing.T, data []byte, to string) {
 	}
 }
 
-// place writes a file below a directory.
+// place writes a file into a directory.
 func place(t *testing.T, to, name string, mode os.FileMode, content io.Reader) {
 	t.Helper()
 	if !filepath.IsLocal(name) {

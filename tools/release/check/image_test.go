@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// images returns the images of the layout by architecture.
+// images returns the images in the layout by architecture.
 func images(t *testing.T) map[string]v1.Image {
 	t.Helper()
 	outer, err := layout.ImageIndexFromPath(extract(t, named("headgate_%s_image.tar", *version)))
@@ -48,8 +48,8 @@ func images(t *testing.T) map[string]v1.Image {
 	return found
 }
 
-// TestImage checks that each architecture has the program from its archive, a numeric user, a health check, and only
-// the files that it needs.
+// TestImage checks that the image for each architecture has the program from the archive, a numeric user, a health
+// check, and only the files that it needs.
 func TestImage(t *testing.T) {
 	found := images(t)
 	if len(found) != 2 || found["amd64"] == nil || found["arm64"] == nil {
@@ -90,9 +90,9 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// container runs a program on a read-only root, as the user of the image, with separate network, process and mount
-// namespaces. It calls the health check before and after the server has stopped, and sends six requests to a limit of
-// five.
+// container runs a program on a read-only root, as the image's user, with separate network, process and mount
+// namespaces. It calls the health check while the server runs and after it has stopped, and sends six requests to a
+// limit of five.
 const container = `
 root=$1 health=$2; shift 2
 ip link set lo up
@@ -110,7 +110,7 @@ kill $server; wait $server; echo "ended $?"
 in_image $health 2>/dev/null || echo "unhealthy $?"
 `
 
-// TestContainer runs the image's root with its configuration: entrypoint, arguments, user, health check.
+// TestContainer runs the image's root with its configuration: entrypoint, arguments, user and health check.
 func TestContainer(t *testing.T) {
 	asRoot(t)
 	need(t, "unshare", "chroot", "ip", "curl")
@@ -122,7 +122,7 @@ func TestContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The image's user must be able to reach its root, and t.TempDir is only for root.
+	// The image's user must have access to the root, but t.TempDir is accessible only to root.
 	unpacked, err := os.MkdirTemp("", "headgate-image-")
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestRpmlint(t *testing.T) {
 	}
 }
 
-// TestManuals checks that mandoc can format every page, and that each command has one.
+// TestManuals checks that mandoc can format every manual page, and that each command has a page.
 func TestManuals(t *testing.T) {
 	need(t, "mandoc")
 	top := extract(t, named("headgate_%s_linux_amd64.tar.gz", *version))
@@ -43,7 +43,7 @@ func TestManuals(t *testing.T) {
 	}
 }
 
-// TestCompletions checks that the shells can parse their scripts.
+// TestCompletions checks that each shell can parse its script.
 func TestCompletions(t *testing.T) {
 	top := extract(t, named("headgate_%s_linux_amd64.tar.gz", *version))
 	for shell, script := range map[string]string{"bash": "headgate.bash", "zsh": "_headgate", "fish": "headgate.fish"} {
@@ -58,7 +58,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// TestUnit checks that systemd accepts the packages' unit and rates its exposure as low.
+// TestUnit checks that systemd accepts the unit in the packages, and rates its exposure as low.
 func TestUnit(t *testing.T) {
 	need(t, "systemd-analyze", "dpkg-deb")
 	place := t.TempDir()
@@ -76,7 +76,7 @@ func TestUnit(t *testing.T) {
 		t.Errorf("exposure %s, at most 1.6", exposure[1])
 	}
 	t.Logf("exposure %s", exposure[1])
-	// verify requires the program at the unit's path.
+	// The verify command requires that the program exists at the unit's path.
 	text, err := os.ReadFile(unit)
 	if err == nil {
 		err = os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), "/usr/bin/headgate", filepath.Join(place, "usr/bin/headgate"))), 0o644)
@@ -91,7 +91,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// globbed returns the release files that match a pattern; at least one must.
+// globbed returns the release files that match a pattern. There must be at least one.
 func globbed(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(named("%s", pattern))

@@ -15,7 +15,7 @@ import (
 
 const own = "github.com/headgate/headgate"
 
-// first is the first program of the README.
+// first is the first program in the README.
 const first = `package main
 
 import (
@@ -34,8 +34,8 @@ func main() {
 }
 `
 
-// TestModules checks that go get and go install get all modules at the release's version, from a directory instead of
-// the module proxy, in a module without replace.
+// TestModules checks that go get and go install can get all modules at the release's version, in a module without
+// replace. The modules come from a directory instead of the module proxy.
 func TestModules(t *testing.T) {
 	tree := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "tree.tar")
@@ -75,7 +75,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// publish writes a module in the layout of the module proxy.
+// publish writes a module in the module proxy's layout.
 func publish(t *testing.T, proxy, path, folder string) {
 	t.Helper()
 	at := filepath.Join(proxy, filepath.FromSlash(path), "@v")
@@ -106,8 +106,8 @@ func publish(t *testing.T, proxy, path, folder string) {
 	}
 }
 
-// commands returns a function that runs go in a directory. It gets modules from the proxy, then from this machine's
-// cache, then from their origin, and does not modify the machine's cache.
+// commands returns a function that runs go in a directory. It gets modules from the proxy, from this machine's cache,
+// or from their origin, in this order. It does not modify the machine's cache.
 func commands(t *testing.T, proxy, folder string) func(args ...string) string {
 	t.Helper()
 	cache := strings.TrimSpace(run(t, "go", "env", "GOMODCACHE"))
@@ -126,7 +126,7 @@ func commands(t *testing.T, proxy, folder string) func(args ...string) string {
 	}
 }
 
-// stderr returns the error output of a failed command.
+// stderr returns a failed command's error output.
 func stderr(err error) string {
 	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output does not wrap it
 		return string(failed.Stderr)

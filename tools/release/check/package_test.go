@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// packaged are the files that both packages have.
+// packaged are the files that are in both packages.
 var packaged = []string{
 	"usr/bin/headgate", "usr/lib/systemd/system/headgate.service", "etc/headgate/policies.yaml", "usr/share/man/man1/headgate.1.gz",
 	"usr/share/man/man1/headgate-serve.1.gz", "usr/share/bash-completion/completions/headgate", "usr/share/fish/vendor_completions.d/headgate.fish",
 }
 
-// emptyRoot returns a directory that packages can be installed into, accessible to every user.
+// emptyRoot returns a directory where packages can be installed. It is accessible to every user.
 func emptyRoot(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "headgate-root-")
@@ -28,7 +28,7 @@ func emptyRoot(t *testing.T) string {
 	return folder
 }
 
-// debian returns an empty root, and a function that runs dpkg on that root. The packages' scripts run outside it with
+// debian returns an empty root, and a function that runs dpkg on it. The packages' scripts run outside the root, with
 // DPKG_ROOT, because the root has no shell.
 func debian(t *testing.T) (place string, dpkg func(args ...string) string) {
 	t.Helper()
@@ -51,13 +51,13 @@ func debian(t *testing.T) (place string, dpkg func(args ...string) string) {
 	}
 }
 
-// debFile returns the path of the deb for this machine.
+// debFile returns the path of the deb package for this machine.
 func debFile() string {
 	return named("headgate_%s-1_%s.deb", strings.Replace(*version, "-", "~", 1), runtime.GOARCH)
 }
 
-// TestDeb installs the package into an empty root, runs the server from its unit, installs it again over a changed
-// policies file, and removes it.
+// TestDeb installs the package into an empty root, runs the server from its unit, installs the package again over a
+// changed policies file, and removes it.
 func TestDeb(t *testing.T) {
 	place, dpkg := debian(t)
 	file := debFile()
@@ -104,7 +104,7 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// present checks that an installed package has its files.
+// present checks that an installed package has all its files.
 func present(t *testing.T, place string, more ...string) {
 	t.Helper()
 	for _, name := range append(more, packaged...) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// serve runs the installed unit in a root, and sends it six requests to a limit of five.
+// serve runs the unit installed in a root, and sends it six requests to a limit of five.
 func serve(t *testing.T, place string) {
 	t.Helper()
 	if out, err := fromUnit(t, place, "ExecStartPre").CombinedOutput(); err != nil {
@@ -25,7 +25,7 @@ func serve(t *testing.T, place string) {
 	}
 }
 
-// login starts the unit, sends requests to the policy login, stops it, and returns the statuses.
+// login starts the unit, sends requests to the policy login, stops the unit, and returns the statuses.
 func login(t *testing.T, place string, requests int, flags ...string) (statuses []int) {
 	t.Helper()
 	flags = append([]string{"--resp", "off", "--http", "127.0.0.1:0", "--drain", "0s"}, flags...)
@@ -56,7 +56,7 @@ func login(t *testing.T, place string, requests int, flags ...string) (statuses 
 	return statuses
 }
 
-// fromUnit returns a command of the installed unit, in the root and as an unprivileged user.
+// fromUnit returns a command from the installed unit. It runs in the root and as an unprivileged user.
 func fromUnit(t *testing.T, place, key string, more ...string) *exec.Cmd {
 	t.Helper()
 	unit, err := os.ReadFile(filepath.Join(place, "usr/lib/systemd/system/headgate.service"))
@@ -73,7 +73,7 @@ func fromUnit(t *testing.T, place, key string, more ...string) *exec.Cmd {
 	return c
 }
 
-// listening returns the HTTP address from a server's log, and continues to read it.
+// listening returns the HTTP address in a server's log, and continues to read the log.
 func listening(t *testing.T, log io.Reader) string {
 	t.Helper()
 	lines := bufio.NewScanner(log)

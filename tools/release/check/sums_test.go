@@ -10,8 +10,8 @@ import (
 	"aead.dev/minisign"
 )
 
-// TestSums checks that SHA256SUMS names every file of the release once, that sha256sum agrees, and that it detects a
-// changed byte.
+// TestSums checks that SHA256SUMS lists every file in the release once, that sha256sum accepts it, and that sha256sum
+// detects a changed byte.
 func TestSums(t *testing.T) {
 	need(t, "sha256sum")
 	text, err := os.ReadFile(named("SHA256SUMS"))
@@ -61,7 +61,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSignature checks that the library and minisign itself accept the signature, and that both reject it if one byte
+// TestSignature checks that the library and minisign itself accept the signature, and that both reject it if a byte
 // changes.
 func TestSignature(t *testing.T) {
 	key, err := minisign.PublicKeyFromFile(*publicKey)

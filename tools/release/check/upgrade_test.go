@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestUpgrade upgrades a package from an earlier build to the release. The changed policies stay, and the release
-// continues from the state written by the earlier program.
+// TestUpgrade upgrades a package from an earlier build to the release. The changed policies are kept, and the release
+// continues with the state that the earlier program has written.
 func TestUpgrade(t *testing.T) {
 	if *previous == "" {
 		t.Skip("*** no -previous: NO UPGRADE IS TESTED ***")
@@ -43,7 +43,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// earlier returns a package like the release's with the earlier program, as version 0.0.1.
+// earlier returns a package like the release's, but with the earlier program and version 0.0.1.
 func earlier(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

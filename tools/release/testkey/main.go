@@ -1,4 +1,4 @@
-// Command testkey makes a key pair without a password, for tests of a release.
+// Command testkey creates a key pair without a password, for tests of a release.
 package main
 
 import (
