@@ -1,4 +1,4 @@
-// Package browser runs the operator page in a real browser, against real servers.
+// Package browser runs the operator page in a real browser with real servers.
 package browser
 
 import (
@@ -68,12 +68,12 @@ var hostile = []string{
 	`<img src=x onerror="window.hacked=1;alert(1)">`, `"><script>window.hacked=1</script>`, "\u202etxet\u0000\u001b[31m", "{{constructor.constructor('window.hacked=1')()}}",
 }
 
-// world has the servers that a browser connects to.
+// world has the servers that the browser connects to.
 type world struct {
 	t     *testing.T
 	redis *redistest.Server
-	take  string // the address for decisions
-	token string // the file
+	take  string // the address for takes
+	token string // the token file
 	noise atomic.Pointer[string]
 	// running counts the goroutines that send requests.
 	running sync.WaitGroup
@@ -90,7 +90,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestPage drives the page with chromium. dashboard/web/test/page.mjs has the script.
+// TestPage drives the page with Chromium, using the script dashboard/web/test/page.mjs.
 func TestPage(t *testing.T) {
 	chromium, node := programs.Tool(t, "chromium"), programs.Tool(t, "node")
 	web, err := filepath.Abs("../../dashboard/web")
@@ -107,7 +107,7 @@ func TestPage(t *testing.T) {
 	serve := func(more ...string) map[string]string {
 		return programs.Serve(t, 2, append([]string{"serve", "--resp", "off", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain", "0s"}, more...)...)
 	}
-	// On a busy machine a decision may take longer than the default deadline, and the store would then count as down.
+	// On a busy machine, a decision may take longer than the default deadline, so that the store would count as away.
 	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--admin-token-file", w.token}
 	guarded := serve(shared...)
 	serve(shared...) // another process
@@ -139,7 +139,7 @@ func TestPage(t *testing.T) {
 	c := exec.CommandContext(t.Context(), node, "test/page.mjs")
 	c.Dir = web
 	c.Env = append(os.Environ(), "CHROMIUM="+chromium, "PROFILE="+t.TempDir(), "GUARDED=http://"+guarded["admin"],
-		// localhost and 127.0.0.1 are two sites to a browser.
+		// A browser treats localhost and 127.0.0.1 as two sites.
 		"ELSEWHERE="+strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1), "BELOW="+below.URL, "MANY=http://"+open["admin"], "LIBRARY="+library.URL,
 		"ADMIN="+admin, "READ="+read, "SECONDS="+strconv.Itoa(*seconds))
 	if *screenshots != "" {
@@ -152,7 +152,7 @@ func TestPage(t *testing.T) {
 	w.drive(c)
 }
 
-// program is a Go program with a limiter and its own page, at /limits/.
+// program returns a Go program with a limiter and its own page, which is at /limits/.
 func (w *world) program() http.Handler {
 	page := dashboard.New()
 	w.t.Cleanup(page.Close)
@@ -171,7 +171,7 @@ func (w *world) program() http.Handler {
 	return mux
 }
 
-// drive runs the browser's script, and executes its commands.
+// drive runs the browser's script and executes the commands that it prints.
 func (w *world) drive(c *exec.Cmd) {
 	t := w.t
 	t.Helper()
@@ -201,7 +201,7 @@ func (w *world) drive(c *exec.Cmd) {
 	}
 }
 
-// do executes a command of the script and returns the result.
+// do executes a command from the script and returns the result.
 func (w *world) do(asked string) string {
 	verb, key, _ := strings.Cut(asked, " ")
 	switch verb {
@@ -210,7 +210,7 @@ func (w *world) do(asked string) string {
 	case "send":
 		policy, key, _ := strings.Cut(key, " ")
 		w.send(policy, key, 1)
-	case "allowed": // runs for a second of clock time, even if the machine is busy
+	case "allowed": // this runs for a second of clock time, even if the machine is busy
 		before, began := w.passed.Load(), time.Now()
 		time.Sleep(time.Second)
 		return strconv.FormatInt((w.passed.Load()-before)*int64(time.Second)/int64(time.Since(began)), 10)
@@ -241,7 +241,7 @@ func (w *world) do(asked string) string {
 	return "done"
 }
 
-// traffic sends requests until the test ends: about 300 per second, plus the noisy key's.
+// traffic sends requests until the test ends: about 300 per second, plus the requests for the noisy key.
 func (w *world) traffic() {
 	for n := 0; w.t.Context().Err() == nil; n++ {
 		w.send("api", "steady", 4)
@@ -265,7 +265,7 @@ func (w *world) traffic() {
 	}
 }
 
-// send sends requests for a key in one call, and returns how many were allowed.
+// send sends requests for a key in one call, and returns the number of allowed ones.
 func (w *world) send(policy, key string, times int) (allowed int64) {
 	type request struct {
 		Policy string `json:"policy"`
@@ -283,7 +283,7 @@ func (w *world) send(policy, key string, times int) (allowed int64) {
 	}
 	answer, err := http.Post(w.take, "application/json", bytes.NewReader(text))
 	if err != nil {
-		return 0 // the servers have ended
+		return 0 // the servers have stopped
 	}
 	defer answer.Body.Close()
 	var decided struct {

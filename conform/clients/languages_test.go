@@ -16,11 +16,11 @@ import (
 
 const languages = "../../examples/languages/"
 
-// language is a program of examples/languages, and how to run it.
+// language is a program in examples/languages, and how to run it.
 type language struct {
 	file string
-	// command returns the command to put before the file name. dir is the program's directory, where command can
-	// install dependencies.
+	// command returns the command line before the file name. dir is the program's directory, where command can install
+	// dependencies.
 	command func(t *testing.T, dir string) []string
 }
 
@@ -48,7 +48,7 @@ var allLanguages = []language{
 }
 
 // TestLanguages runs the programs in docs/reference/languages.md. Each must print the output shown there: it is denied
-// once, waits as long as the answer says, and then passes.
+// once, waits for the time in the answer, and then passes.
 func TestLanguages(t *testing.T) {
 	page := readFile(t, "../../docs/reference/languages.md")
 	_, want, _ := strings.Cut(page, "\n```text\n")
@@ -86,8 +86,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// openAPIClient generates types from the OpenAPI file and type-checks the program with them. A copy with a wrong
-// field type must fail the check, to prove that the types matter.
+// openAPIClient generates types from the OpenAPI file and type-checks the program with them. A copy with a wrong field
+// type must fail the check, which shows that the types are used.
 func openAPIClient(t *testing.T, dir string) []string {
 	node := programs.Tool(t, "node")
 	npmInstall(t, dir, "openapi-fetch@0", "openapi-typescript@7", "typescript@5")
@@ -114,7 +114,7 @@ func npmInstall(t *testing.T, dir string, packages ...string) {
 	run(t, dir, programs.Tool(t, "npm"), append(words, packages...)...)
 }
 
-// listeningOn returns a program with the default addresses replaced by a server's addresses.
+// listeningOn returns a program in which the default addresses are replaced with a server's addresses.
 func listeningOn(t *testing.T, program, resp, http string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(resp, ":")

@@ -10,10 +10,10 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// printedByPython matches the comments after the print calls of a program.
+// printedByPython matches the comments after the print calls in a program.
 var printedByPython = regexp.MustCompile(`(?m)^print\(.*\)  # (.*)$`)
 
-// TestLanguageModels runs the Python program in docs/language-models.md with a server that has the page's policies.
+// TestLanguageModels runs the Python program in docs/language-models.md with a server that uses the page's policies.
 // Each print call must print the text in its comment.
 func TestLanguageModels(t *testing.T) {
 	page := readFile(t, "../../docs/language-models.md")

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// manifests are the objects of deploy/kubernetes.yaml.
+// manifests are the objects in deploy/kubernetes.yaml.
 type manifests struct {
 	config     core.ConfigMap
 	deployment apps.Deployment
@@ -49,7 +49,7 @@ func read(t *testing.T) (m manifests) {
 	return m
 }
 
-// TestKubernetesObjectsFit checks that references between the objects resolve.
+// TestKubernetesObjectsFit checks that all references between the objects resolve.
 func TestKubernetesObjectsFit(t *testing.T) {
 	m := read(t)
 	pod := m.deployment.Spec.Template
@@ -104,8 +104,9 @@ func TestKubernetesObjectsFit(t *testing.T) {
 	}
 }
 
-// TestKubernetesServes starts the server like its container, on a Redis with a password; only addresses and paths are
-// changed for the test. The probes must pass, an updated ConfigMap must take effect, and the server must drain.
+// TestKubernetesServes starts the server in the same way as its container, with a password-protected Redis. Only
+// addresses and paths are changed for the test. The probes must pass, an updated ConfigMap must take effect, and the
+// server must drain.
 func TestKubernetesServes(t *testing.T) {
 	m := read(t)
 	store := redistest.Standalone(t, redistest.Redis)
@@ -147,7 +148,8 @@ func TestKubernetesServes(t *testing.T) {
 	}
 }
 
-// mount writes a file like the kubelet: through a symbolic link to a versioned directory, which is replaced.
+// mount writes a file in the same way as the kubelet: through a symbolic link to a versioned directory. Updates
+// replace the link.
 func mount(t *testing.T, dir, name, text string) {
 	t.Helper()
 	version, err := os.MkdirTemp(dir, "..version")

@@ -18,17 +18,16 @@ import (
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
-// Steps is the number of steps for each algorithm: `make test-full` sets 10^6.
+// Steps is the number of steps per algorithm. `make test-full` sets it to 10^6.
 var Steps = flag.Int("steps", 1000, "differential steps an algorithm")
 
-// Seed seeds the random scripts; a failure prints the seed to repeat it.
+// Seed is the seed for the random scripts. A failure prints the seed, so that it can be repeated.
 var Seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
 
-// CaseSteps is the length of one script: long enough that later steps depend on earlier
-// ones.
+// CaseSteps is the length of one script. It is long enough for later steps to depend on earlier ones.
 const CaseSteps = 50
 
-// Kinds are the kinds of changes in the scripts, other than changes of the time.
+// Kinds are the kinds of changes in the scripts, apart from changes of the time.
 var Kinds = map[string]script.Options{
 	"forward":  {},
 	"clock":    {ClockSteps: true},
@@ -45,7 +44,7 @@ var Kinds = map[string]script.Options{
 	"lists":    {Changes: true, All: true, Extras: true, Reserve: true, Lists: true},
 }
 
-// Run runs one script on a store, in its own namespace.
+// Run runs one script on a store, in a name space of its own.
 func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
 	t.Helper()
 	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, CaseSteps, options)
@@ -65,7 +64,7 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm,
 	}
 }
 
-// translate converts a case to the format of files, which both sides read. It puts the keys of lists on the slot of the
+// translate converts a case to the file format that both sides read. It puts the keys of lists on the slot of the
 // counter that all keys of a fair-share limit share in the name space.
 func translate(t *testing.T, c model.Case, space string) vectors.File {
 	t.Helper()
@@ -80,7 +79,7 @@ func translate(t *testing.T, c model.Case, space string) vectors.File {
 	return file
 }
 
-// history shows the steps that led to a difference.
+// history formats the steps that led to a difference.
 func history(t *testing.T, c *model.Case, step int) string {
 	t.Helper()
 	var text strings.Builder

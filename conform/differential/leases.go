@@ -17,7 +17,7 @@ var LeaseKinds = map[string]engine.Kind{
 	model.Acquire: engine.OpAcquire, model.Renew: engine.OpRenew, model.Release: engine.OpRelease, model.Held: engine.OpPeek,
 }
 
-// LeaseOp returns the operation of a step.
+// LeaseOp returns the operation for a step.
 func LeaseOp(space string, l model.Limit, s model.LeaseStep) engine.Op {
 	return engine.Op{
 		Kind: LeaseKinds[s.Op], Space: space, Key: "k" + l.Key, ID: s.ID, Charges: []engine.Charge{{Limit: leaseLimit(l, s), Cost: s.Cost}},
@@ -32,7 +32,7 @@ func leaseLimit(l model.Limit, s model.LeaseStep) engine.Limit {
 	return rule.Concurrency(l.Limit, lease)
 }
 
-// RunLeases runs one script on a store, in its own namespace.
+// RunLeases runs one script on a store, in a name space of its own.
 func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64) {
 	t.Helper()
 	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), CaseSteps, script.Options{})

@@ -14,21 +14,21 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// shareKinds are the operations of [RunShares].
+// shareKinds are the operations used by [RunShares].
 var shareKinds = map[engine.Kind]string{
 	engine.OpAllow: model.Take, engine.OpPeek: model.Peek, engine.OpAtMost: model.AtMost, engine.OpGive: model.Give,
 }
 
-// RunShares sends calls of many operations on fair-share limits to a store, with more keys than a limit distinguishes
-// and on two counters in turn, and compares each answer with the model's. In such a long run, parts shrink many times.
-// With an odd seed, one of the counters belongs to a nested limit.
+// RunShares sends calls with many operations on fair-share limits to a store, and compares each answer with the
+// model's. It uses more keys than a limit distinguishes, and alternates between two counters. In such a long run,
+// parts shrink many times. If the seed is odd, a nested limit uses one of the counters.
 func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64, calls int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 5))
 	space, subject := fmt.Sprintf("shares-%d", seed), model.New()
 	burst := []int64{20, 300, 2000}[seed%3]
 	for call := range calls {
-		clock.Advance(time.Duration(r.Int64N(400)) * time.Microsecond) // the refill is a little less than the demand
+		clock.Advance(time.Duration(r.Int64N(400)) * time.Microsecond) // the refill is slightly less than the demand
 		now := clock.Now().UnixMicro()
 		ops, wants := make([]engine.Op, 40), make([]model.Answer, 40)
 		for i := range ops {

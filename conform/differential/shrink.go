@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// Differs reports whether the answers to a case's steps still differ from the model's. The model computes its answers
-// again, because removing a step changes the later ones.
+// Differs reports whether the answers to a case's steps still differ from the model's. The model computes all answers
+// again, because the removal of a step changes later answers.
 func Differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *model.Case) bool {
 	t.Helper()
 	subject := model.New()
@@ -30,7 +30,7 @@ func Differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *mod
 	return err != nil || len(different) > 0
 }
 
-// shrink removes steps while a difference remains, and returns the file to store in testdata/cases.
+// shrink removes steps as long as a difference remains, and returns the file to store in testdata/cases.
 func shrink(t *testing.T, store engine.Store, clock *headgatetest.Clock, c model.Case) string {
 	t.Helper()
 	for size := len(c.Steps) / 2; size > 0; size /= 2 {
@@ -43,7 +43,7 @@ func shrink(t *testing.T, store engine.Store, clock *headgatetest.Clock, c model
 			}
 		}
 	}
-	Differs(t, store, clock, &c) // the answers to the remaining steps
+	Differs(t, store, clock, &c) // this computes the answers to the remaining steps
 	data, err := json.Marshal(model.File{About: "shrunk", Cases: []model.Case{c}})
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var steps = flag.Int("envoy-steps", 500, "random requests to each pair of servers")
 
-// environments are the variants of the servers. Each has the configurations of all files.
+// environments are the variants of the servers. Each has the configurations from all files.
 var environments = []struct {
 	name string
 	set  []string
@@ -37,7 +37,7 @@ var environments = []struct {
 	{name: "shadow", set: []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}},
 }
 
-// TestSameAnswers sends the same random requests to envoyproxy/ratelimit and to Headgate, in memory and on Redis, and
+// TestSameAnswers sends the same random requests to envoyproxy/ratelimit and to Headgate, in memory and on Redis. It
 // compares the complete answers: codes, limits, remaining units, time until reset, headers, and error messages.
 func TestSameAnswers(t *testing.T) {
 	binary(t)
@@ -63,8 +63,8 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// install writes the configurations and returns them for drawing: envoyproxy/ratelimit's examples and tests, each under
-// its own domain, and ours.
+// install writes the configurations, and returns them for drawing requests. They are envoyproxy/ratelimit's examples
+// and tests, each under its own domain, and ours.
 func install(t *testing.T, directory string, merge bool) (all []configuration) {
 	t.Helper()
 	if err := os.Mkdir(directory, 0o700); err != nil {
@@ -117,8 +117,8 @@ type comparison struct {
 	configurations []configuration
 }
 
-// run sends the requests. If the answers to a request came in different seconds, its hits may be in different windows
-// and nothing can be compared. All servers then forget everything.
+// run sends the requests. If the answers to a request come in different seconds, its hits may be in different windows,
+// so nothing can be compared. The counters of all servers are then deleted.
 func (c *comparison) run(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	late := 0
@@ -147,7 +147,7 @@ func (c *comparison) run(seed uint64) {
 	}
 }
 
-// awaitSecond waits until the current second is not about to end, and returns it.
+// awaitSecond waits until the current second is not about to end, and returns that second.
 func awaitSecond() int64 {
 	now := time.Now()
 	if now.Nanosecond() > 900_000_000 {
@@ -177,7 +177,7 @@ func (c *comparison) overHTTP(q *pb.RateLimitRequest) (differences string) {
 	return differences
 }
 
-// post sends a request as JSON. It normalizes the answer, because protojson varies its whitespace.
+// post sends a request as JSON. It normalizes the response, because protojson varies the whitespace.
 func (c *comparison) post(p *peer, q *pb.RateLimitRequest) (code int, body string) {
 	data, err := protojson.Marshal(q)
 	if err != nil {

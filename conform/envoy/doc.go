@@ -1,3 +1,3 @@
-// Package envoy compares Headgate's rate limit service with envoyproxy/ratelimit: both run on their own Redis and get
-// the same random requests. docs/design/envoy.md lists the known differences, which the requests of this test avoid.
+// Package envoy compares Headgate's rate limit service with envoyproxy/ratelimit. Each runs on its own Redis and
+// receives the same random requests. docs/design/envoy.md lists the known differences, which these requests avoid.
 package envoy

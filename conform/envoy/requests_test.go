@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// configuration is a configuration file, in the form needed to draw requests.
+// configuration is a configuration file in the form needed for drawing requests.
 type configuration struct {
 	Domain      string
 	Descriptors []configured
@@ -38,7 +38,7 @@ func readConfiguration(t *testing.T, path string) configuration {
 	return c
 }
 
-// descriptor makes a descriptor from keys and values.
+// descriptor returns a descriptor with these keys and values.
 func descriptor(words ...string) *ratelimit.RateLimitDescriptor {
 	d := &ratelimit.RateLimitDescriptor{}
 	for i := 0; i < len(words); i += 2 {
@@ -51,7 +51,7 @@ func request(domain string, descriptors ...*ratelimit.RateLimitDescriptor) *pb.R
 	return &pb.RateLimitRequest{Domain: domain, Descriptors: descriptors}
 }
 
-// drawn returns a random request that usually matches rules of the configuration.
+// drawn returns a random request that usually matches rules in the configuration.
 func (c *configuration) drawn(r *rand.Rand) *pb.RateLimitRequest {
 	q := &pb.RateLimitRequest{Domain: c.Domain, HitsAddend: []uint32{0, 0, 0, 1, 2, 5}[r.IntN(6)]}
 	for range 1 + r.IntN(3) {
@@ -79,7 +79,7 @@ func (c *configuration) drawn(r *rand.Rand) *pb.RateLimitRequest {
 	return q
 }
 
-// draw appends entries along a path of the configuration, and sometimes off the path.
+// draw appends entries along a path in the configuration, and sometimes departs from the path.
 func draw(d *ratelimit.RateLimitDescriptor, level []configured, r *rand.Rand) {
 	for len(level) > 0 {
 		at := level[r.IntN(len(level))]
@@ -104,8 +104,8 @@ func draw(d *ratelimit.RateLimitDescriptor, level []configured, r *rand.Rand) {
 	}
 }
 
-// override makes a descriptor with its own limit. Each key always has the same unit, because envoyproxy/ratelimit
-// counts different units of a key together while their windows start at the same time.
+// override returns a descriptor with its own limit. Each key always has the same unit, because envoyproxy/ratelimit
+// counts different units for a key together as long as their windows start at the same time.
 func override(d *ratelimit.RateLimitDescriptor, r *rand.Rand) {
 	units := []typev3.RateLimitUnit{
 		typev3.RateLimitUnit_SECOND, typev3.RateLimitUnit_MINUTE, typev3.RateLimitUnit_HOUR, typev3.RateLimitUnit_DAY,

@@ -23,10 +23,10 @@ import (
 	"github.com/headgate/headgate/server/envoy"
 )
 
-// tools is the directory of the module that pins the version of envoyproxy/ratelimit.
+// tools is the directory of the module that pins envoyproxy/ratelimit's version.
 const tools = "../../tools/ratelimit"
 
-// patience is the maximum time for a server to start.
+// patience is how long a server may take to start.
 const patience = 30 * time.Second
 
 // peer is a running server.
@@ -54,7 +54,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// module returns the directory of envoyproxy/ratelimit's source, which has the examples.
+// module returns the source directory of envoyproxy/ratelimit, which contains the examples.
 func module(t *testing.T) string {
 	t.Helper()
 	command := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit")
@@ -68,7 +68,7 @@ func module(t *testing.T) string {
 
 func freePort(t *testing.T) string { return strconv.Itoa(programs.FreePort(t)) }
 
-// startTheirs starts envoyproxy/ratelimit on its own Redis, with the files of root/config.
+// startTheirs starts envoyproxy/ratelimit on its own Redis, with the files in root/config.
 func startTheirs(t *testing.T, root string, environment ...string) *peer {
 	t.Helper()
 	redis := redistest.Standalone(t, redistest.Redis)

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bugs 32 and 34: while slots move, calls reach nodes that do not serve them. No failed call is charged.
+// Known bugs 32 and 34: while slots move, calls reach nodes that do not serve them. Failed calls are not charged.
 func TestClusterErrors(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, testbed.Flavor(redistest.Redis), "cluster-require-full-coverage no")
@@ -65,8 +65,8 @@ func TestClusterErrors(t *testing.T) {
 	})
 }
 
-// migrating checks that calls are answered while a slot moves, and that each call is charged once, wherever the key
-// is (MOVED, ASK).
+// migrating checks that calls succeed while a slot moves, and that each call is charged once, wherever the key is
+// (MOVED, ASK).
 func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject, want := testbed.Prefix(), int64(99)
@@ -88,8 +88,8 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	take("and again")
 }
 
-// tryAgain checks that while the keys of one request are on both nodes, the call waits briefly, then returns TRYAGAIN
-// and charges nothing.
+// tryAgain checks a call while the keys of one request are on both nodes. It must wait briefly, return TRYAGAIN and
+// charge nothing.
 func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject := testbed.Prefix()
@@ -111,7 +111,7 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	}
 }
 
-// With limits on several slots of a Cluster, a denial returns the units charged on the earlier slots, and the
+// If the limits are on several slots of a Cluster, a denial gives back the units charged on the earlier slots, and the
 // decision's mode is split.
 func TestSplit(t *testing.T) {
 	t.Parallel()

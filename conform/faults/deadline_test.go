@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// Known bug 35, for a Go program with a store from package open: a server that hangs blocks no call longer than the
-// deadline in the options or the URL, by default 50 ms, or than the caller's own deadline.
+// Known bug 35, for a Go program with a store from package open: a hanging server does not block a call for longer
+// than the deadline in the options or the URL, which is 50 ms by default, or the caller's own deadline.
 func TestHangsForGoPrograms(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestHangsForGoPrograms(t *testing.T) {
 			s.Pause()
 			defer s.Resume()
 			fastest := time.Hour
-			for range 4 { // a busy machine may delay one
+			for range 4 { // a busy machine may delay a single call
 				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				if c.caller > 0 {
 					ctx, cancel = context.WithTimeout(ctx, c.caller)
@@ -61,7 +61,7 @@ func TestHangsForGoPrograms(t *testing.T) {
 	}
 }
 
-// A negative deadline means no deadline: the call waits for the server.
+// A negative deadline means no deadline, so the call waits for the server.
 func TestNoDeadlineForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -89,7 +89,7 @@ func TestNoDeadlineForGoPrograms(t *testing.T) {
 	}
 }
 
-// A Go program with Fallback decides from its share when the deadline passes, and soon decides without waiting.
+// A Go program with Fallback decides from its share when the deadline passes. Soon it decides without waiting.
 func TestSharesForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -108,12 +108,12 @@ func TestSharesForGoPrograms(t *testing.T) {
 		}
 		atOnce = time.Since(asked) < 5*time.Millisecond
 	}
-	if allowed != 0 || !atOnce { // a share is empty when its process starts; with 10 per hour nothing has refilled yet
+	if allowed != 0 || !atOnce { // a share is empty when its process starts, and of 10 per hour nothing has refilled yet
 		t.Errorf("%d of 10 an hour were allowed seconds after the start; without a wait: %t", allowed, atOnce)
 	}
 }
 
-// program returns the limit of a Go program, 10 per hour, on a store from package open.
+// program returns a Go program's limit of 10 per hour, on a store from package open.
 func program(t *testing.T, url string, o open.Options) *headgate.Policy {
 	t.Helper()
 	store, err := open.Store(t.Context(), url, o)

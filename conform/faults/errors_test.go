@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 34: each error class is provoked on a real server. The error must be classified and counted, and charge
-// nothing. Afterwards the store must work again.
+// Known bug 34: each class of errors is provoked on a real server. The error must be classified and counted, and
+// nothing may be charged. Afterwards the store must work again.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for name, provoke := range map[string]func(t *testing.T, open testbed.Opener){
@@ -48,7 +48,7 @@ func provokeLoading(t *testing.T, open testbed.Opener) {
 	for i := range 300 {
 		s.MustDo("set", fmt.Sprint("filler", i), strings.Repeat("x", 100))
 	}
-	s.MustDo("config", "set", "key-load-delay", "20000") // µs per key: six seconds
+	s.MustDo("config", "set", "key-load-delay", "20000") // µs per key, which makes six seconds
 	s.MustDo("config", "rewrite")
 	s.MustDo("save")
 	s.Restart()
@@ -94,8 +94,8 @@ func provokeOOM(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 }
 
-// unwritten sends many operations on one key in one call to a server that refuses writes. Operations that need to write
-// fail; operations decided before them get their answers.
+// unwritten sends many operations on a single key in one call, to a server that refuses writes. Operations that have
+// to write fail. Operations decided before them get their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []engine.Limit{testbed.Hourly, rule.SlidingLog(rule.PerHour(5))} {
@@ -172,7 +172,7 @@ func provokeNoAuth(t *testing.T, open testbed.Opener) {
 	s.MustDo("config", "set", "requirepass", "secret")
 	s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
 	var r engine.Result
-	for range 100 { // in the first calls, connections are closed
+	for range 100 { // the first calls still use closed connections
 		if r = testbed.Take(store, "k", testbed.Hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break
 		}
@@ -193,7 +193,7 @@ func provokeNoPermission(t *testing.T, open testbed.Opener) {
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoPermission)
 	s.MustDo("acl", "setuser", "app", "+set", "resetkeys", "~other*")
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoPermission)
-	// The rights listed by Permissions are enough.
+	// The rights listed by Permissions are sufficient.
 	rules := append([]any{"acl", "setuser", "app", "reset", "on", ">pw"}, testbed.Words(store.Permissions())...)
 	s.MustDo(rules...)
 	own := open(t, testbed.At(s.Addr(), "app:pw@"), redisstore.Config{})
@@ -219,7 +219,7 @@ func provokeAway(t *testing.T, open testbed.Opener) {
 	testbed.Take(store, "k", testbed.Hourly)
 	s.Kill()
 	var r engine.Result
-	for range 100 { // in the first calls, connections are closed
+	for range 100 { // the first calls still use closed connections
 		if r = testbed.Take(store, "k", testbed.Hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break
 		}

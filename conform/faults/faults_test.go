@@ -20,8 +20,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 35: a server that hangs blocks no caller beyond its deadline. An operation in flight is then charged once
-// or not at all, never twice.
+// Known bug 35: a hanging server does not block callers beyond their deadlines. Operations in flight are then charged
+// once or not at all, but never twice.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -33,7 +33,8 @@ func TestHangs(t *testing.T) {
 		const callers = 100
 		for range callers {
 			wg.Go(func() {
-				// Long enough for a busy machine to begin the call: an earlier end is the caller's own.
+				// This is long enough for a busy machine to begin the call. If the context ends earlier, the cause is
+				// the caller.
 				ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 				defer cancel()
 				results := make([]engine.Result, 1)
@@ -50,7 +51,7 @@ func TestHangs(t *testing.T) {
 	})
 }
 
-// A call without a deadline ends too, when the client closes the connection to a server that hangs.
+// Even a call without a deadline ends when the client closes the connection to a hanging server.
 func TestHangsWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -76,8 +77,8 @@ func TestHangsWithoutDeadline(t *testing.T) {
 	})
 }
 
-// A caller that cancels while a server hangs gets an error at once, even if it set no deadline and other calls are in
-// flight.
+// If a caller cancels while a server hangs, it gets an error immediately, even if it set no deadline and other calls
+// are in flight.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -100,7 +101,7 @@ func TestCancelled(t *testing.T) {
 	for store.Stats().InFlight < callers {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(50 * time.Millisecond) // until the calls are sent
+	time.Sleep(50 * time.Millisecond) // by then the calls are sent
 	cancel()
 	silence := time.NewTimer(4 * time.Second) // one second before the connection is closed
 	defer silence.Stop()
@@ -112,7 +113,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// One caller at a time needs one connection, and many concurrent callers only a few.
+// A single caller at a time needs one connection, and many concurrent callers need only a few.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -138,8 +139,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// proxy forwards bytes to a server. When armed, it forwards the next request and closes the connection instead of
-// returning the answer.
+// proxy forwards bytes to a server. When armed, it forwards the next request, but closes the connection instead of
+// returning the reply.
 type proxy struct {
 	listener net.Listener
 	armed    atomic.Bool
@@ -199,7 +200,7 @@ func (p *proxy) answers(client, server net.Conn) {
 	}
 }
 
-// A script whose answer was lost has run, and must not run again, whatever the client's retry settings.
+// A script whose reply was lost has run. It must not run again, whatever the client's retry settings are.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -219,12 +220,12 @@ func TestLostAnswer(t *testing.T) {
 			p.armed.Store(true)
 			r := testbed.Take(store, "k", testbed.Hourly)
 			if p.armed.Swap(false) || r.Err == nil {
-				continue // the lost answer belonged to another command
+				continue // another command's reply was lost
 			}
 			if !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 				t.Fatalf("after a lost answer: %v", r.Err)
 			}
-			// The lost answer may belong to a new connection's handshake.
+			// The lost reply may have been part of a new connection's handshake.
 			switch before - left() {
 			case 1:
 				charged++
@@ -239,7 +240,7 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// Units that the server has persisted are still spent after a restart, and lost scripts are sent again.
+// Units that the server has persisted are still spent after a restart. Scripts that were lost are sent again.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -251,8 +252,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A primary dies while many callers send requests. No caller hangs, decisions continue, and a key gets back at most its
-// limit, only once (section 9).
+// A primary dies while many callers send requests. No caller hangs, and decisions continue. A key gets back at most
+// its limit, and only once (section 9).
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {

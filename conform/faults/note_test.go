@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// wantRefusal checks that opening a store fails with the given class.
+// wantRefusal checks that opening a store fails with an error of this class.
 func wantRefusal(t *testing.T, url string, class redisstore.Class, names string) {
 	t.Helper()
 	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
@@ -28,8 +28,8 @@ func wantRefusal(t *testing.T, url string, class redisstore.Class, names string)
 	}
 }
 
-// States from an earlier build whose names have changed are reported when a store is opened, on every node, and when
-// a store that was not opened by URL is used. States whose names are unchanged are read.
+// If an earlier build has left states whose names have since changed, they are reported when a store is opened, on
+// every node, and when a store that was not opened by URL is used. States with unchanged names are read.
 func TestEarlierBuildIsRefused(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -46,14 +46,14 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 	s.MustDo("set", "headgate/inline/fixed-window/default/{k}", "\x01", "px", "60000")
 	testbed.WantClass(t, testbed.Take(testbed.OpenGoredis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), "k", testbed.Hourly), redisstore.Older)
 	s.MustDo("del", "headgate/inline/fixed-window/default/{k}")
-	// Keys that look similar: a subject, and another prefix.
+	// These keys look similar, but belong to a subject or have another prefix.
 	s.MustDo("set", "headgate/inline/token-bucket/default/{a/fixed-window/b}", "\x01", "px", "60000")
 	s.MustDo("set", "headgate2/inline/fixed-window/default/{k}", "\x01", "px", "60000")
 	s.MustDo("set", "headgate/team/pacer/token-bucket/default/{k}", "\x01", "px", "60000")
 	testbed.Recovers(t, testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), 99)
 }
 
-// A process of an earlier build that had written nothing before the note was created is detected once it writes.
+// If a process of an earlier build had written nothing before the note was created, it is detected when it writes.
 func TestEarlierBuildThatRanAlready(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -67,7 +67,7 @@ func TestEarlierBuildThatRanAlready(t *testing.T) {
 	testbed.WantClass(t, r, redisstore.Older)
 }
 
-// A token bucket, a log and permits of format 1 continue to count.
+// A token bucket, a log and permits in format 1 continue to count.
 func TestEarlierStatesAreRead(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -104,8 +104,8 @@ func doOp(t *testing.T, store engine.Store, op engine.Op) engine.Outcome {
 	return results[0].Outcome
 }
 
-// A note in a newer format stops all decisions within two beats, whether the store is busy or idle, and a store opened
-// later decides nothing. When the note is this build's again, decisions continue.
+// A note in a newer format stops all decisions within two beats, whether the store is busy or idle. A store opened
+// later decides nothing. When the note is this build's own again, decisions continue.
 func TestNewerBuildIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The tests below use one limit for a user and one for all users, on different slots.
+// The tests below use one limit per user and one limit for all users. These limits are on different slots.
 var (
 	splitA = rule.Concurrency(3, rule.Named("a"), rule.LeaseTime(10*time.Second))
 	splitB = rule.Concurrency(3, rule.Named("b"), rule.LeaseTime(10*time.Second))
@@ -25,7 +25,7 @@ var (
 
 const splitUser, splitAll = "user", "everybody"
 
-// charge returns one charge of an operation on permits.
+// charge returns one charge for an operation on permits.
 func charge(limit engine.Limit, key string, cost int64) engine.Charge {
 	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }
@@ -43,7 +43,7 @@ func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charg
 	return results[0]
 }
 
-// Known bug 45: an acquire denied by one slot must leave the holder's units and expiry on the other slots unchanged.
+// Known bug 45: if one slot denies an acquire, the holder's units and expiry on the other slots must not change.
 func TestSplitKeeps(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -98,7 +98,7 @@ func TestSplitKeeps(t *testing.T) {
 	})
 }
 
-// between runs a function before a command.
+// between runs a function before each command.
 type between struct {
 	redisstore.Conn
 	before func(n int)
@@ -111,7 +111,7 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 	b.Conn.Do(ctx, commands, replies)
 }
 
-// interrupted opens two stores on a Cluster with one clock. The calls of the second store can be interrupted.
+// interrupted opens two stores on a Cluster with one clock. Calls of the second store can be interrupted.
 func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisstore.Store, asked *between) {
 	t.Helper()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -129,15 +129,15 @@ func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisst
 	return clock, plain, opened, asked
 }
 
-// While an acquire is in flight, another holder takes the units that the acquire gave up, and then a slot denies the
-// acquire. Only units that still fit are restored, and no limit is exceeded.
+// While an acquire is in flight, another holder takes the units that the acquire has given up. Then one of the slots
+// denies the acquire. Only units that still fit are restored, and no limit is exceeded.
 func TestSplitRestores(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)
 
 	for i, s := range []struct {
 		taken int64
-		left  string // units left of the user's a and b
+		left  string // units left on the user's limits a and b
 	}{
 		{0, "0 2"}, {1, "1 2"}, {2, "0 2"},
 	} {
@@ -145,12 +145,12 @@ func TestSplitRestores(t *testing.T) {
 		wants := func(a, b int64) []engine.Charge {
 			return []engine.Charge{charge(splitA, user, a), charge(splitB, user, b), charge(splitA, all, a), charge(splitB, all, b)}
 		}
-		// Warm up so that so that the servers know every script and only calls are counted.
+		// Warm up, so that the servers have every script and only real calls are counted.
 		leases(t, store, engine.OpAcquire, "holder", wants(3, 1)...)
 		leases(t, plain, engine.OpAcquire, "other", charge(splitB, all, 2))
 		clock.Advance(4 * time.Second)
 		asked.n, asked.before = 0, func(n int) {
-			if n == 3 && s.taken > 0 { // the holder was looked up, and the first slot has allowed
+			if n == 3 && s.taken > 0 { // the holder was looked up, and the first slot has allowed the acquire
 				leases(t, plain, engine.OpAcquire, "other", charge(splitA, user, s.taken))
 			}
 		}
@@ -167,8 +167,8 @@ func TestSplitRestores(t *testing.T) {
 	}
 }
 
-// TestSplitRestoresTheUnitsOfAKey is like TestSplitRestores, with a limit that divides its units among keys. Afterwards
-// each key holds exactly its permits' units.
+// TestSplitRestoresTheUnitsOfAKey is like TestSplitRestores, for a limit that divides its units among keys. Afterwards
+// each key must hold exactly the units of its permits.
 func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	t.Parallel()
 	clock, _, store, _ := interrupted(t)
@@ -186,7 +186,7 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	ask("ann", 5, 4) // nothing is held
 	leases(t, store, engine.OpAcquire, "holder", of("ann", 8))
 	leases(t, store, engine.OpAcquire, "other", of("ann", 1))
-	leases(t, store, engine.OpAcquire, "holder", of("bob", 2)) // under the same id
+	leases(t, store, engine.OpAcquire, "holder", of("bob", 2)) // with the same id
 	ask("ann", 9, 4)
 	ask("ann", 6, 4)
 	for key, left := range map[string]int64{"ann": 5, "bob": 6, "carol": 7} { // of 11, they hold 9, 2 and 0
@@ -203,8 +203,8 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	}
 }
 
-// A denied request on several slots gives back no units that the refill has already replaced, and no pacer slot with
-// others queued after it (known bug 58).
+// A denied request on several slots does not give back units that have already been refilled, or a pacer slot if
+// others are queued after it (known bug 58).
 func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)
@@ -232,7 +232,7 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	}
 	bucket := rule.TokenBucket(rule.PerSecond(1000), rule.Burst(100))
 	pacer := rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10))
-	for _, limit := range []engine.Limit{bucket, pacer} { // so that the servers know every script
+	for _, limit := range []engine.Limit{bucket, pacer} { // so that the servers have every script
 		denied(limit, 1, func() {})
 	}
 	clock.Advance(time.Minute)
@@ -254,7 +254,7 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	}
 }
 
-// A list on several slots is settled on each slot, and a denied list leaves no permit held.
+// A list on several slots is settled on each slot. A denied list leaves no permits held.
 func TestSplitLists(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)
@@ -287,7 +287,7 @@ func TestSplitLists(t *testing.T) {
 	left(3, 5)
 }
 
-// If the request requires a single step, charges on several slots are an error, and nothing is charged.
+// If a request requires a single step, charges on several slots are an error, and nothing is charged.
 func TestSplitIsRefused(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)

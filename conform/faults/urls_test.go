@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// decides opens a URL and charges one unit.
+// decides opens the store at a URL and charges one unit.
 func decides(t *testing.T, url string) {
 	t.Helper()
 	store := testbed.OpenRueidis(t, testbed.Deployment{URL: url}, redisstore.Config{})
@@ -38,7 +38,7 @@ func file(t *testing.T, content string) string {
 	return name
 }
 
-// Every kind of address opens a working store.
+// Every kind of address opens a store that works.
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "requirepass pass:w@rd")
@@ -53,7 +53,7 @@ func TestURLs(t *testing.T) {
 	} {
 		decides(t, url)
 	}
-	// Each database has a state and the note.
+	// Each database has one state and the note.
 	if n := s.Text("info", "keyspace"); !strings.Contains(n, "db3:keys=2") || !strings.Contains(n, "db2:keys=2") || !strings.Contains(n, "db1:keys=2") {
 		t.Errorf("databases: %s", n)
 	}
@@ -64,7 +64,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// The client sends its certificate to servers that require one.
+// The client sends its certificate to servers that require client certificates.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s, files := redistest.TLS(t, redistest.Redis)
@@ -85,7 +85,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Each error names the mistake and the accepted values, and contains no password.
+// Each error contains the mistake and the accepted values, but no password.
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
@@ -127,7 +127,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// The store reports these settings as errors.
+// The store returns errors for these settings.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for _, c := range []redisstore.Config{{Prefix: "a{b"}, {Prefix: strings.Repeat("p", 65)}, {MaxInFlight: -1}, {MaxInFlight: 1 << 17}} {
@@ -178,7 +178,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// skewed rewrites the client's first two calls as if its clock were one hour slow: they contain the calendar window of
+// skewed rewrites the client's first two calls as if its clock were an hour slow: they have the calendar window for
 // that time.
 type skewed struct {
 	redisstore.Conn
@@ -188,14 +188,14 @@ type skewed struct {
 
 func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	if commands[0].Key == "headgate/shards" {
-		s.Conn.Do(ctx, commands, replies) // reads the note
+		s.Conn.Do(ctx, commands, replies) // this reads the note
 		return
 	}
 	if s.calls++; s.calls <= 2 {
 		args := commands[0].Args
 		first := 3 + (len(args)-3)/2 // one key and one argument per operation
 		packed := []byte(args[first])
-		windows := len(packed) - 24 - 2 // followed by the number of keys
+		windows := len(packed) - 24 - 2 // the number of keys comes next
 		for at := windows; at < windows+24; at += 8 {
 			us := binary.BigEndian.Uint64(packed[at:])
 			binary.BigEndian.PutUint64(packed[at:], us-uint64(time.Hour.Microseconds()))
@@ -205,8 +205,8 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 	s.Conn.Do(ctx, commands, replies)
 }
 
-// If a process has a different number of shards than the stored states, opening the store returns an error that says
-// so.
+// If a process has a different number of shards than the stored states, opening the store returns an error with that
+// reason.
 func TestShardsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -221,7 +221,7 @@ func TestShardsAgree(t *testing.T) {
 	}
 	for _, step := range []struct {
 		more    string
-		accepts string // the error must mention this
+		accepts string // text that the error must contain
 	}{
 		{"&shards=8", ""}, {"&shards=8", ""}, {"&shards=4", "8"}, {"", "8"}, {"&db=1", ""}, {"&db=1&shards=8", "0"}, {"&shards=0", "1 to 1024"}, {"&shards=1025", "0 to 1024"}, {"&shards=x", "1 to 1024"},
 	} {
@@ -242,8 +242,9 @@ func TestShardsAgree(t *testing.T) {
 	}
 }
 
-// A client's clock has no effect (known bugs 18 and 20). The client uses it only to choose the calendar window to
-// send. If the server is in another window, it returns its time, and the client sends the operation again.
+// A client's clock has no effect (known bugs 18 and 20). The client uses it only to choose the calendar window in its
+// request. If the server's time is in another window, the server returns its time, and the client sends the operation
+// again.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -266,14 +267,14 @@ func TestSkew(t *testing.T) {
 		ops[i] = engine.Op{Space: "s", Key: "batch", Charges: []engine.Charge{{Limit: hour, Cost: 1}}}
 	}
 	store.Do(context.Background(), ops, results)
-	for i, r := range results { // in order, although sent again
+	for i, r := range results { // in order, although they were sent again
 		if r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
 			t.Errorf("operation %d: %+v, %v", i, r.Outcome, r.Err)
 		}
 	}
 }
 
-// TestSkewIsLearnt checks that the client knows the clock difference after the first answer.
+// TestSkewIsLearnt checks that the client records the clock difference from the first reply.
 func TestSkewIsLearnt(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -286,7 +287,7 @@ func TestSkewIsLearnt(t *testing.T) {
 	hour := rule.FixedWindow(rule.PerHour(5), rule.Align("Asia/Shanghai"))
 	testbed.Take(store, "k", hour)
 	testbed.Take(store, "k", hour)
-	// The script and the server time each needed one extra call. From then on the clock difference is known.
+	// The script and the server's time each needed an extra call. From then on the clock difference is known.
 	if wrong.calls != 4 {
 		t.Errorf("%d calls for 2 decisions, want 4", wrong.calls)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Concurrent decisions made before the note is read wait for a single read. Nothing is decided if the note is another
-// build's. If reading takes longer than 100 ms, for example on a busy machine, the decisions stop waiting: a store with
-// one key per state then decides.
+// Concurrent decisions made before the note is read wait for a single read. If the note is another build's, nothing is
+// decided. If reading takes longer than 100 ms, for example on a busy machine, the decisions stop waiting. A store
+// with one key per state then decides.
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -38,7 +38,7 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	if n := decided.Load(); n > 0 {
 		t.Errorf("%d decisions beside a note of format 3", n)
 	}
-	// A value that is not a note at all is reported.
+	// A value of the wrong type at the note's key is reported.
 	s.MustDo("del", "headgate/shards")
 	s.MustDo("lpush", "headgate/shards", "x")
 	wantRefusal(t, "redis://"+s.Addr(), redisstore.WrongType, "")
@@ -48,7 +48,8 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	}
 }
 
-// If the node with the note hangs, keys on the other nodes are decided within their deadlines, even after idle time.
+// If the node that has the note hangs, keys on the other nodes are decided within their deadlines, even after idle
+// time.
 func TestNoteAway(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)
@@ -77,7 +78,7 @@ func TestNoteAway(t *testing.T) {
 		}
 		home.Pause()
 		for i := range 2 {
-			time.Sleep(2100 * time.Millisecond) // two beats: the note must be checked before the next decision
+			time.Sleep(2100 * time.Millisecond) // two beats, so that the note must be checked before the next decision
 			if err := ask(); err != nil {
 				t.Errorf("%s, decision %d after a rest: %v", adapter.Name, i, err)
 			}

@@ -1,11 +1,11 @@
-// Command hops makes one decision on a warm key, and writes the coverage of just that decision. scripts/hops counts
-// the files involved.
+// Command hops makes one decision on a warm key, and writes the code coverage of only that decision. scripts/hops
+// counts the files involved.
 //
 //	hops memory     Allow in memory
-//	hops throttle   CL.THROTTLE in memory, from the command's bytes to the answer's
+//	hops throttle   CL.THROTTLE in memory, from the command's bytes to the reply's
 //	hops redis URL  Allow on Redis with all layers
 //	hops envoy      ShouldRateLimit in memory
-//	hops gateway    a request with a route through the gateway, in memory
+//	hops gateway    a request through the gateway that matches a route, in memory
 package main
 
 import (
@@ -55,7 +55,7 @@ func run(args []string, to string) (failed error) {
 	return nil
 }
 
-// way returns the decision that args select.
+// way returns the decision selected by args.
 func way(args []string) (decide func() error, err error) {
 	ctx, limit := context.Background(), rule.TokenBucket(rule.PerSecond(10), rule.Burst(100))
 	switch args[0] {
@@ -95,7 +95,7 @@ func throttle(ctx context.Context) (decide func() error, err error) {
 				return err
 			}
 		}
-		time.Sleep(10 * time.Millisecond) // the connection waits for the next command again
+		time.Sleep(10 * time.Millisecond) // by then the connection waits for the next command again
 		return nil
 	}, nil
 }

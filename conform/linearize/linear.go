@@ -14,35 +14,36 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Asked is an operation as recorded in the history: on one of two keys on the same node, or on both as a list.
+// Asked is an operation as recorded in the history. It is either on one of two keys on the same node, or on both as a
+// list.
 type Asked struct {
-	// Pair identifies the two keys, and On says which of them the operation uses. Other fields have one value per
-	// key.
+	// Pair identifies the two keys, and On reports which of them the operation uses. Fields with two values have one
+	// value per key.
 	Pair int
 	On   [2]bool
 	Kind engine.Kind
 	Cost [2]int64
-	// Ahead is the longest delay that a reserve accepts, in µs.
+	// Ahead is the longest delay accepted by a reserve, in µs.
 	Ahead int64
-	// Reservation identifies the reservation that a settle ends, Held has its reserved units, and Ends is the last time
-	// when it can be settled.
+	// Reservation identifies the reservation that a settle ends. Held has its reserved units, and Ends is the latest
+	// time when it can be settled.
 	Reservation string
 	Held        [2]algo.Held
 	Ends        int64
 }
 
-// Answered is the part of the answer that depends on the order.
+// Answered is the part of an answer that depends on the order of operations.
 type Answered struct {
 	Allowed   bool
 	Remaining [2]int64
 	At        int64
 	Failed    bool
-	Held      [2]algo.Held // of a reserve
+	Held      [2]algo.Held // for a reserve
 	Settled   bool
 }
 
-// state is the state of the sequential model, which runs the steps one after another at the times that the store
-// reported. settled has the names of the settled reservations, each after a comma.
+// state is the state of the sequential model, which runs the steps one after another at the times reported by the
+// store. settled has the names of the settled reservations, each followed by a comma.
 type state struct {
 	stored  [2]algo.State
 	returns [2]algo.Returns
@@ -50,8 +51,8 @@ type state struct {
 	settled string
 }
 
-// sequential returns the model of two keys under a limit, where a list is one operation. Each answer is the answer of
-// the steps at the store's time, which never decreases along the order.
+// sequential returns the model of two keys under a limit. A list is one operation. Each answer is computed by the
+// steps at the store's time, which never decreases in the sequential order.
 func sequential(limit engine.Limit) porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -89,7 +90,7 @@ func sequential(limit engine.Limit) porcupine.Model {
 	}
 }
 
-// places returns the indexes of the pair's keys that the operation is on.
+// places returns the indexes of the keys that the operation uses.
 func (in *Asked) places() (places []int) {
 	for at, on := range in.On {
 		if on {
@@ -99,7 +100,7 @@ func (in *Asked) places() (places []int) {
 	return places
 }
 
-// decide returns the answer of the steps to an operation at the given time.
+// decide returns the answer that the steps give to an operation at this time.
 func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, Answered) {
 	var steps []algo.Step
 	for _, place := range in.places() {
@@ -131,7 +132,7 @@ func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, An
 	return steps, want
 }
 
-// Limits have short periods, so that they refill many times during a history.
+// Limits returns limits with short periods, so that they refill many times during a history.
 func Limits() []engine.Limit {
 	return []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(20_000), rule.Burst(20)),
@@ -168,11 +169,11 @@ func Check(t *testing.T, limit engine.Limit, recorded []porcupine.Operation) {
 
 // byStoreTime replaces each operation's interval with one derived from the store's time, because the order must follow
 // that time. Operations with different store times are then strictly ordered, and only operations within the same
-// microsecond need a search. This is valid only if no operation has a later store time than an operation on its pair
-// that began after it had ended. byStoreTime checks this first.
+// microsecond need a search. This is valid only if an operation that begins after another on the same pair has ended
+// never has an earlier store time. byStoreTime checks this first.
 func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operation {
 	t.Helper()
-	const place = 1 << 22 // ns within a group; far more than needed
+	const place = 1 << 22 // ns within a group; far more than necessary
 	type moment struct {
 		pair int
 		at   int64
@@ -199,12 +200,12 @@ func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operat
 
 func storeTime(o porcupine.Operation) int64 { return o.Output.(Answered).At }
 
-// wentBack finds an operation that began after another one on its pair had ended, but has an earlier store time.
+// wentBack finds an operation that began after another operation on its pair had ended, but has an earlier store time.
 func wentBack(history []porcupine.Operation) (from, to int64, ok bool) {
 	ended := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
 	latest := map[int]int64{} // by pair, over the operations that had ended
 	for _, o := range slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
-		for ; ended[0].Return < o.Call; ended = ended[1:] { // stops at the latest at o, which ends later
+		for ; ended[0].Return < o.Call; ended = ended[1:] { // stops at o at the latest, which ends later
 			pair := ended[0].Input.(Asked).Pair
 			latest[pair] = max(latest[pair], storeTime(ended[0]))
 		}

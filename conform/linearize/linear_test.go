@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A list is one operation: nothing can happen between its two charges.
+// A list is a single operation: nothing can happen between its two charges.
 func TestListsAreAtomic(t *testing.T) {
 	const now = 1_800_000_000_000_000
 	limit := rule.FixedWindow(rule.Per(20, time.Hour))
@@ -39,8 +39,7 @@ func TestListsAreAtomic(t *testing.T) {
 	}
 }
 
-// It is an error if an operation has an earlier store time than an operation on the same pair that ended before it
-// began.
+// An operation must not have an earlier store time than an operation on the same pair that ended before it began.
 func TestStoreTimeThatWentBack(t *testing.T) {
 	done := func(pair int, from, to, at int64) porcupine.Operation {
 		return porcupine.Operation{Call: from, Return: to, Input: Asked{Pair: pair}, Output: Answered{At: at}}

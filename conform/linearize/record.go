@@ -13,14 +13,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// reservations has the reservations made by a process's goroutines, by pair. Any goroutine can settle any of them, so
-// that some are settled several times.
+// reservations contains the reservations made by a process's goroutines, by pair. Any goroutine can settle any
+// reservation, so some are settled several times.
 type reservations struct {
 	mu  sync.Mutex
 	all [linearPairs][]reservation
 }
 
-// reservation is a reservation with the keys of its pair that it covers.
+// reservation is a reservation, with the keys in its pair that it covers.
 type reservation struct {
 	*engine.Reservation
 
@@ -33,7 +33,7 @@ func (r *reservations) add(pair int, made reservation) {
 	r.all[pair] = append(r.all[pair], made)
 }
 
-// last returns one of a pair's last few reservations, or ok = false.
+// last returns one of a pair's last few reservations. ok is false if there are not enough.
 func (r *reservations) last(pair, back int) (last reservation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,14 +45,13 @@ func (r *reservations) last(pair, back int) (last reservation, ok bool) {
 
 const linearPairs = 8
 
-// linearKinds are drawn from with equal probability; repeated kinds are more frequent.
+// linearKinds are drawn with equal probability. Kinds that occur several times are more frequent.
 var linearKinds = []engine.Kind{
 	engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpGive,
 	engine.OpReserve, engine.OpReserve, engine.OpSettle, engine.OpSettle,
 }
 
-// draw returns a random operation, and its record for the history. Half of the operations that can be lists are
-// lists.
+// draw returns a random operation and its record for the history. Half of the operations that can be lists are lists.
 func (r *reservations) draw(random *rand.Rand, limit engine.Limit) (in Asked, op engine.Op) {
 	in.Pair, in.Kind = random.IntN(linearPairs), linearKinds[random.IntN(len(linearKinds))]
 	if in.Kind == engine.OpSettle {
@@ -86,7 +85,7 @@ func (r *reservations) draw(random *rand.Rand, limit engine.Limit) (in Asked, op
 	return in, op
 }
 
-// answer evaluates a result, and stores the reservation that it made.
+// answer records a result in the history's form, and stores the reservation that it made.
 func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, id string) Answered {
 	d := &result.Outcome
 	out := Answered{Allowed: d.Allowed, At: d.AtMicros, Failed: result.Err != nil}
@@ -109,7 +108,7 @@ func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, i
 	return out
 }
 
-// Record sends operations from many goroutines concurrently. It uses the machine's clock, so that the records of
+// Record sends operations from many goroutines concurrently. It uses the machine's clock, so that the histories of
 // several processes can be merged.
 func Record(store engine.Store, limit engine.Limit, goroutines int) []porcupine.Operation {
 	const each = 30

@@ -21,9 +21,9 @@ const (
 	awayBudget  = 1_000_000_000
 )
 
-// Redis hangs in the middle of 1000 streams of two processes. Commits made during the outage are kept and applied when
-// it answers again, or are counted as lost: the counter and the sum of the units used match exactly. Units that shares
-// allowed during the outage are never charged to the store, and stay within the stated overshoot.
+// Redis hangs while two processes have 1000 open streams. Commits during the outage are either kept and applied when
+// Redis answers again, or counted as lost, so that the counter matches the sum of the used units exactly. Units that
+// shares allowed during the outage are never charged to the store, and stay within the stated overshoot.
 func TestRedisAwayInTheMiddle(t *testing.T) {
 	server := redistest.Standalone(t, redistest.Redis)
 	var limiters [2]*headgate.Limiter
@@ -67,7 +67,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	server.Pause()
 	away := time.Now()
 	commit(300, 700, 1500)
-	each(200, func(i int) { // the shares of two processes refill by 11 574 per second
+	each(200, func(i int) { // the two processes' shares refill by 11 574 per second
 		d, err := budget(limiters[i%2]).AllowN(t.Context(), "acme", 10)
 		switch {
 		case err != nil:
@@ -89,7 +89,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	if lost := stores[0].Fallback.Stats().Unsettled + stores[1].Fallback.Stats().Unsettled; lost != 0 {
 		t.Errorf("%d settlements are lost", lost)
 	}
-	for i := 0; i < awayStreams; i += 9 { // settled by the other process: nothing is settled twice
+	for i := 0; i < awayStreams; i += 9 { // the other process settles them, and nothing is settled twice
 		again, err := limiters[(i+1)%2].Reservation(held[i].String())
 		if err == nil {
 			err = again.Cancel(t.Context())
@@ -104,7 +104,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	}
 }
 
-// each calls do for 0 to n-1 from several goroutines.
+// each calls do with 0 to n-1 from several goroutines.
 func each(n int, do func(i int)) {
 	var all sync.WaitGroup
 	const callers = 8
@@ -118,7 +118,7 @@ func each(n int, do func(i int)) {
 	all.Wait()
 }
 
-// counter is a sum that goroutines can add to.
+// counter is a sum. Goroutines can add to it concurrently.
 type counter struct {
 	mu sync.Mutex
 	n  int64

@@ -12,7 +12,7 @@ import (
 
 var requests = named{"requests", rule.FixedWindow(rule.PerMinute(20))}
 
-// counted are rules with the same rate, one for each algorithm that charges units.
+// counted returns rules with the same rate, one for each algorithm that charges units.
 func counted(rate engine.Rate) []named {
 	return []named{
 		{"window", rule.FixedWindow(rate)},
@@ -22,8 +22,8 @@ func counted(rate engine.Rate) []named {
 	}
 }
 
-// Of 50 parallel calls with 58 to 175 tokens each, under 100 tokens a minute, one passes.
-// BerriAI/litellm#18730 counted 663.
+// Under 100 tokens a minute, only one of 50 parallel calls with 58 to 175 tokens each passes. BerriAI/litellm#18730
+// counted 663.
 func parallelCalls(w *world) {
 	for _, tokens := range counted(rule.PerMinute(100)) {
 		var passed, charged atomic.Int64
@@ -48,7 +48,7 @@ func parallelCalls(w *world) {
 	}
 }
 
-// Fault 1, "check, then count": of parallel calls under a limit of one, only one passes, and another each minute.
+// Fault 1, "check, then count": under a limit of one, only one of the parallel calls passes, and one more each minute.
 func limitOfOne(w *world) {
 	one := append(counted(rule.PerMinute(1)), named{"calls", rule.Concurrency(1)})
 	for minute := range 3 {
@@ -60,7 +60,7 @@ func limitOfOne(w *world) {
 				if r != nil {
 					passed.Add(1)
 				}
-				if r == nil { // the units of the first charge are returned
+				if r == nil { // the units of the first charge are given back
 					p.left(requests, user, 20)
 				}
 			})
@@ -72,7 +72,7 @@ func limitOfOne(w *world) {
 	}
 }
 
-// If the organisation's limit denies a call, its user is not charged, and the answer names the organisation's limit.
+// If the organisation's limit denies a call, its user is not charged, and the decision has the organisation's limit.
 func organisationFull(w *world) {
 	user := named{"user-tokens", rule.TokenBucket(rule.PerMinute(10_000))}
 	for _, org := range counted(rule.PerMinute(50_000)) {

@@ -13,11 +13,11 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// When batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the limit lose hardly
-// anything, and batch calls use the rest: docs/classes.md has the figures. A bucket of the remaining size denies
-// interactive calls as often even without a flood. Without classes nearly all interactive calls are denied.
+// When batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the rate are hardly
+// ever denied, and batch calls use the rest. docs/classes.md has the figures. A bucket of the remaining size denies
+// interactive calls as often even without a flood. Without classes, nearly all interactive calls are denied.
 func floodedByAClass(w *world) {
-	if w.holders != nil { // takes a second, and Redis decides as in memory
+	if w.holders != nil { // this takes a second, and Redis makes the same decisions as the memory store
 		for _, leaves := range []int{10, 0} {
 			if got, want := floodOf(w, leaves, time.Second), floodOf(inMemory(w.T), leaves, time.Second); got != want {
 				w.Errorf("%d %% left: %v passed, and in memory %v", leaves, got, want)
@@ -41,12 +41,12 @@ func floodedByAClass(w *world) {
 	}
 }
 
-// passed counts the calls that passed, and the interactive ones among them.
+// passed has the number of calls that passed, and how many of them were interactive and batch calls.
 type passed struct{ asked, interactive, batch int }
 
-// floodOf floods a limit of 1000 per second. Its burst of 200 is spent except for the part that batch calls must
-// leave. Two batch calls arrive each tenth of a millisecond, and interactive calls as a Poisson process of 900 per
-// second.
+// floodOf floods a limit of 1000 per second. Its burst of 200 is spent, except for the part that batch calls must
+// leave. Two batch calls arrive in each tenth of a millisecond. Interactive calls arrive as a Poisson process of 900
+// per second.
 func floodOf(w *world, leaves int, lasts time.Duration) (p passed) {
 	const step = 100 * time.Microsecond
 	interactive := operate.Policy(w.a.Limiter, "calls", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(200)))

@@ -11,15 +11,15 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A stream that is cut off is charged exactly once: the streamed units if the caller reports them at the end, otherwise
-// the last report or, without one, the estimate. Azure/kars#12 charged 0.
+// A stream that is cut off is charged exactly once: the streamed units if the caller reports them at the end, and
+// otherwise the last report or, without reports, the estimate. Azure/kars#12 charged 0.
 func cutStreams(w *world) {
 	const estimate, term = 1000, 10 * time.Millisecond
 	cuts := []struct {
 		by       string
 		then     engine.Unsettled
 		reported []int64 // after each chunk
-		commit   int64   // the final report of the process; negative if the process ends with the stream
+		commit   int64   // the process's final report; negative if the process ends with the stream
 		want     int64
 	}{
 		{"the client, before the first chunk", engine.KeepCharge, nil, 20, 20},
@@ -51,7 +51,7 @@ func cutStreams(w *world) {
 		w.clock.Advance(term)
 		w.endOverdue()
 		for i, cut := range cuts {
-			// The other process has read the same reservation, and settles it again.
+			// The other process has the same reservation and settles it again.
 			if done, _ := w.b.commit(open[i].String(), 1, 7777); done {
 				w.Errorf("cut by %s: settled twice", cut.by)
 			}
@@ -60,7 +60,7 @@ func cutStreams(w *world) {
 	}
 }
 
-// stream reserves a request and an estimate of tokens, for a term.
+// stream reserves a request and an estimate of tokens with a term.
 func (w *world) stream(tokens named, key string, estimate int64, term time.Duration, then engine.Unsettled) *headgate.Reservation {
 	w.Helper()
 	r, d, err := w.a.ReserveAll(context.Background(),
@@ -72,12 +72,12 @@ func (w *world) stream(tokens named, key string, estimate int64, term time.Durat
 	return r
 }
 
-// endOverdue ends the reservations whose terms are over, as every limiter does once per second.
+// endOverdue ends reservations whose terms have expired, as every limiter does once per second.
 func (w *world) endOverdue() {
 	w.Helper()
 	ctx, keeper := context.Background(), engine.KeeperOf(w.a.store)
 	for open := int64(1); open > 0; {
-		due, err := keeper.Due(ctx) // on a Cluster, one of 30 parts of the slots
+		due, err := keeper.Due(ctx) // on a Cluster, this returns one of 30 parts of the slots
 		if err != nil {
 			w.Fatal(err)
 		}

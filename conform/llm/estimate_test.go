@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// With 100 tokens a minute and an estimate of 1024, the first call passes and the second waits until the limit is at
-// full capacity again. BerriAI/litellm#29193 denies the first call.
+// With 100 tokens a minute and an estimate of 1024, the first call passes, and the second waits until the limit is
+// back at full capacity. BerriAI/litellm#29193 denies the first call.
 func estimateAboveTheLimit(w *world) {
 	config, err := policy.Parse("policies.yaml", []byte(`
 policies:
@@ -34,7 +34,7 @@ policies:
 	for _, s := range []struct {
 		policy     string
 		used       int64
-		wait, next time.Duration // of the second call, before and after the commit
+		wait, next time.Duration // for the second call, before and after the commit
 	}{
 		{"bucket", 40, time.Minute, 24 * time.Second},
 		{"bucket", 150, time.Minute, 90 * time.Second},

@@ -1,5 +1,5 @@
-// Package llm tests language model calls on every kind of store: lists of charges, reserved by two processes that share
-// a store. The numbers come from bug reports about other limiters.
+// Package llm tests language model calls on every kind of store. A call is a list of charges, which are reserved by
+// two processes that share a store. The numbers are from bug reports about other limiters.
 package llm
 
 import (
@@ -15,20 +15,20 @@ import (
 
 func TestMain(m *testing.M) { testbed.Main(m) }
 
-// world is a store with a clock that the scenario sets.
+// world is a store with a clock set by the scenario.
 type world struct {
 	*testing.T
 
 	clock *headgatetest.Clock
-	a, b  process // the first uses rueidis on Redis, the second go-redis
-	// restart kills process a, and returns its replacement.
+	a, b  process // on Redis, the first uses rueidis and the second go-redis
+	// restart kills process a and returns its replacement.
 	restart func() process
-	holders []*redistest.Server // servers with the keys; none for a store in memory
-	prefix  string              // of the keys on them
-	mode    engine.Mode         // expected mode of decisions about several keys
+	holders []*redistest.Server // servers with the keys; none for a memory store
+	prefix  string              // of the keys on these servers
+	mode    engine.Mode         // the mode to expect for decisions about several keys
 }
 
-// scenarios run on each store. Each has its own keys.
+// scenarios run on each store. Each scenario has its own keys.
 var scenarios = []struct {
 	name string
 	run  func(w *world)
@@ -45,7 +45,7 @@ var scenarios = []struct {
 	{"ten thousand open reservations", tenThousandOpen},
 }
 
-// TestCalls runs the scenarios in memory, on one Redis, and on a Cluster with the keys on different slots.
+// TestCalls runs the scenarios in memory, on a single Redis, and on a Cluster where the keys are on different slots.
 func TestCalls(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		for _, s := range scenarios {

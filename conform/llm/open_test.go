@@ -12,8 +12,8 @@ import (
 // calls is the number of reservations that are open at the same time.
 const calls = 10_000
 
-// The maximum size of a call in the store, in bytes: its user's bucket, and its permit while it is open or the marks
-// that it is settled afterwards. A Cluster has a mark on each slot.
+// The maximum size of a call in the store, in bytes. It has its user's bucket and, while it is open, its permit.
+// Afterwards it has marks that show that it was settled. A Cluster has a mark on each slot.
 const (
 	mostOpen    = 500
 	mostSettled = 600
@@ -25,10 +25,10 @@ var (
 	minute  = named{"minute", rule.TokenBucket(rule.PerMinute(10_000))}
 )
 
-// Ten thousand calls are open at the same time. They share one key and have one key each. Every sum must be exact to
-// the unit.
+// Ten thousand calls are open at the same time. All share one key, and each also has its own key. Every sum must be
+// exact to the unit.
 func tenThousandOpen(w *world) {
-	held := make([][512]byte, calls) // the reservations as text; not strings, which would count as the store's memory
+	held := make([][512]byte, calls) // the reservations as text; strings would count as memory used by the store
 	length := make([]int, calls)
 	user := func(i int) string { return fmt.Sprint("user ", i) }
 	before := w.bytes()
@@ -66,7 +66,8 @@ func (w *world) callers(call func(i int, p process)) {
 	})
 }
 
-// bytes returns the memory used by the store's keys: by MEMORY USAGE on Redis, and by the heap in memory.
+// bytes returns the memory used by the store's keys, according to MEMORY USAGE on Redis, or to the heap's size in
+// memory.
 func (w *world) bytes() (sum int64) {
 	w.Helper()
 	if w.holders == nil {

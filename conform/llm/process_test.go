@@ -26,7 +26,7 @@ type charge struct {
 
 func (r named) of(key string, units int64) charge { return charge{r, key, units} }
 
-// process is a limiter in its own process.
+// process is a limiter that represents a separate process.
 type process struct {
 	*testing.T
 	*headgate.Limiter
@@ -55,18 +55,19 @@ func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decisi
 	return r, d
 }
 
-// must is like call, but reports an error if the call is denied. It returns the reservation as text.
+// must is like call, but reports an error if the call is denied, and returns the reservation as text.
 func (p process) must(charges ...charge) string {
 	p.Helper()
 	r, d := p.call(charges...)
 	if r == nil {
-		p.Errorf("denied: %+v", d) // not Fatalf, because callers are goroutines
+		p.Errorf("denied: %+v", d) // not Fatalf, because this runs on other goroutines
 		return ""
 	}
 	return r.String()
 }
 
-// commit settles a reservation, and reports whether this commit settled it and how many units it dropped.
+// commit settles a reservation. It reports whether this commit settled the reservation, and how many units were
+// dropped.
 func (p process) commit(reservation string, used ...int64) (settled bool, dropped int64) {
 	p.Helper()
 	held, err := engine.ParseReservation(reservation)
@@ -82,7 +83,7 @@ func (p process) commit(reservation string, used ...int64) (settled bool, droppe
 	return result.Found, result.Dropped
 }
 
-// peek returns the answer for the charge on its own.
+// peek returns the decision for a single charge.
 func (p process) peek(c charge) headgate.Decision {
 	p.Helper()
 	d, err := operate.Policy(p.Limiter, c.policy, c.limit).Peek(context.Background(), c.key, c.units)
@@ -92,7 +93,7 @@ func (p process) peek(c charge) headgate.Decision {
 	return d
 }
 
-// left checks the number of units that a key has left.
+// left checks how many units a key has left.
 func (p process) left(r named, key string, want int64) {
 	p.Helper()
 	if d := p.peek(r.of(key, 1)); d.Remaining != want {
@@ -100,7 +101,7 @@ func (p process) left(r named, key string, want int64) {
 	}
 }
 
-// atOnce runs n calls in parallel, alternating between both processes.
+// atOnce runs n calls in parallel, alternating between the two processes.
 func (w *world) atOnce(n int, call func(i int, p process)) {
 	var all sync.WaitGroup
 	for i := range n {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A reservation is charged once, however often and by whichever process it is committed.
+// A reservation is charged once, however often it is committed and by whichever process.
 func commitsFromTwoProcesses(w *world) {
 	for _, tokens := range counted(rule.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 4000))
@@ -18,7 +18,7 @@ func commitsFromTwoProcesses(w *world) {
 				settled.Add(1)
 			}
 		})
-		// On a Cluster, slots are settled separately, so that each of two commits can settle some of them.
+		// On a Cluster, slots are settled separately, so each of two commits can settle some of them.
 		if n := settled.Load(); n < 1 || w.mode == 0 && n != 1 {
 			w.Errorf("%s: %d commits of one reservation say that they settled it", tokens.policy, n)
 		}
@@ -37,13 +37,13 @@ func commitsFromTwoProcesses(w *world) {
 	}
 }
 
-// A call that uses 12 times its estimate is charged in full. The next call waits until the excess has drained, and at
-// most one capacity is charged beyond the limit.
+// A call that uses 12 times its estimate is charged in full. The next call waits until the excess has drained. At most
+// one capacity is charged beyond the limit.
 func moreThanTheLimit(w *world) {
-	// until one unit passes, with 12 000 of 10 000 a minute used, and with 20 000
+	// The time until a unit passes after 12 000 of 10 000 units a minute were used, and after 20 000.
 	waits := map[string][2]time.Duration{
 		"window":   {time.Minute, time.Minute},
-		"segments": {61667500 * time.Microsecond, 65000500 * time.Microsecond}, // until 9999 of the segment's units are left
+		"segments": {61667500 * time.Microsecond, 65000500 * time.Microsecond}, // until 9999 units of the segment are left
 		"log":      {time.Minute, time.Minute},
 		"bucket":   {12006 * time.Millisecond, 60006 * time.Millisecond},
 	}
@@ -76,7 +76,7 @@ func moreThanTheLimit(w *world) {
 	}
 }
 
-// Unused units are returned at once, for callers in every process, and never to a later window.
+// Unused units are given back immediately, for callers in every process, but never to a later window.
 func lessThanEstimated(w *world) {
 	for _, tokens := range counted(rule.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 9000))

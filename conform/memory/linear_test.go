@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLinearizable records the operations and answers of 64 goroutines on a few keys, with the store's times, and
-// searches for a sequential order with the same answers.
+// TestLinearizable records the operations of 64 goroutines on a few keys, with their answers and the store's times. It
+// then searches for a sequential order with the same answers.
 func TestLinearizable(t *testing.T) {
 	for _, limit := range linearize.Limits() {
 		t.Run(limit.String(), func(t *testing.T) {

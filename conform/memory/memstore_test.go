@@ -27,7 +27,7 @@ func TestMemstore(t *testing.T) {
 	}})
 }
 
-// TestMemstoreCoordinator runs the coordinator's suite.
+// TestMemstoreCoordinator runs the test suite for coordinators.
 func TestMemstoreCoordinator(t *testing.T) {
 	storetest.RunCoordinator(t, storetest.CoordinatorOptions{New: func(t *testing.T, now func() time.Time) storetest.Coordinating {
 		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})

@@ -1,4 +1,4 @@
-// Package programs runs external programs for tests: the server itself, proxies, clients.
+// Package programs runs external programs for tests: the server itself, proxies and clients.
 package programs
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Tool returns the path of a program that make setup installs. If the program is missing, the test is skipped with a
+// Tool returns the path of a program installed by make setup. If the program is missing, the test is skipped with a
 // message. If HEADGATE_NEED_SERVERS is set, as in CI, the test fails instead, because a skipped test would go
 // unnoticed.
 func Tool(t testing.TB, name string) string {
@@ -31,8 +31,8 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Python returns the path of a Python that has a module: the first python3 in PATH, or Debian's, because its packages
-// are not visible to other Pythons. If there is no such Python, it does the same as [Tool].
+// Python returns the path of a Python that has a module. It tries the first python3 in PATH, and then Debian's Python,
+// because other Pythons cannot use Debian's packages. If neither has the module, it does the same as [Tool].
 func Python(t testing.TB, module string) string {
 	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -63,8 +63,8 @@ func Headgate(t testing.TB) string {
 	return path
 }
 
-// build writes a separate binary for each test process: several run at once, and none may replace a binary that another
-// process runs.
+// build writes a separate binary for each test process. Several of these run at the same time, and none may replace a
+// binary that another one runs.
 var build = sync.OnceValues(func() (string, error) {
 	if built := os.Getenv("HEADGATE_BINARY"); built != "" {
 		return built, nil
@@ -80,8 +80,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Serve starts the command with its arguments, beginning with serve, and returns the addresses of its listeners by
-// name. It stops with the test, and must then drain without an error.
+// Serve starts the command with its arguments, the first being serve, and returns the addresses of its listeners by
+// name. The server stops at the end of the test. It must then drain without an error.
 func Serve(t testing.TB, listeners int, args ...string) map[string]string {
 	t.Helper()
 	c := exec.CommandContext(context.Background(), Headgate(t), args...)
@@ -106,14 +106,15 @@ func Serve(t testing.TB, listeners int, args ...string) map[string]string {
 	return addresses
 }
 
-// Run starts a program that stops with the test, with any exit status. It returns its standard error.
+// Run starts a program, and stops it at the end of the test. The program may exit with any status. Run returns the
+// program's standard error.
 func Run(t testing.TB, c *exec.Cmd) *strings.Builder {
 	t.Helper()
 	return start(t, c, func(error) {})
 }
 
-// start starts a program. At the end of the test the program gets SIGTERM, ended gets the error of its exit, and its
-// standard error is logged if the test has failed. It does not outlive this process.
+// start starts a program. At the end of the test, the program receives SIGTERM, and ended receives the error from its
+// exit. If the test has failed, the program's standard error is logged. The program does not outlive this process.
 func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	t.Helper()
 	log := new(strings.Builder)
@@ -132,9 +133,9 @@ func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	return log
 }
 
-// FreePort returns a port of 127.0.0.1 that no process listens on. It is outside the range that Linux uses for outgoing
-// connections, because one could take it before the server listens. A file reserves it against other tests until this
-// test ends.
+// FreePort returns a port on 127.0.0.1 that no process listens on. It is outside the range that Linux uses for
+// outgoing connections, because such a connection could take the port before the server listens. Until the test ends,
+// a file reserves the port, so that other tests do not use it.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const low, high, reservedFor = 10000, 32768, 2 * time.Hour

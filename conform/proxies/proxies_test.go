@@ -1,4 +1,4 @@
-// Package proxies tests the proxies of examples/proxies with a real client. Each proxy calls one Headgate and has one
+// Package proxies tests the proxies in examples/proxies with a real client. Each proxy calls one Headgate and has one
 // upstream.
 package proxies
 
@@ -26,13 +26,14 @@ import (
 
 const examples = "../../examples/proxies/"
 
-// proxy is a program with a configuration.
+// proxy is a proxy program with a configuration.
 type proxy struct {
 	name   string
 	listen string // as in the configuration
 	start  func(t *testing.T, dir string) *exec.Cmd
 	files  []string
-	// two returns the changes for two Headgates, and closed the changes for two that answer 503 without a decision.
+	// two returns the changes for using two Headgates. closed has the changes for closing if both respond with 503
+	// without a decision.
 	two    func(first, second string) []string
 	closed []string
 }
@@ -96,8 +97,8 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// open starts a proxy with the example's files, where it changes only the addresses, and returns the proxy's address.
-// changes are pairs of a string and its replacement.
+// open starts a proxy with the example's files, in which it changes only the addresses, and returns the proxy's
+// address. changes are pairs of a string and its replacement.
 func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) string {
 	t.Helper()
 	programs.Tool(t, p.name)
@@ -106,7 +107,7 @@ func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) 
 	if p.name == "nginx" {
 		listen = "listen " + own + ";"
 	}
-	inside := "127.0.0.1:" + strconv.Itoa(programs.FreePort(t)) // where HAProxy's script sends its requests
+	inside := "127.0.0.1:" + strconv.Itoa(programs.FreePort(t)) // HAProxy's script sends its requests to this address
 	here := strings.NewReplacer(append(changes, "127.0.0.1:8003", inside, p.listen, listen, "127.0.0.1:8080", decider, "127.0.0.1:9000", upstream)...)
 	for _, name := range p.files {
 		text, err := os.ReadFile(examples + name)
@@ -128,14 +129,14 @@ func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) 
 	return ""
 }
 
-// answer is the response that the client gets.
+// answer is the response that the client receives.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send sends a request. Each header is a string such as "X-Forwarded-For: 192.0.2.1".
+// send sends a request. Each header is given as a string such as "X-Forwarded-For: 192.0.2.1".
 func send(t *testing.T, method, url string, headers ...string) answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -160,8 +161,8 @@ func send(t *testing.T, method, url string, headers ...string) answer {
 	return answer{got.StatusCode, got.Header, string(body)}
 }
 
-// TestProxiesShareALimit checks that a client that alternates between nginx, HAProxy and Caddy has one limit, whatever
-// headers it sends, and sees the limit in the response headers.
+// TestProxiesShareALimit checks that a client that alternates between nginx, HAProxy and Caddy has a single limit,
+// whatever headers it sends, and that the response headers show the limit.
 func TestProxiesShareALimit(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprint(w, "upstream ", r.Method, " ", r.URL)
@@ -191,13 +192,13 @@ func TestProxiesShareALimit(t *testing.T) {
 			!strings.Contains(got.body, "quota-exceeded") || !strings.HasPrefix(got.header.Get("Ratelimit"), `"api";r=0;t=`) {
 			t.Errorf("%s, denied: %+v", all[i].name, got)
 		}
-		// Headers that only clients send are removed, not trusted.
+		// Headers that only clients would send are removed rather than trusted.
 		got = send(t, http.MethodGet, url+"/api/things", "X-Original-URL: http://x/free", "X-Original-URI: /free", "X-Forwarded-Uri: /free",
 			"X-Forwarded-Method: POST", "X-Original-Method: POST", "X-Forwarded-Host: elsewhere.example")
 		if got.status != http.StatusTooManyRequests {
 			t.Errorf("%s believed a client: %+v", all[i].name, got)
 		}
-		// A Host that would end the path if it were put into a URL.
+		// These hosts would end the path if they were put into a URL.
 		for _, host := range []string{"a?", "a?b", "a#"} {
 			if got := send(t, http.MethodGet, url+"/api/things", "Host: "+host); strings.HasPrefix(got.body, "upstream") {
 				t.Errorf("%s passed a request for the host %s: %+v", all[i].name, host, got)
@@ -212,7 +213,7 @@ trusted_proxies: [127.0.0.0/8]
 routes: [{match: {path: "/keyed"}, key: [{header: X-Api-Key}], policies: [api]}, {match: {path: "/api/**"}, key: [client_ip], policies: [api]}]
 `
 
-// decider starts a Headgate with a policies file. stop shuts it down like a restart.
+// decider starts a Headgate with a policies file. stop shuts it down in the same way as a restart.
 func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -239,7 +240,7 @@ func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	return own, stop
 }
 
-// TestThroughRestarts restarts two Headgates in turns. A proxy's clients must not notice.
+// TestThroughRestarts restarts two Headgates in turns. The proxy's clients must not notice.
 func TestThroughRestarts(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { throughRestarts(t, &all[i]) })
@@ -251,7 +252,7 @@ func throughRestarts(t *testing.T, p *proxy) {
 	defer upstream.Close()
 	first, stop1 := decider(t, keyed, "127.0.0.1:0")
 	second, stop2 := decider(t, keyed, "127.0.0.1:0")
-	// A machine that is busy with other tests can take longer than the timeouts of the example.
+	// A machine that is busy with other tests can take longer than the timeouts in the example.
 	patient := []string{"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 "}
 	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), slices.Concat(patient, p.two(first, second), p.closed)...)
 	ended := make(chan struct{})
@@ -288,8 +289,8 @@ func throughRestarts(t *testing.T, p *proxy) {
 	}
 }
 
-// TestWithoutADecision checks that each cause of a missing decision has its own answer, and that no such answer looks
-// like a denial.
+// TestWithoutADecision checks that each cause of a missing decision has its own response, and that no such response
+// looks like a denial.
 func TestWithoutADecision(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { withoutADecision(t, &all[i]) })

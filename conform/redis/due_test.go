@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestDueBehindUnreadable checks that later reservations end even if earlier open ones cannot be read by this version,
-// or were not ended by any caller.
+// TestDueBehindUnreadable checks that later reservations end even if this version cannot read earlier open ones, or no
+// caller has ended these.
 func TestDueBehindUnreadable(t *testing.T) {
 	t.Parallel()
 	d := testbed.Standalone(t, testbed.Flavor(redistest.Redis))

@@ -21,24 +21,24 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// kills is the number of processes killed between a reserve and its commit, on each deployment.
+// kills is the number of processes that are killed between a reserve and its commit, on each deployment.
 var kills = flag.Int("kills", 12, "processes that are killed between a reserve and its commit")
 
-// callTask is the task of TestKilledBeforeItsCommit's processes.
+// callTask is the task for the processes in TestKilledBeforeItsCommit.
 const callTask = "call"
 
-// termOfCalls is longer than the time that a process takes between its reserve and its report on a busy machine.
+// termOfCalls is longer than a process takes between its reserve and its report on a busy machine.
 const termOfCalls = 3 * time.Second
 
-// callPolicies are the charges of a call. On a Cluster their keys are on several slots.
+// callPolicies returns the charges of a call. On a Cluster, their keys are on several slots.
 func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
 	tokens := operate.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge.String())
 	budget := operate.Policy(l, "budget", rule.SlidingWindow(rule.PerDay(1_000_000_000)))
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 
-// callAndWait is the main function of such a process. The process settles some calls, reserves one more, may report on
-// that call, and waits to be killed. It prints the number of units used of the first charge.
+// callAndWait is the main function of these processes. The process settles some calls, reserves another one, may
+// report on that call, and waits to be killed. It prints the number of units used on the first charge.
 func callAndWait(store *redisstore.Store) error {
 	ctx, l := context.Background(), headgate.New(headgate.WithStore(store))
 	total := int64(0)
@@ -69,8 +69,8 @@ func callAndWait(store *redisstore.Store) error {
 	return nil
 }
 
-// Processes are killed between a reserve and its commit. After the term the counters equal the sum of the other
-// processes' commits and of all reports.
+// Processes are killed between a reserve and its commit. After the term, the counters equal the sum of the other
+// processes' commits and all reports.
 func TestKilledBeforeItsCommit(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, _ testbed.Open) {
 		own := testbed.Prefix()
@@ -109,12 +109,12 @@ func TestKilledBeforeItsCommit(t *testing.T) {
 	})
 }
 
-// endAll ends the reservations whose terms are over, until no reservation is open.
+// endAll ends reservations whose terms have expired, until no reservation is open.
 func endAll(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	ctx := context.Background()
 	for began := time.Now(); ; {
-		due, err := store.Due(ctx) // on a Cluster, one of 30 parts of the slots
+		due, err := store.Due(ctx) // on a Cluster, this returns one of 30 parts of the slots
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,8 +137,8 @@ func endAll(t *testing.T, store *redisstore.Store) {
 	}
 }
 
-// killedBeforeItsCommit runs such a process until it has an open reservation, and returns the number of units that the
-// process has used.
+// killedBeforeItsCommit runs such a process until it has an open reservation, kills it, and returns the number of
+// units that it has used.
 func killedBeforeItsCommit(t *testing.T, client, url string) (used int64) {
 	c := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$")
 	c.Env = append(os.Environ(), askerURL+"="+url, askerClient+"="+client, askerTask+"="+callTask)

@@ -26,16 +26,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The tasks of TestLeased's processes.
+// The tasks for the processes in TestLeased.
 const (
 	leaseTask    = "lease " // followed by the limit
 	leaseLife    = 200 * time.Millisecond
-	leaseSettled = 4 * time.Second // until the processes know of each other
+	leaseSettled = 4 * time.Second // after this time, the processes have found each other
 	leaseLasts   = 4 * time.Second
 )
 
-// spendLeases is the main function of such a process. The process requests one hot key at its own rate. It immediately
-// writes the time of every admitted request to standard output, because it may be killed.
+// spendLeases is the main function of these processes. The process sends requests for one hot key at its own rate. It
+// writes the time of every admitted request to standard output immediately, because it may be killed.
 func spendLeases(store *redisstore.Store, task string) error {
 	var perSecond int
 	if _, err := fmt.Sscanf(task, leaseTask+"%d", &perSecond); err != nil {
@@ -78,8 +78,8 @@ func spendLeases(store *redisstore.Store, task string) error {
 	return nil
 }
 
-// Four processes with different rates on one Redis are stopped and continued at random, and one of them is killed. No
-// window admits more than its limit, and a bucket admits no more than the stated bound in any span of time.
+// Four processes with different rates on one Redis are stopped and continued at random, and one is killed. No window
+// admits more than its limit, and a bucket never admits more than the stated bound in any span of time.
 func TestLeased(t *testing.T) {
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestLeased(t *testing.T) {
 	}{
 		{"fixed-window 1000/1s align clock", 1000},
 		{"sliding-log 1000/1s", 1000},
-		// The bound is a burst, the refill of a second, and the refill during a lease's life.
+		// The bound is a burst, the refill in a second, and the refill during a lease's life.
 		{"1000/s burst 1000", 2000 + 200},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -106,8 +106,8 @@ func TestLeased(t *testing.T) {
 			} else {
 				most = mostWithin(passed, time.Second.Microseconds())
 			}
-			// A process that is stopped between reading its clock and sending a request reports a wrong time for that
-			// request, and so does one at a window's edge.
+			// If a process is stopped between reading its clock and sending a request, it reports a wrong time for
+			// that request. The same applies to a request at a window's edge.
 			if slack := pauses + 8; most > c.bound+slack {
 				t.Errorf("%d passed within a second, want %d at most, and %d that were stopped in between", most, c.bound, slack)
 			}
@@ -119,8 +119,8 @@ func TestLeased(t *testing.T) {
 	}
 }
 
-// leasedProcesses runs the processes and returns the sorted times of all admitted requests, and the number of times
-// that a process was stopped.
+// leasedProcesses runs the processes. It returns the sorted times of all admitted requests, and how often a process
+// was stopped.
 func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -173,7 +173,7 @@ func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses in
 	return passed, pauses
 }
 
-// mostWithin returns the maximum number of times in any span of the given length.
+// mostWithin returns the maximum number of times in any span of this length.
 func mostWithin(times []int64, span int64) (most int) {
 	sorted := slices.Clone(times)
 	slices.Sort(sorted)

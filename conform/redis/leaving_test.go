@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// afterAnswer is a store whose caller cancels right after the store's answer: the units are charged, and the answer
-// arrives when the caller is gone.
+// afterAnswer is a store whose caller cancels immediately after the store's answer. The units are charged, but the
+// answer arrives when the caller is gone.
 type afterAnswer struct {
 	engine.Store
 
@@ -35,8 +35,8 @@ func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// TestCancelledWaitsOnRedis checks that a caller that cancels while its call is in flight, or while it waits for its
-// slot, gives back the units that it took, and no more.
+// TestCancelledWaitsOnRedis checks that if a caller cancels while its call is in flight, or while it waits for its
+// slot, exactly the units that it took are given back.
 func TestCancelledWaitsOnRedis(t *testing.T) {
 	limiters, stores := twoProcesses(t, redistest.Redis)
 	for name, limit := range map[string]engine.Limit{
@@ -73,8 +73,8 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 	}
 }
 
-// TestLeaversOfSlotsOnRedis checks that callers of Wait and clients of middleware that cancel leave no gap before the
-// callers that stay.
+// TestLeaversOfSlotsOnRedis checks that when callers of Wait and clients of middleware cancel, they leave no gap
+// before the remaining callers.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	p := operate.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
@@ -108,7 +108,7 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	testbed.Until(t, "fifteen wait", func() bool { return peek().Delay > 15*time.Minute })
 	cancelWeb()
 	web.Wait()
-	// A caller that leaves during its call returns at once, and gives its slot back when the answer arrives.
+	// If a caller leaves during its call, it returns immediately. Its slot is given back when the answer arrives.
 	testbed.Until(t, "the five slots of the middleware are back", func() bool {
 		d := peek().Delay
 		return d <= 11*time.Minute && d >= 10*time.Minute

@@ -25,22 +25,22 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// askerURL is the store of a process of this test binary, askerClient its client, and askerTask its task: the index
-// of a linear limit, or "25".
+// askerURL is the store's URL for a process of this test binary. askerClient is its client, and askerTask is its task:
+// the index of a linear limit, or "25".
 const (
 	askerURL    = "HEADGATE_TEST_ASK"
 	askerClient = "HEADGATE_TEST_CLIENT"
 	askerTask   = "HEADGATE_TEST_TASK"
 )
 
-// asking is one recorded operation, in the format exchanged between processes.
+// asking is one recorded operation, in the format for exchange between processes.
 type asking struct {
 	In           linearize.Asked
 	Out          linearize.Answered
 	Call, Return int64
 }
 
-// ask is the main function of such a process. Its answers go to standard output.
+// ask is the main function of such a process. It writes its answers to standard output.
 func ask(url string) int {
 	opened, err := openAs(os.Getenv(askerClient))(context.Background(), url, redisstore.Config{})
 	if err != nil {
@@ -82,7 +82,7 @@ func ask(url string) int {
 	return 0
 }
 
-// openAs returns a function that opens the URLs of this package's deployments with the given client.
+// openAs returns a function that opens the URLs of this package's deployments with this client.
 func openAs(client string) func(context.Context, string, redisstore.Config) (*redisstore.Store, error) {
 	if client == "goredis" {
 		return openByGoredis
@@ -117,7 +117,7 @@ func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisst
 	return redisstore.New(conn, c)
 }
 
-// pass counts how many of the parallel requests pass a limit of 25.
+// pass returns how many of the parallel requests pass a limit of 25.
 func pass(store engine.Store, parallel int) (passed int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -137,7 +137,7 @@ func pass(store engine.Store, parallel int) (passed int) {
 	return passed
 }
 
-// processes runs several processes of this test binary concurrently on the store.
+// processes runs several processes of this test binary concurrently, using the same store.
 func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	t.Helper()
 	outputs := make([][]byte, n)
@@ -159,7 +159,7 @@ func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	return outputs
 }
 
-// linearOverProcesses finds a sequential order for the answers to four processes that don't communicate.
+// linearOverProcesses searches for a sequential order for the answers to four processes that do not communicate.
 func linearOverProcesses(t *testing.T, client string, d testbed.Deployment) {
 	t.Helper()
 	for i, limit := range linearize.Limits() {
@@ -179,7 +179,7 @@ func linearOverProcesses(t *testing.T, client string, d testbed.Deployment) {
 	}
 }
 
-// Known bug 24: of 50 parallel calls from two processes under limit 25, exactly 25 pass.
+// Known bug 24: of 50 parallel calls from two processes under a limit of 25, exactly 25 pass.
 func TestProcesses(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	passed := 0

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// TestSettledAllowOnRedis checks that the reservation of a marked allow gives its charge back to each of its limits,
-// once.
+// TestSettledAllowOnRedis checks that the reservation of an allow with Settled gives its charge back on each limit
+// exactly once.
 func TestSettledAllowOnRedis(t *testing.T) {
 	limiters, _ := twoProcesses(t, redistest.Redis)
 	ctx := context.Background()
@@ -43,7 +43,7 @@ func TestSettledAllowOnRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, held := range []*headgate.Reservation{last.Reservation, other} { // the second changes nothing
+		for _, held := range []*headgate.Reservation{last.Reservation, other} { // the second must not change anything
 			if err := held.Cancel(ctx); err != nil {
 				t.Fatal(err)
 			}

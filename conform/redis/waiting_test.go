@@ -23,7 +23,7 @@ func onBoth(t *testing.T, test func(t *testing.T, flavor redistest.Flavor)) {
 	}
 }
 
-// twoProcesses returns two limiters with separate connections to one server, and the stores.
+// twoProcesses returns two limiters with separate connections to one server, and their stores.
 func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.Limiter, stores [2]*redisstore.Store) {
 	t.Helper()
 	d, own := testbed.Standalone(t, flavor), testbed.Prefix()
@@ -34,7 +34,7 @@ func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.
 	return limiters, stores
 }
 
-// slot returns the time when the store admitted a caller, and fails the test if the caller returned earlier.
+// slot returns when the store admitted a caller. It fails the test if the caller returned earlier.
 func slot(t *testing.T, d headgate.Decision) time.Time {
 	t.Helper()
 	at := d.At.Add(d.Delay)
@@ -45,8 +45,8 @@ func slot(t *testing.T, d headgate.Decision) time.Time {
 }
 
 // A thousand callers in two processes wait for one key. Their slots must be exactly as far apart as the rate requires,
-// and there must be at most 1.2 script calls per caller. TestWaitInOrder checks with its own clock that the callers in
-// a process pass in order.
+// with at most 1.2 script calls per caller. TestWaitInOrder uses its own clock to check that a process's callers pass
+// in order.
 func TestWaitOnRedis(t *testing.T) { onBoth(t, waitInTwoProcesses) }
 
 func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
@@ -90,8 +90,8 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	}
 }
 
-// Guava's own sequence, acquire 1, 10, 1, by callers in two processes: the cost of each acquire delays the next one.
-// Then the rate doubles while a caller waits.
+// Callers in two processes use Guava's own sequence of acquires: 1, 10, 1. The cost of each acquire delays the next
+// one. Then the rate doubles while a caller waits.
 func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 
 func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
@@ -101,11 +101,11 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	}
 	ctx := context.Background()
 	const unit = 50 * time.Millisecond            // at 20 per second
-	drained, err := policy(0, 20).Allow(ctx, "k") // Guava starts with nothing stored
+	drained, err := policy(0, 20).Allow(ctx, "k") // Guava starts without stored permits
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := drained.At // when nothing is owed
+	free := drained.At // when nothing is owed any more
 	for i, s := range []struct{ process, units int64 }{{0, 1}, {1, 10}, {0, 1}, {1, 1}, {0, 20}} {
 		d, err := policy(s.process, 20).WaitN(ctx, "k", s.units)
 		if err != nil {
@@ -118,7 +118,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 		if off := at.Sub(want); off < -time.Microsecond || off > time.Microsecond {
 			t.Errorf("request %d of %d units: its slot is %s off", i, s.units, off)
 		}
-		// An idle key accumulates at most a burst of 1.
+		// An idle key accumulates a burst of at most 1.
 		if earned := at.Add(-unit); earned.After(free) {
 			free = earned
 		}
@@ -134,7 +134,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 		first <- d
 	}()
 	for stores[0].Stats().RoundTrips == asked {
-		time.Sleep(10 * time.Millisecond) // the call is counted before it is answered
+		time.Sleep(10 * time.Millisecond) // the call is counted before its answer arrives
 	}
 	second, err := policy(1, 40).Wait(ctx, "k")
 	if err != nil {
@@ -144,7 +144,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	if off := slot(t, reserved).Sub(free); reserved.Delay > 0 && (off < -time.Microsecond || off > time.Microsecond) {
 		t.Errorf("the slot of the caller that had one is %s off", off)
 	}
-	// The amount owed when that caller arrived, including its own unit, refills twice as fast.
+	// The amount owed when that caller arrived, including the caller's own unit, refills at twice the rate.
 	want := reserved.At.Add((free.Sub(reserved.At) + unit) / 2)
 	if off := slot(t, second).Sub(want); second.Delay > 0 && (off < -2*time.Microsecond || off > 2*time.Microsecond) {
 		t.Errorf("the slot of a caller at twice the rate is %s off", off)

@@ -15,7 +15,7 @@ import (
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// SteppedClock starts one server whose clock [Server.Step] sets forward and back. Commands and scripts are real.
+// SteppedClock starts a server whose clock [Server.Step] sets forward and back. Commands and scripts are real.
 func SteppedClock(t testing.TB, flavor Flavor, config ...string) *Server {
 	t.Helper()
 	Need(t, flavor)
@@ -37,7 +37,7 @@ func SteppedClock(t testing.TB, flavor Flavor, config ...string) *Server {
 	return s
 }
 
-// Step sets the server's clock to real time plus an offset, which may be negative.
+// Step sets the server's clock to the real time plus an offset, which may be negative.
 func (s *Server) Step(by time.Duration) {
 	s.t.Helper()
 	var offset [8]byte

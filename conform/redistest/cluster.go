@@ -13,23 +13,23 @@ import (
 // Nodes is a Cluster of three primaries with one replica each.
 type Nodes struct {
 	t       testing.TB
-	Servers []*Server // the first three were made primaries
+	Servers []*Server // the first three started as primaries
 	links   *links    // nil if the nodes cannot be partitioned
 }
 
 const slots = 16384
 
-// Cluster starts a Cluster. A primary that does not answer for a second is replaced.
+// Cluster starts a Cluster. A primary that does not answer for a second is replaced by its replica.
 func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 	t.Helper()
 	return newCluster(t, flavor, nil, config...)
 }
 
-// NodeTimeout is the cluster-node-timeout of the Clusters.
+// NodeTimeout is the cluster-node-timeout in these Clusters.
 const NodeTimeout = time.Second
 
-// formTimeout is the timeout while a Cluster forms. Within NodeTimeout, a busy machine lets handshakes expire, which
-// are not repeated, and replicas replace primaries.
+// formTimeout is the node timeout while a Cluster forms. With NodeTimeout, handshakes on a busy machine would expire
+// and not be repeated, and replicas would replace primaries.
 const formTimeout = time.Minute
 
 func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes {
@@ -81,8 +81,8 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 	return c
 }
 
-// announced returns the value of the first of these settings that the server has: a port where other nodes reach the
-// server.
+// announced returns the value of the first of these settings that the server has. It is a port where other nodes reach
+// the server.
 func (s *Server) announced(names ...string) string {
 	for _, name := range names {
 		for i := 0; i < len(s.args); i += 2 {
@@ -96,7 +96,7 @@ func (s *Server) announced(names ...string) string {
 
 func (s *Server) id() string { return s.Text("cluster", "myid") }
 
-// settle waits until all nodes agree that every slot is served.
+// settle waits until all nodes agree that every slot has a node.
 func (c *Nodes) settle(of []*Server) {
 	c.t.Helper()
 	for _, s := range of {
@@ -108,7 +108,7 @@ func (c *Nodes) settle(of []*Server) {
 	}
 }
 
-// Addrs returns the addresses of the nodes.
+// Addrs returns the addresses of all nodes.
 func (c *Nodes) Addrs() []string {
 	var addrs []string
 	for _, s := range c.Servers {
@@ -117,7 +117,7 @@ func (c *Nodes) Addrs() []string {
 	return addrs
 }
 
-// Primaries returns the nodes that are primaries now.
+// Primaries returns the nodes that are currently primaries.
 func (c *Nodes) Primaries() (primaries []*Server) {
 	for _, s := range c.Servers {
 		if s.done == nil {
@@ -131,7 +131,7 @@ func (c *Nodes) Primaries() (primaries []*Server) {
 	return primaries
 }
 
-// Of returns the slot of a key and the primary that serves it.
+// Of returns a key's slot and the primary that serves it.
 func (c *Nodes) Of(key string) (slot int64, primary *Server) {
 	c.t.Helper()
 	for _, s := range c.Primaries() {
@@ -144,7 +144,7 @@ func (c *Nodes) Of(key string) (slot int64, primary *Server) {
 	return 0, nil
 }
 
-// serves reports whether the node claims to serve the slot.
+// serves reports whether the node considers itself responsible for the slot.
 func (s *Server) serves(slot int64) bool {
 	for line := range strings.Lines(s.Text("cluster", "nodes")) {
 		if !strings.Contains(line, "myself") {
@@ -165,7 +165,7 @@ func (s *Server) serves(slot int64) bool {
 	return false
 }
 
-// Migrate begins to move a key's slot to another primary. The keys stay in place: MoveKeys moves them, and Settle
+// Migrate begins to move a key's slot to another primary. The keys stay in place until MoveKeys moves them. Settle
 // ends the move.
 func (c *Nodes) Migrate(key string) *Move {
 	c.t.Helper()
@@ -181,14 +181,14 @@ func (c *Nodes) Migrate(key string) *Move {
 	return m
 }
 
-// Move is a slot move that has begun.
+// Move is a slot move in progress.
 type Move struct {
 	nodes    *Nodes
 	slot     int64
 	From, To *Server
 }
 
-// MoveKeys moves a number of the slot's keys.
+// MoveKeys moves up to most of the slot's keys.
 func (m *Move) MoveKeys(most int) {
 	m.nodes.t.Helper()
 	keys := m.From.MustDo("cluster", "getkeysinslot", m.slot, most).([]any)
@@ -210,7 +210,7 @@ func (m *Move) Settle() {
 	}
 }
 
-// KillPrimaryOf kills the primary of a key, and waits until its replica serves the slots.
+// KillPrimaryOf kills a key's primary, and waits until the primary's replica serves the slots.
 func (c *Nodes) KillPrimaryOf(key string) (killed *Server) {
 	c.t.Helper()
 	slot, killed := c.Of(key)

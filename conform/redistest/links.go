@@ -10,13 +10,13 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// links are the connections between the nodes of a Cluster. Nodes connect to each other, for the bus and for
-// replication, through this process's listeners. Each node connects from its own loopback address, so that a listener
-// can identify it. Clients use another address, and are never cut off.
+// links are the connections between the nodes of a Cluster. For the bus and for replication, nodes connect to each
+// other through this process's listeners. Each node connects from its own loopback address, so that listeners can
+// identify nodes. Clients use another address and are never cut off.
 type links struct {
 	t     testing.TB
 	mu    sync.Mutex
-	apart map[int]bool // nodes that are cut off from all other nodes
+	apart map[int]bool // nodes that are cut off from all others
 	open  map[*link]bool
 	doors []net.Listener
 	works sync.WaitGroup
@@ -31,7 +31,7 @@ type link struct {
 // source returns the address that a node connects from.
 func source(node int) string { return "127.0.1." + strconv.Itoa(node+1) }
 
-// nodeOf returns the node that connects from an address, or -1.
+// nodeOf returns the node that connects from this address, or -1.
 func nodeOf(address net.Addr) int {
 	tcp, ok := address.(*net.TCPAddr)
 	if ip := tcp.IP.To4(); ok && ip != nil && ip[2] == 1 {
@@ -72,8 +72,8 @@ func (l *links) listen(node, port int) (announced int) {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// forward copies the bytes of a connection to a node, and back, until one side closes it or the nodes are cut off
-// from each other.
+// forward copies bytes between a connection and a node, in both directions, until either side closes the connection or
+// the nodes are cut off from each other.
 func (l *links) forward(outer net.Conn, to, port int) {
 	defer outer.Close()
 	inner, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
@@ -101,7 +101,7 @@ func (c *link) close() {
 	_ = c.outer.Close()
 }
 
-// add records an open link, unless its nodes are cut off from each other.
+// add records an open link. It returns false if the link's nodes are cut off from each other.
 func (l *links) add(c *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,10 +118,10 @@ func (l *links) remove(c *link) {
 	delete(l.open, c)
 }
 
-// severed reports whether the two ends are partitioned.
+// severed reports whether a partition separates the link's two ends.
 func (l *links) severed(c *link) bool { return c.from >= 0 && l.apart[c.from] != l.apart[c.to] }
 
-// cut closes the links that which selects.
+// cut closes the links selected by which.
 func (l *links) cut(which func(*link) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *links) cut(which func(*link) bool) {
 	}
 }
 
-// part cuts nodes off from the others. Without nodes it heals the Cluster.
+// part cuts nodes off from the others. part() without nodes heals the Cluster.
 func (l *links) part(nodes ...int) {
 	l.mu.Lock()
 	clear(l.apart)
@@ -143,13 +143,13 @@ func (l *links) part(nodes ...int) {
 	l.cut(l.severed)
 }
 
-// PartibleCluster starts a Cluster that can be partitioned, while clients reach all nodes.
+// PartibleCluster starts a Cluster that can be partitioned. Clients can always reach all nodes.
 func PartibleCluster(t testing.TB, flavor Flavor) *Nodes {
 	t.Helper()
 	return newCluster(t, flavor, newLinks(t))
 }
 
-// Part cuts a node off from all others, in both directions. Heal ends that.
+// Part cuts a node off from all others, in both directions, until Heal.
 func (c *Nodes) Part(s *Server) {
 	for i, each := range c.Servers {
 		if each == s {
@@ -158,7 +158,7 @@ func (c *Nodes) Part(s *Server) {
 	}
 }
 
-// Heal reconnects the Cluster, and waits until all nodes agree.
+// Heal reconnects all nodes, and waits until they agree.
 func (c *Nodes) Heal() {
 	c.t.Helper()
 	c.links.part()

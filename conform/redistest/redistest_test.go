@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A server keeps its port across a restart, and loses the data that it is not configured to save.
+// A server keeps its port when it restarts, and loses data that it is not configured to save.
 func TestStandalone(t *testing.T) {
 	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
 		t.Run(string(flavor), func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTLS(t *testing.T) {
 	s.MustDo("set", "k", "v")
 }
 
-// When the primary dies, another server takes over with its data.
+// When the primary dies, another server with its data takes over.
 func TestSentinel(t *testing.T) {
 	s := redistest.Sentinel(t, redistest.Redis)
 	first := s.Primary()
@@ -44,7 +44,7 @@ func TestSentinel(t *testing.T) {
 	}
 }
 
-// Keys are on the nodes of their slots, also after a move and after a node's death.
+// Keys are on the nodes of their slots, even after a move and after a node has died.
 func TestCluster(t *testing.T) {
 	c := redistest.Cluster(t, redistest.Redis)
 	_, home := c.Of("k")
@@ -65,8 +65,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// A primary that is cut off from the other nodes stops within twice the node timeout, and its replica takes over, while
-// clients reach both. After the partition heals, one of them has the keys.
+// A primary that is cut off from the other nodes stops within twice the node timeout, and its replica takes over.
+// Clients can reach both. After the partition has healed, one of them has the keys.
 func TestPartition(t *testing.T) {
 	c := redistest.PartibleCluster(t, redistest.Redis)
 	_, minority := c.Of("k")
@@ -102,7 +102,7 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// Clock steps, forward and back, affect scripts and TTLs, and survive a restart.
+// Forward and backward clock steps affect scripts and TTLs, and survive a restart.
 func TestSteppedClock(t *testing.T) {
 	s := redistest.SteppedClock(t, redistest.Redis)
 	const script = "return redis.call('TIME')[1]"

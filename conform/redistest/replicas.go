@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Replicated starts a primary and a replica that is in sync.
+// Replicated starts a primary, and a replica that is in sync.
 func Replicated(t testing.TB, flavor Flavor, config ...string) (primary, replica *Server) {
 	t.Helper()
 	primary = Standalone(t, flavor, config...)
@@ -30,7 +30,7 @@ func (s *Server) follows() bool {
 
 // Sentinels is a primary with two replicas, monitored by three Sentinels.
 type Sentinels struct {
-	// MasterName is the Sentinels' name for the primary.
+	// MasterName is the primary's name in the Sentinels' configuration.
 	MasterName string
 	servers    []*Server
 	sentinels  []*Server
@@ -109,7 +109,7 @@ func (s *Sentinels) Primary() *Server {
 	return nil
 }
 
-// KillPrimary kills the primary, and waits until another server is primary and the Sentinels report it.
+// KillPrimary kills the primary. It waits until another server is primary and the Sentinels report that server.
 func (s *Sentinels) KillPrimary() {
 	old := s.Primary()
 	old.Kill()

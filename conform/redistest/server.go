@@ -1,5 +1,5 @@
-// Package redistest starts real Redis and Valkey servers on loopback for tests, and stops them when the test ends:
-// single servers, a primary with replicas, Sentinels, a Cluster, and a server with TLS.
+// Package redistest starts real Redis and Valkey servers on loopback for tests, and stops them when the test ends.
+// There are single servers, a primary with replicas, Sentinels, a Cluster, and a server with TLS.
 package redistest
 
 import (
@@ -30,10 +30,10 @@ const (
 	Valkey Flavor = "valkey"
 )
 
-// patience is the maximum time that this package waits for anything.
+// patience is the longest time that this package waits for anything.
 const patience = 30 * time.Second
 
-// Need skips the test if the flavor's server is not installed, or fails it: see [programs.Tool].
+// Need skips or fails the test if the flavor's server is not installed: see [programs.Tool].
 func Need(t testing.TB, flavor Flavor) {
 	t.Helper()
 	programs.Tool(t, string(flavor)+"-server")
@@ -43,24 +43,24 @@ func Need(t testing.TB, flavor Flavor) {
 type Server struct {
 	t      testing.TB
 	flavor Flavor
-	// Port is the server's port on 127.0.0.1, and Unix its socket.
+	// Port is the server's port on 127.0.0.1. Unix is the path of its socket.
 	Port int
 	Unix string
 	dir  string
 	args []string
-	env  []string // in addition to the test's environment
+	env  []string // added to the test's environment
 	run  *exec.Cmd
 	done chan struct{}
-	// admin sends commands to the server. files is set if the connection needs TLS.
+	// admin sends commands to the server. files is set if connections need TLS.
 	admin *redis.Client
 	files *tlstest.Files
-	steps string // the file with the offset of the server's clock, or "" if the clock cannot be stepped
+	steps string // the file with the clock's offset, or "" if the clock cannot be stepped
 }
 
 // serial makes the servers' directories unique.
 var serial atomic.Int64
 
-// Standalone starts one server. Each config is a line of its configuration, such as "maxmemory 2mb".
+// Standalone starts a single server. Each config is a line in its configuration, such as "maxmemory 2mb".
 func Standalone(t testing.TB, flavor Flavor, config ...string) *Server {
 	t.Helper()
 	Need(t, flavor)
@@ -75,7 +75,7 @@ func prepare(t testing.TB, flavor Flavor, config ...string) *Server {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The path of a socket must be short, and t.TempDir may be too long.
+	// A socket's path must be short, but t.TempDir may be long.
 	socket, err := os.MkdirTemp("", "hg")
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func prepare(t testing.TB, flavor Flavor, config ...string) *Server {
 	return s
 }
 
-// Start starts a stopped server with the data on its disk, and waits until it answers. A server that is still loading
-// its data counts as answering.
+// Start starts a stopped server with its data on disk, and waits until it answers. A server that is still loading its
+// data counts as answering.
 func (s *Server) Start() {
 	s.t.Helper()
 	var lines strings.Builder
@@ -126,7 +126,7 @@ func (s *Server) launch(file string, more ...string) {
 	s.run = exec.CommandContext(context.Background(), string(s.flavor)+"-server", append([]string{file}, more...)...)
 	s.run.Stdout, s.run.Stderr, s.run.Dir = log, log, s.dir
 	s.run.Env = append(os.Environ(), s.env...)
-	// The server dies with the test process, however it ends.
+	// The server dies with the test process, however that process ends.
 	s.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.run.Start(); err != nil {
 		s.t.Fatal(err)
@@ -155,7 +155,7 @@ func (s *Server) adminOptions() *redis.Options {
 	return o
 }
 
-// wait polls until its condition holds, or fails with the server's log.
+// wait polls until ready returns true. If it takes too long, wait fails the test with the server's log.
 func (s *Server) wait(what string, ready func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -187,13 +187,13 @@ func (s *Server) MustDo(args ...any) any {
 	return answer
 }
 
-// Text is MustDo for string replies.
+// Text is like MustDo, for string replies.
 func (s *Server) Text(args ...any) string {
 	s.t.Helper()
 	return fmt.Sprint(s.MustDo(args...))
 }
 
-// Kill kills the server, like a machine failure.
+// Kill kills the server, like a machine that fails.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
 // Stop shuts the server down gracefully.
@@ -207,13 +207,13 @@ func (s *Server) Wipe() {
 	}
 }
 
-// Keep copies the data of a running server with appendonly, for Restore.
+// Keep copies the data of a running server with appendonly, so that Restore can use it.
 func (s *Server) Keep() {
 	s.t.Helper()
 	s.copyData("appendonlydir", "kept")
 }
 
-// Restore replaces the data of a stopped server with the copy.
+// Restore replaces a stopped server's data with the copy made by Keep.
 func (s *Server) Restore() {
 	s.t.Helper()
 	s.Wipe()

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
-// TLS starts a server that accepts only TLS, from clients with a certificate.
+// TLS starts a server that accepts only TLS connections, from clients with a certificate.
 func TLS(t testing.TB, flavor Flavor) (*Server, *tlstest.Files) {
 	t.Helper()
 	Need(t, flavor)

@@ -1,4 +1,4 @@
-// Package replay compares the replay of a log with a live server that gets the same requests.
+// Package replay compares the replay of a log with a live server that receives the same requests.
 package replay
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// draw makes a request. The time does not advance, or advances a little or a lot.
+// draw returns a random request. The time stays the same, or advances a little or a lot.
 func draw(r *rand.Rand, now *int64) accesslog.Request {
 	paths := []string{"/users/7", "/users/8", "/users/7/x//y/", "/users/%37/../9", "/pace", "/cost", "/cookie", "/when/x", "/when/y", "/when/z", "/rest/a", "/", "/nothing"}
 	switch n := r.IntN(300); {
@@ -53,7 +53,7 @@ func draw(r *rand.Rand, now *int64) accesslog.Request {
 	return q
 }
 
-// ask sends a request to a live server, like a proxy on this machine.
+// ask sends a request to a live server in the same way as a proxy on this machine.
 func ask(h http.Handler, q *accesslog.Request) int {
 	r := httptest.NewRequest(http.MethodGet, "/v1/authorize", nil)
 	r.RemoteAddr = "127.0.0.1:4711"
@@ -73,7 +73,8 @@ func ask(h http.Handler, q *accesslog.Request) int {
 	return w.Code
 }
 
-// TestAnswersAreThoseOfALiveServer sends the same requests at the same times to a server over HTTP and to the replay.
+// TestAnswersAreThoseOfALiveServer sends the same requests with the same times to a server over HTTP and to the
+// replay.
 func TestAnswersAreThoseOfALiveServer(t *testing.T) {
 	config, err := policy.Load("../../replay/simulate/testdata/live.yaml")
 	if err != nil {

@@ -11,18 +11,20 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// account has the units that all versions of one limit have admitted, and the units that the rules allow.
+// account has the units that all versions of one limit have admitted, for comparison with the units that the rules
+// allow.
 type account struct {
 	limits  []engine.Limit
-	version int // version of the next request
+	version int // version for the next request
 	admits  []admit
-	own     []int64 // each version's last charge, 0 if the state has been empty since
+	own     []int64 // each version's last charge; 0 if the state has been empty since
 	spent   int64   // total units
-	kept    int64   // the longest window charged since the state was empty
-	ends    int64   // when the state is empty, unless charged
+	kept    int64   // longest window charged since the state was empty
+	ends    int64   // when the state becomes empty if there are no more charges
 }
 
-// admit has admitted units and the instant when the rules count them: the state's instant if the clock is behind it.
+// admit has admitted units, and the instant when the rules count them. That is the state's instant if the clock is
+// behind the state.
 type admit struct{ at, units int64 }
 
 func newAccount(limits []engine.Limit) *account {
@@ -33,7 +35,7 @@ func (a *account) cost(r *rand.Rand) int64 {
 	return 1 + r.Int64N(1+a.limits[a.version].Numbers().Count/2)
 }
 
-// check records an answer, and checks the admitted units against the bounds.
+// check records an answer, and compares the admitted units with the bounds.
 func (a *account) check(now, cost int64, result *engine.Result) error {
 	if result.Err != nil {
 		return result.Err
@@ -41,7 +43,7 @@ func (a *account) check(now, cost int64, result *engine.Result) error {
 	behind := int64(0)
 	if last := a.last(); last > now {
 		if behind = last - now; behind > 60_000_000 {
-			a.admits, behind = nil, 0 // far: the state counts as of now
+			a.admits, behind = nil, 0 // far behind: the state counts as of now
 			clear(a.own)
 		}
 	}
@@ -75,8 +77,8 @@ func (a *account) charge(at, cost int64) {
 	a.ends += a.kept
 }
 
-// last returns the state's instant: the instant of the last charge or, for windows, the start of its segment or window.
-// That start is earlier, so the clock is less far behind.
+// last returns the state's instant. This is the instant of the last charge or, for windows, the start of that charge's
+// segment or window. The start is earlier than the charge, so the clock is less far behind.
 func (a *account) last() int64 {
 	if len(a.admits) == 0 {
 		return math.MinInt64
@@ -88,14 +90,14 @@ func (a *account) last() int64 {
 	case n.Algorithm == algo.FixedWindow && n.Align == algo.AlignClock:
 		return at - at%n.Period
 	case n.Algorithm == algo.FixedWindow:
-		return at - n.Period // the window's first request was later
+		return at - n.Period // the window's first request came later
 	default:
 		return at
 	}
 }
 
-// spans compares every span that ends now with the largest capacity and the fastest refill of all versions, or with
-// the largest limit in the shortest window.
+// spans compares every span that ends now with the largest capacity and the fastest refill of any version, or with the
+// largest limit and the shortest window.
 func (a *account) spans(now int64) error {
 	sum, capacity, span := int64(0), int64(0), int64(math.MaxInt64)
 	for _, l := range a.limits {
@@ -122,7 +124,7 @@ func (a *account) spans(now int64) error {
 	return nil
 }
 
-// safe returns a limit's capacity, and the longest span when it never admits more than that (section 5).
+// safe returns a limit's capacity, and the longest span in which it never admits more than that (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
 	case n.Algorithm.Refills():
@@ -134,7 +136,7 @@ func safe(n *algo.Limit) (capacity, span int64) {
 	}
 }
 
-// refilled returns the number of units that the fastest version refills in a span, rounded up.
+// refilled returns how many units the fastest version refills in a span, rounded up.
 func (a *account) refilled(us int64) (units int64) {
 	for _, l := range a.limits {
 		n := l.Numbers()
@@ -143,7 +145,7 @@ func (a *account) refilled(us int64) (units int64) {
 	return units
 }
 
-// ownLimit checks that since the version's own last charge, its limit holds for the units of all versions.
+// ownLimit checks that since a version's own last charge, its limit holds for the units of all versions together.
 func (a *account) ownLimit(now, cost int64) error {
 	n := a.limits[a.version].Numbers()
 	if n.Algorithm != algo.SlidingWindow && n.Algorithm != algo.SlidingLog || a.own[a.version] == 0 {
@@ -162,8 +164,8 @@ func (a *account) ownLimit(now, cost int64) error {
 	return nil
 }
 
-// waits checks that no caller waits longer than its version's numbers require for the units that all versions have
-// spent, plus the time until the clock reaches the state's instant again.
+// waits checks that no caller waits longer than the version's numbers require for the units spent under all versions,
+// plus the time until the clock reaches the state's instant again.
 func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	if d.RetryAfter == headgate.Never {
 		return nil
@@ -177,10 +179,10 @@ func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 			count = n.Min
 		}
 		if n.WarmUp > 0 {
-			price = 3 // the price of a cold unit
+			price = 3 // price of a cold unit
 		}
 		longest = (price*(a.spent+cost)*n.Period+count-1)/count + behind + 1
-		if a.refilled(1) > 1 { // several units arrive at once
+		if a.refilled(1) > 1 { // several units arrive at the same time
 			longest += n.Period
 		}
 	case n.Algorithm == algo.SlidingWindow:

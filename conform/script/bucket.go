@@ -34,7 +34,7 @@ func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
 	}
 }
 
-// drawQueue draws the longest queue of a pacer, the longest wait, or both.
+// drawQueue draws a pacer's longest queue, longest wait, or both.
 func drawQueue(r *rand.Rand, l *model.Limit, opts Options) {
 	if r.IntN(3) > 0 {
 		l.MaxQueue = new(pick(r, []int64{0, 1, 2, 5, 20}))

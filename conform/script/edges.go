@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// edgeStep draws a step with a time or cost where answers change.
+// edgeStep draws a step with a time or cost at which answers change.
 func (g *generator) edgeStep() model.Step {
 	g.edges++
 	if g.rand.IntN(2) == 0 {
@@ -17,7 +17,7 @@ func (g *generator) edgeStep() model.Step {
 	return g.unitStep()
 }
 
-// instantStep moves to an edge in time, ± 1 µs; after a denial mostly with the denied cost.
+// instantStep moves the clock to an edge ± 1 µs. After a denial it mostly uses the denied cost.
 func (g *generator) instantStep() (model.Step, bool) {
 	var reachable []int64
 	for _, at := range g.instant {
@@ -40,7 +40,7 @@ func (g *generator) instantStep() (model.Step, bool) {
 	return s, true
 }
 
-// unitStep draws a cost of the remaining units, of the capacity, or of the capacity under other numbers, ± 1 unit.
+// unitStep draws a cost equal to the remaining units, the capacity, or the capacity with other numbers, ± 1 unit.
 func (g *generator) unitStep() model.Step {
 	s := model.Step{AtUS: g.now, Set: g.set(), Op: g.op()}
 	edge := capacity(g.limit(s.Set))
@@ -56,7 +56,7 @@ func (g *generator) unitStep() model.Step {
 	return s
 }
 
-// learn records the instants in an answer, and the instants when the limits' segments and windows begin.
+// learn records the instants in an answer, and those when the limits' segments and windows begin.
 func (g *generator) learn(s model.Step) {
 	g.instant = g.instant[:0]
 	if us := s.Want.RetryAfterUS; us != nil {
@@ -80,11 +80,12 @@ func (g *generator) note(us int64) {
 	}
 }
 
-// The functions below judge by the fields of a limit: with a burst, it counts as a token bucket or a pacer, which
-// refills unit by unit. They predict where edges are likely, so a limit that refills differently has fewer steps at its
-// edges. They also bound the instants of a script: a limit whose units refill together needs a case of its own here.
+// The functions below decide by the limit's fields. A limit with a burst counts as a token bucket or a pacer, which
+// refill unit by unit. The functions predict where edges are likely, so a limit that refills differently has fewer
+// steps at its edges. They also bound the instants in a script. A limit whose units refill together therefore needs a
+// case of its own.
 
-// capacity is the largest cost that can pass.
+// capacity returns the largest cost that can pass.
 func capacity(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue != nil:
@@ -97,7 +98,7 @@ func capacity(l model.Limit) int64 {
 	return l.Limit
 }
 
-// span is a limit's time scale: a full refill, or the longest window.
+// span returns a limit's time scale: the time of a full refill, or the longest window.
 func span(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0:
@@ -110,12 +111,12 @@ func span(l model.Limit) int64 {
 	return l.WindowUS
 }
 
-// memory is the longest time that a limit's state can matter.
+// memory returns the longest time that a limit's state can matter.
 func memory(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
 		return refill(l, l.Burst) + *l.MaxWaitUS
-	case l.IntervalUS > 0: // another version may be as slow as one unit per period
+	case l.IntervalUS > 0: // another version may have a rate as slow as one unit per period
 		return l.Burst*l.PeriodUS + 600*l.IntervalUS + l.MaxPauseUS
 	case l.WarmUpUS > 0:
 		return 3*refill(l, l.Burst) + 2*l.WarmUpUS
@@ -127,28 +128,28 @@ func memory(l model.Limit) int64 {
 	return span(l)
 }
 
-// longestAhead is the longest delay that a reserve in a script accepts.
+// longestAhead returns the longest delay that a reserve in a script accepts.
 func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
 
-// lasts is the longest time that a limit's state can matter in a script, including units reserved ahead and costs paid
-// by the next request.
+// lasts returns the longest time that a limit's state can matter in a script. This includes units reserved ahead, and
+// costs that the next request pays.
 func lasts(l model.Limit, opts Options) int64 {
 	us := memory(l)
 	if opts.Reserve {
-		us += max(longestAhead(l), span(l)) // reserve draws delays up to the larger of both
+		us += max(longestAhead(l), span(l)) // reserve draws delays up to the larger of the two
 	}
 	switch {
 	case l.NextPays && opts.All: // a cost can be as large as another limit allows
 		us += 101 * year
 	case l.NextPays:
 		us += 2 * memory(l)
-	case l.IntervalUS > 0: // a settlement may charge as much again
+	case l.IntervalUS > 0: // a settlement may charge the same amount again
 		us += memory(l)
 	}
 	return us
 }
 
-// refill is the time to refill a number of units, at most 2^60 µs.
+// refill returns the time to refill a number of units, at most 2^60 µs.
 func refill(l model.Limit, units int64) int64 {
 	hi, lo := bits.Mul64(uint64(units), uint64(l.PeriodUS))
 	if hi > 0 && hi*16 >= uint64(l.Count) {
@@ -158,7 +159,7 @@ func refill(l model.Limit, units int64) int64 {
 	return max(1, int64(min(us, 1<<60)))
 }
 
-// grain is the shortest time that changes a state: the refill of one unit, or one segment.
+// grain returns the shortest time that changes a state: the time to refill one unit, or one segment.
 func grain(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0:

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// GenerateLeases makes one case of a concurrency limit with a few holders, or of a fair one with three keys. Most steps are at
-// an expiry ± 1 µs or at capacity ± 1 unit. With Extras the holders' lease times differ.
+// GenerateLeases returns a case for a concurrency limit with a few holders, or for a fair one with three keys. Most
+// steps are at an expiry ± 1 µs, or at capacity ± 1 unit. With Extras, the holders have different lease times.
 func GenerateLeases(r *rand.Rand, steps int, opts Options) model.LeaseCase {
 	c := model.LeaseCase{Limits: leaseLimits(r, opts)}
 	leases := []int64{pick(r, []int64{ms, sec, 60 * sec})}
@@ -18,7 +18,7 @@ func GenerateLeases(r *rand.Rand, steps int, opts Options) model.LeaseCase {
 	s := model.New()
 	now, until := startUS+r.Int64N(sec), int64(0)
 	ids := 8
-	if c.Limits[0].Key != "" { // with each key
+	if c.Limits[0].Key != "" { // for each key
 		ids = 3
 	}
 	for range steps {

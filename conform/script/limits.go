@@ -32,16 +32,16 @@ var (
 	calendarUnits = []string{"1m", "1h", "1d", "1w", "1mo", "1y"}
 )
 
-// drawing configures how to draw limits of an algorithm. Each file registers its own.
+// drawing configures how to draw limits for an algorithm. Each file registers its own.
 type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
-	// onGrid gives a limit the grid of another limit. It is nil if the algorithm's limits have no grid.
+	// onGrid moves a limit to another limit's grid. It is nil if limits of this algorithm have no grid.
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
-	// keys are the keys of a case's limits, which all count in one counter. It is nil if each key has its own counter.
+	// keys are the keys of a case's limits, which all share one counter. It is nil if each key has its own counter.
 	keys []string
-	// ranks means that a case has requests of several classes, which count in one counter.
+	// ranks is true if a case has requests of several classes, which share one counter.
 	ranks bool
-	// beside means that limits of the algorithm occur only together with limits of other algorithms.
+	// beside is true if limits of the algorithm occur only together with limits of other algorithms.
 	beside bool
 }
 
@@ -52,8 +52,8 @@ func register(algorithm string, d drawing) bool {
 	return true
 }
 
-// randomSets draws the sets of limits of a case. With Changes there are three sets, with the same algorithms and
-// names.
+// randomSets draws the sets of limits for a case. With Changes there are three sets, which have the same algorithms
+// and names.
 func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	algorithms := together(r, algorithm, opts)
 	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
@@ -74,7 +74,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			if opts.All {
 				l.Name = fmt.Sprintf("l%d", j)
 			}
-			if opts.Lists || shared && opts.All { // puts them on the slot of the keys that share a counter
+			if opts.Lists || shared && opts.All { // this puts them on the slot of the keys that share a counter
 				l.Key = pick(r, listKeys)
 			}
 			if i > 0 {
@@ -95,7 +95,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	return sets
 }
 
-// ranked gives a limit with guarantees another class.
+// ranked returns a limit with guarantees for another class.
 func ranked(r *rand.Rand, l model.Limit) model.Limit {
 	if n := len(l.Guarantees); n > 0 {
 		l.Rank = 1 + r.Int64N(int64(n))
@@ -103,7 +103,7 @@ func ranked(r *rand.Rand, l model.Limit) model.Limit {
 	return l
 }
 
-// together returns the algorithms of a set's limits.
+// together returns the algorithms of the limits in a set.
 func together(r *rand.Rand, algorithm string, opts Options) []string {
 	algorithms := []string{algorithm}
 	if opts.All {
@@ -120,9 +120,10 @@ func together(r *rand.Rand, algorithm string, opts Options) []string {
 	return algorithms
 }
 
-// changed keeps some of the old numbers, so that each number also changes alone. It mostly keeps the grid, because a
-// limit on another grid is another counter. If the clock goes back it always keeps the grid: a store may drop an
-// expired counter while it adds another, and setting the clock back would reveal that.
+// changed keeps some of the old numbers, so that each number also changes on its own. It mostly keeps the grid,
+// because a limit on another grid has another counter. If the clock can go back, it always keeps the grid. The reason
+// is that a store may drop an expired counter while it adds another, which would become visible when the clock goes
+// back.
 func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	if opts.ClockSteps || r.IntN(4) > 0 {
 		l = onGrid(r, old, l, opts)
@@ -146,7 +147,7 @@ func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	return half
 }
 
-// onGrid draws limits like l on the grid of another limit. If it finds none, it returns the other limit.
+// onGrid draws limits like l on another limit's grid. If it finds no such limit, it returns the other limit.
 func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 	for range 20 {
 		if keep := drawings[of.Algorithm].onGrid; keep != nil {
@@ -160,7 +161,7 @@ func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 	return of
 }
 
-// randomLimit draws until a limit would be accepted.
+// randomLimit draws limits until a limit is accepted.
 func randomLimit(r *rand.Rand, algorithm string, opts Options) model.Limit {
 	for {
 		l := draw(r, algorithm, opts)
@@ -170,8 +171,8 @@ func randomLimit(r *rand.Rand, algorithm string, opts Options) model.Limit {
 	}
 }
 
-// accepted is slightly stricter than the model, so that the limit is valid under either definition of 100 years, and
-// under both bounds of a queue.
+// accepted reports whether a limit is valid. It is slightly stricter than the model, so that the limit is valid with
+// either definition of 100 years, and with both bounds of a queue.
 func accepted(l model.Limit) bool {
 	return l.Check() == nil && (l.Burst == 0 || l.IntervalUS > 0 && l.Burst*l.PeriodUS <= 50*year || l.IntervalUS == 0 && memory(l) <= 100*year)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// A permit in a list is only reserved: see leases.go for its own verbs.
+// A permit in a list is only reserved. leases.go has the permits' own verbs.
 var _ = register(model.Concurrency, drawing{
 	draw: func(r *rand.Rand, l *model.Limit, _ Options) {
 		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 5, 20}), pick(r, []int64{ms, sec, 60 * sec})
@@ -24,17 +24,17 @@ var _ = register(model.FairConcurrency, drawing{
 	keys:   []string{"{list}", "{list}a", "{list}b"},
 })
 
-// holds reports whether the units of a limit are held.
+// holds reports whether a limit's units are held.
 func holds(l model.Limit) bool {
 	return l.Algorithm == model.Concurrency || l.Algorithm == model.FairConcurrency
 }
 
-// listKeys are suffixes of the case's key, for the limits in a list that have their own keys. All are on one slot of a
-// Cluster. With several slots the mode is split, and the decision is not made in one step (storetest and conform/llm
-// test that).
+// listKeys are suffixes of the case's key, for limits in a list that have their own keys. All are on the same slot of
+// a Cluster. With several slots, the mode is split, and the decision is not made in one step. storetest and
+// conform/llm test that case.
 var listKeys = []string{"{list}", "{list}a", "{list}b"}
 
-// chooses turns the limits of a set into choices, except for permits and limits that count denials.
+// chooses makes choices of the limits in a set, except for permits and limits that count denials.
 func chooses(r *rand.Rand, set []model.Limit) {
 	for i := range set {
 		l := &set[i]
@@ -45,7 +45,7 @@ func chooses(r *rand.Rand, set []model.Limit) {
 	}
 }
 
-// first replaces the verbs that limits with choices do not have.
+// first replaces verbs that limits with choices do not have.
 func (g *generator) first(s *model.Step) {
 	switch s.Op {
 	case model.AtMost, model.Count:
@@ -55,7 +55,7 @@ func (g *generator) first(s *model.Step) {
 	}
 }
 
-// list gives each limit of a step its own cost. A permit is only reserved and peeked at.
+// list gives each limit in a step its own cost. Permits are only reserved and peeked at.
 func (g *generator) list(s *model.Step) {
 	limits := g.made.LimitSets[s.Set]
 	permit := slices.ContainsFunc(limits, holds)
@@ -77,6 +77,6 @@ func (g *generator) list(s *model.Step) {
 		}
 	}
 	if s.Op == model.Reserve && !slices.ContainsFunc(s.Costs, func(n int64) bool { return n > 0 }) {
-		s.Costs[0] = 1 // reserving nothing is an error
+		s.Costs[0] = 1 // to reserve nothing is an error
 	}
 }

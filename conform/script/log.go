@@ -8,7 +8,7 @@ import (
 
 var _ = register(model.SlidingLog, drawing{draw: drawLog})
 
-// drawLog keeps logs short, for speed.
+// drawLog draws short logs, for speed.
 func drawLog(r *rand.Rand, l *model.Limit, opts Options) {
 	if r.IntN(2) == 0 {
 		l.Limit, l.WindowUS = 1+r.Int64N(pick(r, []int64{5, 20, 200})), drawPeriod(r, opts)

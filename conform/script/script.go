@@ -1,6 +1,6 @@
-// Package script generates random sequences of operations with the model's answers, for differential tests. Half the
-// steps are at an edge, within 1 µs or 1 unit of the point where an answer changes, because that is where limiters are
-// wrong.
+// Package script generates random sequences of operations with the model's answers, for differential tests. Half of
+// the steps are at an edge, within 1 µs or 1 unit of the point where an answer changes, because that is where limiters
+// make mistakes.
 package script
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// Options select additional kinds of changes.
+// Options select additional kinds of changes in a script.
 type Options struct {
-	ClockSteps bool // the store's clock also goes back, a little or a lot
+	ClockSteps bool // the store's clock also goes back, by a little or a lot
 	Changes    bool // the numbers change between calls
 	All        bool // two or three limits in one request
 	Big        bool // numbers up to 2^48−1 units and 100 years
 	Extras     bool // debt, counted denials and calendar windows
 	Reserve    bool // units are reserved and settled
-	First      bool // among several limits, the first one with room pays
+	First      bool // of several limits, the first one with room pays
 	Lists      bool // limits have their own keys and costs, and some are concurrency limits
 }
 
@@ -34,8 +34,8 @@ func init() {
 	}
 }
 
-// Generate makes one case with the given number of steps. With All, the first limit has algorithm, and the others are
-// random. Equal seeds make equal cases.
+// Generate returns a case with this number of steps. With All, the first limit has the given algorithm, and the others
+// are random. Equal seeds produce equal cases.
 func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Case {
 	g := newGenerator(r, algorithm, opts)
 	for range steps {
@@ -44,7 +44,7 @@ func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Cas
 	return g.made
 }
 
-// Scripts stay within 2^53 µs, which a double represents exactly, up to the reset of the last step.
+// Scripts stay within 2^53 µs, which a double can represent exactly, up to the reset of the last step.
 const (
 	startUS    = 1_700_000_000_000_000
 	earliestUS = startUS / 2
@@ -58,10 +58,10 @@ type generator struct {
 	made    model.Case
 	now     int64
 	latest  int64
-	instant []int64 // where answers change, taken from the last answers
+	instant []int64 // where answers change, according to the last answers
 	last    model.Step
 	edges   int // number of steps at an edge
-	// reserved has the open reservations by step, from 1.
+	// reserved has the open reservations by step number, starting at 1.
 	reserved map[int]*model.Reservation
 }
 
@@ -77,7 +77,7 @@ func newGenerator(r *rand.Rand, algorithm string, opts Options) *generator {
 	return g
 }
 
-// step draws one step, gets the model's answer, and records the edges in it.
+// step draws a step, computes the model's answer, and records the edges in the answer.
 func (g *generator) step() {
 	var s model.Step
 	if g.rand.IntN(100) < 55 {
@@ -102,11 +102,11 @@ func (g *generator) step() {
 	g.learn(s)
 }
 
-// answer gets the model's answer to a step.
+// answer computes the model's answer to a step.
 func (g *generator) answer(s *model.Step) {
 	for n, r := range g.reserved {
 		if s.AtUS >= r.EndsUS() && n != s.Of && !r.Open() {
-			delete(g.reserved, n) // from now on, stores may forget that the reservation was settled
+			delete(g.reserved, n) // from now on, stores may drop the record that the reservation was settled
 		}
 	}
 	limits := g.made.LimitSets[s.Set]
@@ -131,7 +131,7 @@ func (g *generator) answer(s *model.Step) {
 	}
 }
 
-// reserve decides whether a take reserves, or settles an earlier reservation. If it settles, it uses the reservation's
+// reserve decides whether a take reserves, or settles an earlier reservation. To settle, it uses the reservation's
 // limits.
 func (g *generator) reserve(s *model.Step) {
 	if !g.opts.Reserve || s.Op != model.Take || g.rand.IntN(3) == 0 {
@@ -157,7 +157,7 @@ func (g *generator) reserve(s *model.Step) {
 	}
 }
 
-// plainStep advances the time by a step on the limit's time scale.
+// plainStep advances the time by an amount on the limit's time scale.
 func (g *generator) plainStep() model.Step {
 	s := model.Step{Set: g.set(), Op: g.op()}
 	s.AtUS = g.later(g.pause(s.Set))
@@ -171,7 +171,7 @@ func (g *generator) plainStep() model.Step {
 	return s
 }
 
-// counts decides whether a single fixed window counts instead of taking.
+// counts decides whether a step with a single fixed window counts instead of taking.
 func (g *generator) counts(set int) bool {
 	limits := g.made.LimitSets[set]
 	return len(limits) == 1 && limits[0].Algorithm == model.FixedWindow && g.rand.IntN(4) == 0
@@ -193,7 +193,7 @@ func (g *generator) op() string {
 	return model.Reset
 }
 
-// units draws a cost: mostly small, sometimes a large part of the capacity.
+// units draws a cost, which is mostly small and sometimes a large part of the capacity.
 func (g *generator) units(set int) int64 {
 	most := capacity(g.limit(set))
 	switch g.rand.IntN(12) {
@@ -207,7 +207,7 @@ func (g *generator) units(set int) int64 {
 	return 1 + g.rand.Int64N(3)
 }
 
-// limit draws one of a set's limits.
+// limit returns a random limit in a set.
 func (g *generator) limit(set int) model.Limit {
 	limits := g.made.LimitSets[set]
 	return limits[g.rand.IntN(len(limits))]
@@ -228,7 +228,7 @@ func (g *generator) pause(set int) int64 {
 	return g.rand.Int64N(1 + grain(l))
 }
 
-// later returns a later instant, clamped to the range of scripts.
+// later returns a later instant, within the range for scripts.
 func (g *generator) later(us int64) int64 {
 	if room := max(0, g.latest-g.now); us > room {
 		us = g.rand.Int64N(1 + room/16)
@@ -236,7 +236,7 @@ func (g *generator) later(us int64) int64 {
 	return g.now + us
 }
 
-// earlier sets the clock back: a little, within a period, or by several periods.
+// earlier sets the clock back: by a little, by less than a period, or by several periods.
 func (g *generator) earlier(set int) int64 {
 	l := g.limit(set)
 	var back int64

@@ -12,7 +12,7 @@ import (
 
 func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 
-// everyOptions lists all combinations.
+// everyOptions returns all combinations of options.
 func everyOptions() (all []Options) {
 	for n := range 32 {
 		all = append(all, Options{ClockSteps: n&1 > 0, Changes: n&2 > 0, All: n&4 > 0, Big: n&8 > 0, Extras: n&16 > 0})
@@ -76,7 +76,7 @@ func checkRange(t *testing.T, c model.Case, opts Options) {
 	}
 }
 
-// A script is useful only if it has every kind of answer.
+// A script is only useful if it has every kind of answer.
 func TestScriptsMeetEveryAnswer(t *testing.T) {
 	for _, algorithm := range Algorithms {
 		seen := map[string]int{}

@@ -13,7 +13,7 @@ var _ = register(model.WarmUp, drawing{
 	},
 })
 
-// drawWarmUp draws ramps of few and of many units.
+// drawWarmUp draws ramps with few units and ramps with many.
 func drawWarmUp(r *rand.Rand, l *model.Limit, opts Options) {
 	drawBucket(r, l, Options{Big: opts.Big})
 	l.WarmUpUS = pick(r, []int64{100 * ms, 7 * sec, 3_600 * sec, 2 * refill(*l, 1), refill(*l, 1+r.Int64N(50))})

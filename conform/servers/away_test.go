@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// logbook is a log that can be read while the server writes to it.
+// logbook is a log that can be read while the server is writing to it.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -47,7 +47,7 @@ func (l *logbook) lines(with string) (found []string) {
 	return found
 }
 
-// web is a server in this process, used over HTTP.
+// web is a server in this process that is used over HTTP.
 type web struct {
 	t      *testing.T
 	url    string
@@ -82,7 +82,7 @@ func openWeb(t *testing.T, c daemon.Config) *web {
 	return w
 }
 
-// status returns the status and body for a path. With a body it sends a POST.
+// status returns the response status and body for a path. If send is not empty, the request is a POST.
 func (w *web) status(path, send string) (int, string) {
 	w.t.Helper()
 	method := http.MethodGet
@@ -102,7 +102,7 @@ func (w *web) status(path, send string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// want sends a take, and checks the status.
+// want sends a take and checks the response status.
 func (w *web) want(status int, take string) {
 	w.t.Helper()
 	if got, body := w.status("/v1/allow", take); got != status {
@@ -110,7 +110,7 @@ func (w *web) want(status int, take string) {
 	}
 }
 
-// until repeats the request until the path has the status.
+// until repeats a request until the response has the status want.
 func (w *web) until(want int, path, send string) {
 	w.t.Helper()
 	got := 0
@@ -122,8 +122,8 @@ func (w *web) until(want int, path, send string) {
 	w.t.Fatalf("%s: %d for 10 s, want %d", path, got, want)
 }
 
-// The start logs one line that hides the password. An outage logs one line when Redis stops answering and one when it
-// answers again, whatever fails in between.
+// At start, the server logs one line, without the password. An outage is logged with one line when Redis stops
+// answering and one when Redis answers again, whatever fails in between.
 func TestServerLogsOutages(t *testing.T) {
 	t.Parallel()
 	const take = `{"key":"k","limit":"1000000/s"}`
@@ -160,7 +160,7 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 }
 
-// The deadline is the server's own: the deadlines in the store's URL and options have no effect.
+// The server uses its own deadline. The deadlines in the store's URL and options have no effect.
 func TestServerKeepsItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -181,8 +181,8 @@ func TestServerKeepsItsDeadline(t *testing.T) {
 	}
 }
 
-// With --ready-needs-store, readiness follows Redis while any policy's failure mode is deny, even if Redis hangs, and
-// the check creates no key.
+// With --ready-needs-store, readiness depends on Redis while any policy's failure mode is deny, even if Redis hangs.
+// The check does not create keys.
 func TestServerReadiness(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -198,7 +198,7 @@ func TestServerReadiness(t *testing.T) {
 	if code != http.StatusServiceUnavailable || time.Since(start) > 10*time.Second || !strings.Contains(body, `"detail":"not ready: the store could not decide: `) {
 		t.Errorf("Redis hangs: %d %s after %s, want 503, and soon", code, body, time.Since(start))
 	}
-	for end := time.Now().Add(10 * time.Second); len(w.log.lines("store away")) == 0; { // one late answer is not an outage
+	for end := time.Now().Add(10 * time.Second); len(w.log.lines("store away")) == 0; { // a single late answer is not an outage
 		if w.status("/readyz", ""); time.Now().After(end) {
 			t.Fatal("Redis hangs, and the log does not say that the store is away")
 		}
@@ -218,8 +218,8 @@ func TestServerReadiness(t *testing.T) {
 	}
 }
 
-// While Redis is down, a server decides by its failure modes and is ready, so that one policy with failure deny does
-// not make other policies unavailable. This applies to HTTP, gRPC and the gateway.
+// While Redis is down, a server decides by its failure modes and is ready, so that a policy with failure mode deny
+// does not make other policies unavailable. This applies to HTTP, gRPC and the gateway.
 func TestServerReadyWithoutStore(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -280,7 +280,7 @@ routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed], upstr
 	}
 }
 
-// serveWeb starts a server with flags on a Redis.
+// serveWeb starts a server with these flags on a Redis.
 func serveWeb(t *testing.T, s *redistest.Server, flags ...string) *web {
 	t.Helper()
 	address := serve(t, "redis://"+s.Addr(), append([]string{"--resp", "off", "--http", "127.0.0.1:0"}, flags...)...).Options().Addr

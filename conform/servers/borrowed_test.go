@@ -14,7 +14,7 @@ import (
 )
 
 // Known bug 42: keys of a RESP connection are slices of its read buffer. One connection uses 20 000 keys for the first
-// time, and none is denied because of denials that --max-stale cached for other keys.
+// time. No key is denied because of denials that --max-stale has cached for other keys.
 func TestBorrowedOverRESP(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
@@ -24,7 +24,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 	defer here.Close()
 	other := serve(t, d.User.In(d.URL)).Conn()
 	defer other.Close()
-	// ask charges the one unit in two seconds that a key has. It returns 0 if the request passed.
+	// ask charges a key's only unit, which refills in two seconds. It returns 0 if the request passed.
 	type asked interface {
 		Do(ctx context.Context, args ...any) *redis.Cmd
 	}
@@ -40,7 +40,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 	key := func(n int) string { return fmt.Sprintf("hot-%06d", n) }
 	for n := range hot {
 		ask(here, key(n))
-		ask(here, key(n)) // cached
+		ask(here, key(n)) // the denial is cached
 	}
 	time.Sleep(2 * time.Second)
 	began := time.Now()

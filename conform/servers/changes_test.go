@@ -48,8 +48,8 @@ func set(t *testing.T, w *web, name, fields string) {
 	}
 }
 
-// A change made on one server takes effect on the other within a second, and on both after they restart. Halving a
-// limit refills no key; doubling it lets denied callers pass at once.
+// A change made on one server takes effect on the other within a second, and on both after a restart. Halving a limit
+// refills no keys. After doubling a limit, denied callers pass immediately.
 func TestChangeOnTwoServers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -89,15 +89,15 @@ func TestChangeOnTwoServers(t *testing.T) {
 	}
 }
 
-// While callers keep two servers busy, a leased limit is changed at random. All versions share the spent units: no
-// more pass than the largest version allows.
+// While callers keep two servers busy, a leased limit is changed at random. All versions share the spent units, so no
+// more requests pass than the largest version allows.
 func TestChangesUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	c := daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing), Deadline: 10 * time.Second}
 	c.StoreOptions.Prefetch = prefetch.Config{Life: time.Second, MaxUnits: 100, HotAfter: 1}
 	servers := []*web{openWeb(t, c), openWeb(t, c)}
-	time.Sleep(4 * time.Second) // until both prefetch units
+	time.Sleep(4 * time.Second) // by then both servers prefetch units
 	var allowed, failed atomic.Int64
 	ctx, stop := context.WithTimeout(context.Background(), 6*time.Second)
 	defer stop()

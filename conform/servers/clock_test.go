@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// A change expires by the clock of Redis.
+// A change expires according to Redis's clock.
 func TestChangeExpiresByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

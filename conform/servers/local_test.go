@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// localPolicies have limits that recover in a second and in an hour, and a limit with failure mode deny.
+// localPolicies has limits that recover in a second and in an hour, and a limit with failure mode deny.
 const localPolicies = `
 policies:
   hour: {algorithm: fixed-window, limit: 40, window: 1h}
@@ -42,7 +42,8 @@ func taken(w *web, name string) (a answer) {
 	return a
 }
 
-// drain takes from the servers in turn until each has denied, and returns the number of units that passed in fallback.
+// drain takes units from the servers in turn until each server has denied. It returns the number of units that passed
+// with mode fallback.
 func drain(servers []*web, name string, bound int64) (passed int) {
 	for denied := 0; denied < len(servers); {
 		denied = 0
@@ -62,7 +63,7 @@ func drain(servers []*web, name string, bound int64) (passed int) {
 	return passed
 }
 
-// acquired acquires permits until one is denied, and returns their ids.
+// acquired acquires permits until an acquire is denied, and returns their ids.
 func acquired(w *web) (ids []string) {
 	w.t.Helper()
 	for len(ids) < 6 {
@@ -82,8 +83,9 @@ func acquired(w *web) (ids []string) {
 	return ids
 }
 
-// Two servers share the units that were left when Redis died, and stay within the limit together. Redis comes back
-// empty: a limit that recovers in a second is soon exact again, and an hourly limit is still decided by the shares.
+// Two servers share the units that were left when Redis died, and together they stay within the limit. Redis comes
+// back empty. A limit that recovers in a second is soon exact again, but an hourly limit is still decided by the
+// shares.
 func TestServersShareInAnOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -98,7 +100,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 			StoreOptions: open.Options{Fallback: &fallback.Config{}},
 		}))
 	}
-	time.Sleep(4500 * time.Millisecond) // several beats, so that each learns of the other, plus the life of a lease
+	time.Sleep(4500 * time.Millisecond) // several beats, so that the servers find each other, plus the life of a lease
 	for range 8 {
 		for _, w := range servers {
 			if a := taken(w, "hour"); !a.Allowed || a.Mode != "exact" {
@@ -107,7 +109,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 		}
 	}
 	s.Kill()
-	// The shares were empty when the servers started; with an hourly limit nothing has refilled yet.
+	// The shares were empty when the servers started, and of an hourly limit nothing has refilled yet.
 	if passed := drain(servers, "hour", 80); passed > 1 {
 		t.Errorf("%d units of an hour passed seconds after the start", passed)
 	}
@@ -135,7 +137,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 			t.Errorf("release of a permit of the outage: %d %s", code, body)
 		}
 	}
-	for _, w := range servers { // the check for losses runs alongside the requests
+	for _, w := range servers { // the check for losses runs concurrently with the requests
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			if _, body := w.status("/v1/peek", `{"policy":"hour","key":"k"}`); strings.Contains(body, `"mode":"fallback"`) {
 				break
@@ -151,8 +153,8 @@ func TestServersShareInAnOutage(t *testing.T) {
 	}
 }
 
-// A Redis that comes back with an older snapshot has lost charges. No verb trusts it, whatever the failure mode
-// (known bug 57: 40 of 40 passed again, marked exact).
+// If Redis comes back with an older snapshot, it has lost charges. No verb trusts it, whatever the failure mode is
+// (known bug 57: 40 of 40 units passed again, marked exact).
 func TestOlderSnapshotIsDoubted(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// A FLUSHALL logs one line, and so does the end of its effects. In between the mode is fallback, and afterwards it is
-// exact again.
+// A FLUSHALL is logged with one line, and so is the end of its effects. In between the mode is fallback. Afterwards it
+// is exact again.
 func TestServerLogsALoss(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -32,7 +32,7 @@ func TestServerLogsALoss(t *testing.T) {
 	if a := taken(w, "second"); a.Mode != "exact" {
 		t.Errorf("before: %+v", a)
 	}
-	time.Sleep(1500 * time.Millisecond) // the values that reveal a loss are written within one beat
+	time.Sleep(1500 * time.Millisecond) // the values that reveal a loss are written within a beat
 	s.MustDo("flushall")
 	logs(`level=ERROR msg="store data lost`)
 	if a := taken(w, "second"); a.Mode != "fallback" {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// When one master of a Cluster hangs, its keys are decided by shares, while decisions on the other masters' keys stay
+// When one master of a Cluster hangs, its keys are decided by shares. Decisions on the other masters' keys remain
 // exact (known bug 61).
 func TestOneMasterHangs(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestOneMasterHangs(t *testing.T) {
 	}
 	hung.Pause()
 	for range 20 {
-		mode(here[0]) // until its lane counts as down
+		mode(here[0]) // by then the master's lane counts as away
 	}
 	for i := range 40 {
 		if got := mode(here[0]); got != "fallback" {

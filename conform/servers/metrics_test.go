@@ -25,13 +25,13 @@ policies:
   both: {all: [live, trial]}
 `
 
-// scrape returns the values on /metrics by series.
+// scrape returns the values in /metrics by series.
 func (w *web) scrape() map[string]float64 {
 	w.t.Helper()
 	return series(w.t, w.admin(http.MethodGet, "/metrics", ""))
 }
 
-// series returns the values in an answer from /metrics by series.
+// series returns the values in a response from /metrics, by series.
 func series(t *testing.T, text string) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
@@ -47,7 +47,7 @@ func series(t *testing.T, text string) map[string]float64 {
 	return all
 }
 
-// admin calls the admin listener.
+// admin sends a request to the admin listener.
 func (w *web) admin(method, path, body string) string {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, "http://"+w.daemon.AdminAddr().String()+path, strings.NewReader(body))
@@ -67,8 +67,8 @@ func (w *web) admin(method, path, body string) string {
 	return string(text)
 }
 
-// TestOperatorSeesAnOutage kills and restarts Redis. The operator sees the outage in two log lines and in the metrics.
-// During the outage the shadow continues to count, and explain continues to answer.
+// TestOperatorSeesAnOutage kills and restarts Redis. The outage must be visible in two log lines and in the metrics.
+// During the outage, the shadow must continue to count, and explain must continue to answer.
 func TestOperatorSeesAnOutage(t *testing.T) {
 	t.Parallel()
 	const both, failsOpen, hot = `{"policy":"both","key":"k"}`, `{"policy":"open","key":"k"}`, `{"policy":"hot","key":"k"}`
@@ -87,7 +87,7 @@ func TestOperatorSeesAnOutage(t *testing.T) {
 	}
 	w.want(http.StatusOK, failsOpen)
 	w.want(http.StatusTooManyRequests, failsOpen)
-	// Units are prefetched once the server knows how many servers there are.
+	// Units are prefetched when the server has determined the number of servers.
 	got := w.scrape()
 	for end := time.Now().Add(20 * time.Second); got[`headgate_prefetch_operations_total{result="spent"}`] == 0 && time.Now().Before(end); got = w.scrape() {
 		w.want(http.StatusOK, hot)

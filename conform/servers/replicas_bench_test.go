@@ -19,7 +19,7 @@ import (
 )
 
 // BenchmarkReplicas measures the cost of waiting for replicas: decisions per second and median latency with the same
-// callers, waiting for no, one and two replicas in turns.
+// callers, which wait for zero, one and two replicas in turns.
 func BenchmarkReplicas(b *testing.B) {
 	primary := redistest.Standalone(b, redistest.Redis)
 	for range 2 {

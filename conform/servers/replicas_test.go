@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// replicated is a deployment whose primaries have replicas.
+// replicated is a deployment where primaries have replicas.
 type replicated struct {
 	testbed.Deployment
 	replicas func() []*redistest.Server
@@ -66,8 +66,8 @@ func (r *replicated) stopped(during func()) {
 	during()
 }
 
-// A charge is answered as allowed once the replicas have it. If they do not answer, the answer is an error within the
-// stated time, and the unit stays charged. This is tested on each deployment, and with each client on one of them;
+// A request is allowed once the replicas have its charge. If they do not answer, the result is an error within the
+// stated time, and the unit stays charged. This is tested on each deployment, and with each client on one of them.
 // TestReplicasWhileASlotMoves tests both clients on a Cluster.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestReplicas(t *testing.T) {
 			t.Run(name+"/"+client.Name, func(t *testing.T) {
 				t.Parallel()
 				r := start()
-				r.Deployment = testbed.Guard(t, r.Deployment) // WAIT requires its own right
+				r.Deployment = testbed.Guard(t, r.Deployment) // WAIT requires a separate right
 				store := client.Open(t, r.Deployment, redisstore.Config{})
 				limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(r.count, 2*time.Second))
 				defer limiter.Close()
@@ -116,7 +116,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// isAllowed takes one unit.
+// isAllowed takes one unit and checks the decision.
 func isAllowed(t *testing.T, p *headgate.Policy, remaining int64) {
 	t.Helper()
 	if d, err := p.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Remaining != remaining || d.Promise.OvershootMax != 0 {
@@ -124,15 +124,15 @@ func isAllowed(t *testing.T, p *headgate.Policy, remaining int64) {
 	}
 }
 
-// The wait for replicas ends before the caller's deadline, and the answer says that the unit is charged. The same
-// happens if a caller requires more replicas than there are.
+// The wait for replicas ends before the caller's deadline, and the error says that the unit is charged. The same
+// happens if a caller requires more replicas than exist.
 func TestReplicasWithinTheDeadline(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()
 	for _, client := range testbed.Adapters {
 		store := client.Open(t, r.Deployment, redisstore.Config{Prefix: testbed.Prefix()})
 		limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(2, 10*time.Second))
-		// A busy machine can take longer than the margin before the deadline, which grows with it.
+		// A busy machine can take longer than the margin before the deadline. The margin grows with the deadline.
 		for _, within := range []time.Duration{3 * time.Second, 8 * time.Second} {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			_, err := operate.Policy(limiter, "", testbed.Hourly).Allow(ctx, "k")
@@ -149,7 +149,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 			t.Errorf("%s: %d errors are counted", client.Name, n)
 		}
 	}
-	// A program's own connection, with the four methods of a Conn.
+	// This is a program's own connection, with only the four methods of a Conn.
 	store, err := redisstore.New(struct{ redisstore.Conn }{testbed.ConnOf(t, r.Goredis())}, redisstore.Config{Prefix: testbed.Prefix()})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,8 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 	}
 }
 
-// Operations that wait for no replica are not queued after operations that do, in group commit or on the connections.
+// Operations that do not wait for replicas are not queued after operations that do, neither in group commit nor on the
+// connections.
 func TestReplicasDelayNoOther(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()
@@ -197,7 +198,7 @@ func TestReplicasDelayNoOther(t *testing.T) {
 			}
 			took = max(took, time.Since(sent))
 		}
-		if took > 4*time.Second { // queued after one of them, it would take five
+		if took > 4*time.Second { // if it were queued after such an operation, it would take five seconds
 			t.Errorf("another request took %s", took)
 		}
 		for range callers {
@@ -208,8 +209,8 @@ func TestReplicasDelayNoOther(t *testing.T) {
 	})
 }
 
-// On a Cluster, limits on several slots are charged on all of them even if one slot's replicas don't answer: a request
-// that passes by its failure mode has been charged.
+// On a Cluster, limits on several slots are charged on all these slots, even if the replicas of one slot do not
+// answer. A request that passes by its failure mode has been charged.
 func TestReplicasOnSeveralSlots(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["cluster"]()
@@ -235,8 +236,8 @@ func TestReplicasOnSeveralSlots(t *testing.T) {
 	}
 }
 
-// While a slot moves, a charge is made once. The number of its replicas is unknown at first, and known again when the
-// move has ended.
+// While a slot moves, a charge is made once. At first, the number of its replicas is unknown. It is known again when
+// the move has ended.
 func TestReplicasWhileASlotMoves(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)
@@ -277,8 +278,8 @@ func TestReplicasWhileASlotMoves(t *testing.T) {
 	}
 }
 
-// While replicas don't confirm, the failure mode of a policy that waits for them answers: an error that names the
-// charge, the share's answer, or an allowed one. The unit is charged in any case.
+// While replicas do not confirm a charge, the failure mode of a policy that waits for them determines the answer: an
+// error that describes the charge, the share's answer, or an allowed decision. The unit is charged in any case.
 func TestServerWaitsForReplicas(t *testing.T) {
 	t.Parallel()
 	r := replicatedOf(t)["redis"]()
@@ -313,7 +314,7 @@ func TestServerWaitsForReplicas(t *testing.T) {
 	}
 	r.stopped(func() {
 		take("strict", 503, "charged, and the store could not confirm it: not_replicated")
-		w.until(200, "/v1/allow", `{"policy":"shared","key":"k"}`) // once the share has refilled
+		w.until(200, "/v1/allow", `{"policy":"shared","key":"k"}`) // by then the share has refilled
 		if _, body := w.status("/v1/peek", `{"policy":"shared","key":"k"}`); !strings.Contains(body, `"mode":"exact"`) {
 			t.Errorf("a peek needs no replica: %s", body)
 		}

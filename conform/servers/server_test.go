@@ -23,8 +23,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The verify command shows users that a Redis gives exact decisions: all answers are exact, on every deployment, and no
-// key remains.
+// The verify command shows users that a Redis gives exact decisions. All answers are exact on every deployment, and no
+// keys remain.
 func TestVerifyCommand(t *testing.T) {
 	t.Parallel()
 	headgate := programs.Headgate(t)
@@ -44,7 +44,7 @@ func TestVerifyCommand(t *testing.T) {
 	})
 }
 
-// serve starts `headgate serve` on a store and returns a RESP client for it.
+// serve starts `headgate serve` with a store, and returns a RESP client for the server.
 func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	t.Helper()
 	client, stop := serveBuild(t, programs.Headgate(t), url, flags...)
@@ -52,7 +52,7 @@ func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	return client
 }
 
-// serveBuild is serve for a given build of the command. stop stops the server.
+// serveBuild is like serve, for a given build of the command. stop stops the server.
 func serveBuild(t *testing.T, headgate, url string, flags ...string) (client *redis.Client, stop func()) {
 	t.Helper()
 	flags = append([]string{"serve", "--store", url, "--deadline", "5s", "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s"}, flags...)
@@ -83,7 +83,7 @@ func serveBuild(t *testing.T, headgate, url string, flags ...string) (client *re
 	}
 }
 
-// Two servers on one Redis, 50 parallel clients, limit 25: exactly 25 requests pass.
+// Two servers share one Redis. Of 50 parallel requests under a limit of 25, exactly 25 pass.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -105,7 +105,7 @@ func TestTwoServers(t *testing.T) {
 	if passed.Load() != 25 || failed.Load() != 0 {
 		t.Errorf("%d of 50 passed, %d failed; limit 25", passed.Load(), failed.Load())
 	}
-	// Commands that users of CL.THROTTLE send for its keys work through the server.
+	// The commands that users of CL.THROTTLE send for its keys work through the server.
 	ctx := context.Background()
 	if ttl := servers[0].PTTL(ctx, "k").Val(); ttl < 50*time.Minute {
 		t.Errorf("PTTL %s", ttl)
@@ -115,7 +115,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// With --max-stale a denial is repeated even after another client has reset the key, but no longer than that time.
+// With --max-stale, a denial is repeated even after another client has reset the key, but not for longer than the
+// given time.
 func TestServerRepeats(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -142,8 +143,8 @@ func TestServerRepeats(t *testing.T) {
 	}
 }
 
-// A policy with mode: leased is answered from the servers' prefetched units, reports that mode, and admits no more
-// than its limit.
+// A policy with mode: leased is decided with the servers' prefetched units, reports that mode, and admits no more than
+// its limit.
 func TestServerLeases(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -161,7 +162,7 @@ func TestServerLeases(t *testing.T) {
 		n, _ := strconv.ParseInt(number, 10, 64)
 		return n
 	}
-	time.Sleep(5 * time.Second) // until the servers know of each other
+	time.Sleep(5 * time.Second) // by then the servers have found each other
 	passed, asked := 0, calls()
 	for i := range 3000 {
 		var reply []any
@@ -195,7 +196,8 @@ func TestServerLeases(t *testing.T) {
 	t.Logf("%d passed, the first 500 or so by %d calls of Redis", passed, asked)
 }
 
-// With failure mode deny the server reports that Redis does not answer. It decides again when Redis answers.
+// With failure mode deny, the server reports that Redis does not answer. When Redis answers again, the server decides
+// again.
 func TestServerOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

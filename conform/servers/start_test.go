@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A server that starts while its Redis is dead or hangs decides by its share at once, and by Redis once Redis is
-// available.
+// If a server starts while Redis is dead or hangs, it immediately decides by its share. When Redis is available, it
+// decides with Redis.
 func TestServerStartsWithoutStore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestServerStartsWithoutStore(t *testing.T) {
 	})
 }
 
-// throttle takes from a new key with a burst of 10, and returns the first three integers.
+// throttle takes a unit from a new key with a burst of 10, and returns the first three integers of the reply.
 func throttle(t *testing.T, client *redis.Client) string {
 	t.Helper()
 	key := fmt.Sprint("k", time.Now().UnixNano())
@@ -68,7 +68,7 @@ func throttle(t *testing.T, client *redis.Client) string {
 	return fmt.Sprint(words[:3])
 }
 
-// comesTo waits until throttle returns a value.
+// comesTo waits until throttle returns this value.
 func comesTo(t *testing.T, client *redis.Client, want string) {
 	t.Helper()
 	got := ""
@@ -80,7 +80,7 @@ func comesTo(t *testing.T, client *redis.Client, want string) {
 	t.Errorf("for a minute: %s, want %s", got, want)
 }
 
-// A server does not start with a store that answers but cannot be used.
+// A server does not start with a store that answers but is unusable.
 func TestServerRefusesStoreThatAnswers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -99,8 +99,8 @@ func TestServerRefusesStoreThatAnswers(t *testing.T) {
 	}
 }
 
-// A store that was opened while its server was down first checks that the data has the store's layout, and fails if it
-// has another one. It decides nothing before.
+// A store that was opened while its server was down first checks that the data has the store's layout. It fails if the
+// layout is a different one, and decides nothing before the check.
 func TestLateStoreOfAnotherLayout(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// builds are two servers on one Redis, of different builds.
+// builds are two servers from different builds that share one Redis.
 type builds struct {
 	*testing.T
 
@@ -36,7 +36,7 @@ func (b builds) ask(to *redis.Client, words string) []any {
 	return reply.([]any)
 }
 
-// first checks the first integers of a reply.
+// first checks the first integers in a reply.
 func (b builds) first(to *redis.Client, words string, want ...int64) []any {
 	b.Helper()
 	reply := b.ask(to, words)
@@ -49,8 +49,8 @@ func (b builds) first(to *redis.Client, words string, want ...int64) []any {
 	return reply
 }
 
-// Two builds settle each other's reservations, and count each other's permits. The earlier build reads and preserves
-// the charges, permits and excess of this build's lists.
+// Two builds settle each other's reservations and count each other's permits. The earlier build reads and preserves
+// the charges, the permits and the excess from this build's lists.
 func TestHoldsOfTwoBuilds(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)
@@ -96,7 +96,7 @@ func (b builds) permits() {
 	b.first(b.old, "ACQUIRE permits k 50", 0, 100, 0)
 }
 
-// beyond makes lists of this build use more of every limit than it has.
+// beyond makes lists in this build use more of every limit than the limit has.
 func (b builds) beyond() {
 	b.Helper()
 	for _, name := range slices.Sorted(maps.Keys(upgraded)) {

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// While servers of two builds run on one Redis, both count each other for outages. For prefetched units no server
-// divides by too few: each counts all servers, or prefetches nothing. After the upgrade or the rollback, the remaining
-// servers prefetch again.
+// While servers of two builds share one Redis, they count each other for outages. For prefetched units, no server may
+// divide by too small a number: each counts all servers, or prefetches nothing. After the upgrade or the rollback, the
+// remaining servers prefetch again.
 func TestMembersOfTwoBuilds(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)
@@ -46,7 +46,7 @@ func TestMembersOfTwoBuilds(t *testing.T) {
 	}
 }
 
-// memberServer is a running server with a policy that prefetches.
+// memberServer is a running server that has a policy with prefetch.
 type memberServer struct {
 	t    *testing.T
 	port int
@@ -64,8 +64,8 @@ func startMember(t *testing.T, headgate, redisAddress string) *memberServer {
 	return &memberServer{t: t, port: port, stop: stop}
 }
 
-// counts returns the number of servers that share the limits in an outage, and the number that the prefetch layer
-// counts.
+// counts returns the number of servers that would share the limits in an outage, and the number of servers that the
+// prefetch layer counts.
 func (m *memberServer) counts() (shares, leases float64) {
 	m.t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/metrics", m.port), nil)
@@ -85,7 +85,7 @@ func (m *memberServer) counts() (shares, leases float64) {
 	return all["headgate_fallback_processes"], all["headgate_prefetch_members"]
 }
 
-// until waits for the wanted counts.
+// until waits until the counts are as wanted.
 func (m *memberServer) until(what string, most time.Duration, wanted func(shares, leases float64) bool) {
 	m.t.Helper()
 	for end := time.Now().Add(most); ; time.Sleep(100 * time.Millisecond) {

@@ -21,8 +21,8 @@ import (
 
 var previous = flag.String("previous", "", "a headgate command of an earlier build, for tests of two builds; by default the build under test")
 
-// upgraded are policies in two versions of a configuration; %d is the limit. No unit refills while the test runs. They
-// cover every state format.
+// upgraded has policies for two versions of a configuration. %d is the limit. No units refill while the test runs. The
+// policies cover every state format.
 var upgraded = map[string]string{
 	"bucket":  "{algorithm: token-bucket, rate: 1/1h, burst: %d}",
 	"pacer":   "{algorithm: pacer, rate: 1/1h, burst: %d, max_queue: 0}",
@@ -34,7 +34,7 @@ var upgraded = map[string]string{
 	"permits": "{algorithm: concurrency, limit: %d, lease: 1d}",
 }
 
-// buildsOf returns the headgate commands of an earlier build and of the working tree.
+// buildsOf returns the headgate commands from an earlier build and from the working tree.
 func buildsOf(t *testing.T) (earlier, build string) {
 	t.Helper()
 	build = programs.Headgate(t)
@@ -48,9 +48,9 @@ func buildsOf(t *testing.T) (earlier, build string) {
 	return earlier, build
 }
 
-// A rolling upgrade and its rollback under load: servers of an earlier build and configuration are replaced one by one.
-// While both run, and afterwards, no more requests pass than the larger limit allows, and no request fails except on
-// connections that a stopping server closes. At the end the new configuration's limit is active.
+// A rolling upgrade and its rollback under load: servers with an earlier build and configuration are replaced one by
+// one. While both run, and afterwards, no more requests pass than the larger limit allows. Requests fail only on
+// connections that are closed by a stopping server. At the end, the new configuration's limit is active.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)
@@ -62,7 +62,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// roll replaces servers of one build with servers of another.
+// roll replaces the servers of one build with servers of another.
 func roll(t *testing.T, from, to, layout string) {
 	t.Helper()
 	const before, after = 400, 300
@@ -105,7 +105,7 @@ func upgradeFile(t *testing.T, limit int) string {
 	return path
 }
 
-// counts has the number of requests that passed, by policy.
+// counts has the number of requests that passed under each policy.
 type counts map[string]int64
 
 func (c counts) add(other counts) {
@@ -114,7 +114,7 @@ func (c counts) add(other counts) {
 	}
 }
 
-// load sends requests on every policy to a server from several callers, and counts the requests that pass.
+// load sends requests for every policy to a server from several callers, and counts the requests that pass.
 func load(t *testing.T, server *redis.Client, requests int) counts {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -20,7 +20,7 @@ import (
 // base is the path of the site on its host.
 const base = "/docs/"
 
-// TestSite drives the site with chromium. site/test/click.mjs has the script.
+// TestSite drives the site with Chromium, using the script site/test/click.mjs.
 func TestSite(t *testing.T) {
 	chromium, node := programs.Tool(t, "chromium"), programs.Tool(t, "node")
 	out := t.TempDir()
@@ -54,8 +54,8 @@ var (
 	anchor    = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// checkLinks checks that the target of each link, image and script on each page exists in the output, and that each
-// anchor exists in its page.
+// checkLinks checks that the targets of all links, images and scripts on all pages exist in the output, and that each
+// anchor exists on its page.
 func checkLinks(t *testing.T, out string) {
 	t.Helper()
 	pages, anchors := map[string]string{}, map[string]bool{}

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// canary is two versions of one limit, as during a rolling change.
+// canary has two versions of a limit, as during a rolling change.
 type canary struct {
 	change   string
 	old, new engine.Limit
@@ -46,8 +46,8 @@ func canaries() []canary {
 	}
 }
 
-// TestCanaries sends a request per second for an hour: to the old version alone, to the new version alone, and to both
-// in turns with one key. The table is in docs/reference/changing-limits.md.
+// TestCanaries sends one request per second for an hour: to the old version alone, to the new version alone, and to
+// both in turns with the same key. The table is in docs/reference/changing-limits.md.
 func TestCanaries(t *testing.T) {
 	var table strings.Builder
 	for _, c := range canaries() {
@@ -70,7 +70,7 @@ func TestCanaries(t *testing.T) {
 
 type answers struct{ denied int }
 
-// anHour sends a request per second to two versions in turns.
+// anHour sends one request per second to two versions in turns.
 func anHour(t *testing.T, first, second engine.Limit) (a, b answers) {
 	t.Helper()
 	clock := headgatetest.NewClock()

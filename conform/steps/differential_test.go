@@ -17,9 +17,9 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// TestDifferential sends the same random scripts through the memory store and the big-integer model, which share no
-// code, and compares every field of every step. It does not combine clock steps with several limits: a store may drop
-// an expired state while it adds another, and setting the clock back would reveal that.
+// TestDifferential runs the same random scripts on the memory store and on the big-integer model, which share no code,
+// and compares every field of every step. It does not combine clock steps with several limits, because a store may
+// drop an expired state while it adds another, which would become visible when the clock goes back.
 func TestDifferential(t *testing.T) {
 	for _, algorithm := range script.Algorithms {
 		for name, options := range differential.Kinds {
@@ -34,9 +34,9 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// TestSharesDifferential: many keys of fair-share limits, and so many charges that parts shrink.
+// TestSharesDifferential uses many keys under fair-share limits, and so many charges that parts shrink.
 func TestSharesDifferential(t *testing.T) {
-	for seed := range uint64(raced.Size(6, 3)) { // one for each burst with the race detector
+	for seed := range uint64(raced.Size(6, 3)) { // with the race detector, one for each burst
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			clock := headgatetest.NewClock()
@@ -50,7 +50,7 @@ func TestSharesDifferential(t *testing.T) {
 	}
 }
 
-// TestEveryAlgorithmIsTried reports the suites that lack an algorithm.
+// TestEveryAlgorithmIsTried reports test suites that do not cover an algorithm.
 func TestEveryAlgorithmIsTried(t *testing.T) {
 	tried := map[string]func(algo.Algorithm) bool{
 		"storetest.Examples": func(a algo.Algorithm) bool { _, ok := storetest.Examples()[a]; return ok },
@@ -62,7 +62,7 @@ func TestEveryAlgorithmIsTried(t *testing.T) {
 	}
 	for _, a := range algo.Algorithms() {
 		if a.Holds() || a.Constant() || a.Punishes() {
-			continue // they have their own suites
+			continue // these have their own suites
 		}
 		for _, name := range slices.Sorted(maps.Keys(tried)) {
 			if !tried[name](a) {

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// envelope is an independent token bucket to judge a guaranteed rate: the guarantee of a class, or the whole limit.
-// Amounts are in 1/1000000 unit.
+// envelope is an independent token bucket for checking a guaranteed rate. It represents a class's guarantee or the
+// whole limit. Amounts are in millionths of a unit.
 type envelope struct{ rate, burst, has int64 }
 
 func newEnvelope(rate, burst int64) envelope {
@@ -24,13 +24,13 @@ func (e *envelope) holds(units int64) bool { return e.has >= units*1_000_000 }
 
 func (e *envelope) take(units int64) { e.has -= units * 1_000_000 }
 
-// lender is a guaranteed rate of 7/s in bursts of 6 with three classes: 3/s in bursts of 2, 2/s in bursts of 1, and no
-// guarantee.
+// lender is a guaranteed rate of 7/s in bursts of 6 with three classes. The first has 3/s in bursts of 2, the second
+// has 2/s in bursts of 1, and the third has no guarantee.
 type lender struct {
 	ranks [3]engine.Limit
 	state algo.State
 	now   int64
-	// passed is charged with the units of each class, and all with the units of all classes.
+	// passed is charged with the units of each class. all is charged with the units of all classes.
 	passed [3]envelope
 	all    envelope
 }
@@ -48,7 +48,7 @@ func newLender(t *testing.T, guarantees string, settings ...engine.Setting) lend
 }
 
 // move lets time pass and then sends a request of a class. It reports whether a guaranteed request was denied, and
-// whether a request passed beyond the limit.
+// whether a request passed although it exceeded the limit.
 func (l *lender) move(us int64, class int, units int64) (denied, over bool) {
 	l.now += us
 	for i := range l.passed {
@@ -79,8 +79,8 @@ var lenders = []struct {
 	{"3:2,2:1,0", []engine.Setting{{Field: "lend", Word: "down"}}},
 }
 
-// Whatever the other classes do, no class is denied within its guarantee, and all together get no more than the limit.
-// The test tries every sequence of five moves; a run with six took 13 million moves and found no violation.
+// Whatever the other classes do, no class is denied within its guarantee, and all classes together get no more than
+// the limit. The test tries every sequence of five moves. A run with six took 13 million moves and found no violation.
 func TestGuaranteesAreNeverDenied(t *testing.T) {
 	t.Parallel()
 	for _, c := range lenders {
@@ -108,7 +108,7 @@ func TestGuaranteesAreNeverDenied(t *testing.T) {
 	}
 }
 
-// The same on long random traces, with pauses that fill buckets.
+// The same, on long random traces with pauses for buckets to fill.
 func TestGuaranteesInLongTraces(t *testing.T) {
 	t.Parallel()
 	for _, c := range lenders {
@@ -124,13 +124,13 @@ func TestGuaranteesInLongTraces(t *testing.T) {
 	}
 }
 
-// Lending loses at most 1 % of the rate: together the classes get everything that they ask for, or the limit. Each
-// sends requests at random instants.
+// Lending loses at most 1 % of the rate: together the classes get all units that they ask for, or the limit. Each
+// class sends requests at random instants.
 func TestLendingLosesLittle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		guarantees string
-		asks       [3]float64 // a second
+		asks       [3]float64 // per second
 	}{
 		{"700,300,0", [3]float64{300, 5_000, 0}},
 		{"700,300,0", [3]float64{900, 5_000, 0}},
@@ -151,8 +151,8 @@ func TestLendingLosesLittle(t *testing.T) {
 	}
 }
 
-// lending returns the units per second that the classes ask for and get, of 1000/s in bursts of 200. It counts from the
-// third second on, because the first two spend the bursts.
+// lending returns the units per second that the classes ask for and get, with a limit of 1000/s in bursts of 200. It
+// counts from the third second on, because the bursts are spent in the first two.
 func lending(t *testing.T, guarantees, lend string, asks [3]float64) (passed, asked [3]float64) {
 	t.Helper()
 	const before, seconds = 2, 10

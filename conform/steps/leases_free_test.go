@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLeasesFree is the differential test of permits where everything changes: holders acquire different units, limits
-// and lease times change, and the clock goes back.
+// TestLeasesFree is the differential test for permits in which everything changes: holders acquire different numbers
+// of units, limits and lease times change, and the clock goes back.
 func TestLeasesFree(t *testing.T) {
 	for name, options := range map[string]script.Options{
 		"forward": {},
@@ -44,7 +44,7 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 	subject := model.New()
 	for i, s := range c.Steps {
 		limit := c.Limits[s.Limit]
-		s.Cost = max(1, s.Cost) // acquiring nothing is an error before any store
+		s.Cost = max(1, s.Cost) // to acquire nothing is an error before any store is called
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
 		results := make([]engine.Result, 1)

@@ -9,9 +9,10 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLeasesDifferential sends random scripts of a concurrency limit through the memory store and the model. A holder
-// acquires the same units each time, the clock goes forward and the numbers do not change. The two sides may differ in
-// the effect of acquiring different units, and in whether a peek shortens permits that end too late.
+// TestLeasesDifferential runs random scripts for a concurrency limit on the memory store and on the model. A holder
+// acquires the same number of units each time, the clock only goes forward, and the limit's numbers do not change. The
+// two sides may differ in the effect of acquiring different units, and in whether a peek shortens permits that end too
+// late.
 func TestLeasesDifferential(t *testing.T) {
 	for i := range max(1, *differential.Steps/differential.CaseSteps) {
 		differLeases(t, *differential.Seed+uint64(i))
@@ -29,7 +30,7 @@ func differLeases(t *testing.T, seed uint64) {
 	differential.RunLeases(t, store, clock, seed)
 }
 
-// FuzzSteps lets the fuzzer choose the script. The store and the model must agree on any script.
+// FuzzSteps lets the fuzzer choose the script. The store and the model must agree on every script.
 func FuzzSteps(f *testing.F) {
 	for i := range uint64(10) {
 		f.Add(i, byte(i), byte(i*7))

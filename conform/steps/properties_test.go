@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// machine is one limit's state under explicit time.
+// machine is the state of one limit, with time as an argument.
 type machine struct {
 	limit  engine.Limit
 	stored algo.State
@@ -47,7 +47,7 @@ type bound struct {
 	most  int64
 }
 
-// bounds returns the bounds in the README's table.
+// bounds returns the bounds in the table in the README.
 func bounds() []bound {
 	perSecond := rule.PerSecond(7)
 	list := []bound{
@@ -81,7 +81,7 @@ func bounds() []bound {
 	return list
 }
 
-// On random traces no span admits more than promised, and a denied request passes after exactly its wait, not one µs
+// On random traces, no span admits more than promised, and a denied request passes exactly after its wait, not 1 µs
 // earlier.
 func TestBounds(t *testing.T) {
 	for _, b := range bounds() {
@@ -116,7 +116,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkSpan adds up the span that ends now.
+// checkSpan adds up the units in the span that ends now.
 func checkSpan(t *rapid.T, b bound, trace func(func(at, units int64) bool)) {
 	t.Helper()
 	last := int64(0)
@@ -150,8 +150,8 @@ func checkWait(t *rapid.T, m *machine, cost int64, o algo.Outcome) {
 	}
 }
 
-// A request of n units equals n requests of one unit at the same instant, denials change nothing, and a give never
-// exceeds the capacity. Two machines, one for each way, must always give the same answers.
+// A request for n units is equivalent to n requests for one unit at the same instant, denials change nothing, and a
+// give never exceeds the capacity. Two machines, one for each way, must always give the same answers.
 func TestTogether(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -163,7 +163,7 @@ func TestTogether(t *testing.T) {
 				n := rapid.Int64Range(1, 8).Draw(t, "n")
 				allowed, o := whole.take(n)
 				if !allowed {
-					continue // only one machine got this request; its denial must have no effect
+					continue // only one machine received this request; its denial must have no effect
 				}
 				for range n {
 					ok, each := parts.take(1)

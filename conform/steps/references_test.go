@@ -18,8 +18,8 @@ var (
 	number           = regexp.MustCompile(`(to )?(\d+)`)
 )
 
-// Each rule, section and known bug whose number appears in comments and docs is in docs/, and every known bug has a
-// test that names it.
+// Every rule, section and known bug whose number appears in comments and docs exists in docs/, and every known bug has
+// a test that refers to its number.
 func TestReferences(t *testing.T) {
 	rules, bugs := read(t, "docs/design/rules.md"), read(t, "docs/design/known-bugs.md")
 	files, err := exec.Command("git", "-C", "../..", "ls-files", "*.go", "*.lua", "*.md", "*.txt").Output()
@@ -57,7 +57,7 @@ func read(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile("../../" + name)
 	if os.IsNotExist(err) {
-		return "" // the file is deleted but not yet committed
+		return "" // the file was deleted, but this is not committed yet
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// numbers returns all numbers matched by a pattern; "18 to 20" gives three.
+// numbers returns all numbers matched by a pattern. "18 to 20" yields three.
 func numbers(pattern *regexp.Regexp, text string) (found []int) {
 	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
 		last := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// padding is added to the lifetime of keys in the tests' scripts, because virtual time and real expiry would
-// otherwise conflict.
+// padding is added to the lifetimes of keys in the tests' scripts. Otherwise virtual time and real expiry would
+// conflict.
 const padding = time.Hour
 
 // audited is a store whose keys are checked after every call.
@@ -24,21 +24,21 @@ type audited struct {
 	t       *testing.T
 	prefix  string
 	holders []*redistest.Server
-	// Parallel calls cannot be distinguished, so their keys are not checked.
+	// Parallel calls cannot be told apart, so their keys are not checked.
 	busy chan struct{}
 }
 
-// Unwrap returns the audited store.
+// Unwrap returns the wrapped store.
 func (a *audited) Unwrap() engine.Store { return a.Store }
 
-// Audit wraps a store. After every call it checks that each key has a TTL that is long enough (rule 9), and that
+// Audit wraps a store. After every call, it checks that each key has a sufficiently long TTL (rule 9), and that
 // operations that only read have written nothing (rule 6).
 func Audit(t *testing.T, store engine.Store, prefix string, holders []*redistest.Server) engine.Store {
 	t.Helper()
 	return &audited{Store: store, t: t, prefix: prefix, holders: holders, busy: make(chan struct{}, 1)}
 }
 
-// seen is the state of a key as found by a check.
+// seen is the state of a key found by a check.
 type seen struct {
 	dump string
 	ttl  int64
@@ -93,9 +93,9 @@ func readsOnly(op *engine.Op) bool {
 	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0
 }
 
-// counts returns how long the state left by a call counts, under the call's own numbers and any others: the maximum of
-// the call's answer and the store's expiry for the key. It runs before the keys are checked; units that a parallel call
-// charges in between only make keys live longer.
+// counts returns how long the state that a call leaves can count, under the call's own numbers or any others. This is
+// the maximum of the time in the call's answer and the store's expiry for the key. It is computed before the keys are
+// checked. If a parallel call charges units in between, keys only live longer.
 func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
 	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
 		return 0
@@ -106,7 +106,7 @@ func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Resul
 	return max(result.Outcome.ResetAfter, expiry[0].TTL)
 }
 
-// checkTTL compares the TTL of a written key with the time that its state counts.
+// checkTTL compares the TTL of a written key with the time that the key's state counts.
 func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	least := int64((counts + time.Millisecond - 1) / time.Millisecond)
 	const slack = 5_000 // ms between the write and the check
@@ -115,8 +115,8 @@ func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	}
 }
 
-// checkLeases checks that a holder is in both states of a concurrency limit, or in neither. The second state also has all
-// units and, if the limit divides them, the units of each key.
+// checkLeases checks that a holder is either in both states of a concurrency limit or in neither. The second state
+// also has the sum of all units and, if the limit divides them, each key's units.
 func (a *audited) checkLeases(keys map[string]seen) {
 	for key := range keys {
 		units, ok := strings.CutPrefix(key, a.prefix)
@@ -156,7 +156,7 @@ func unitsOf(holders, fields []any, divided bool) map[string]string {
 	return want
 }
 
-// textsOf returns the fields of a hash.
+// textsOf returns a hash's fields and their values.
 func textsOf(fields []any) map[string]string {
 	texts := map[string]string{}
 	for i := 0; i < len(fields); i += 2 {
@@ -166,7 +166,7 @@ func textsOf(fields []any) map[string]string {
 	return texts
 }
 
-// lookScript returns the name, the TTL and the value of each key, in one call.
+// lookScript returns the name, the TTL and the value of every key in one call.
 const lookScript = `local out = {}
 for _, key in ipairs(redis.call('keys', ARGV[1])) do
   local ttl = redis.call('pttl', key)
@@ -176,7 +176,7 @@ for _, key in ipairs(redis.call('keys', ARGV[1])) do
 end
 return out`
 
-// look returns all keys with the prefix, on all nodes.
+// look returns all keys with the prefix on all nodes.
 func (a *audited) look() map[string]seen {
 	a.t.Helper()
 	found := map[string]seen{}

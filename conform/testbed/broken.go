@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Strange puts lists and garbage at the keys of states, under any prefix.
+// Strange puts lists and garbage at the keys of states, with any prefix.
 func Strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
 	for name, limit := range limitsOfAll() {
@@ -102,7 +102,7 @@ func Garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	}
 }
 
-// heals checks that a reset deletes any value at the key.
+// heals checks that a reset deletes the value at the key, whatever it is.
 func heals(t *testing.T, store engine.Store, name string, limit engine.Limit) {
 	t.Helper()
 	results := make([]engine.Result, 1)
@@ -127,7 +127,7 @@ func doOne(store engine.Store, key string, limit engine.Limit) engine.Result {
 	return results[0]
 }
 
-// limitsOfAll returns a limit of each algorithm, by name.
+// limitsOfAll returns one limit for each algorithm, by name.
 func limitsOfAll() map[string]engine.Limit {
 	all := map[string]engine.Limit{}
 	for a, limit := range storetest.Examples() {

@@ -13,10 +13,10 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Hourly is a limit that refills nothing during a test.
+// Hourly is a limit that does not refill during a test.
 var Hourly = rule.TokenBucket(rule.PerHour(100))
 
-// Take charges a key one unit.
+// Take charges one unit to a key.
 func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -25,7 +25,7 @@ func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	return results[0]
 }
 
-// WantClass checks that the error of an operation has the given class.
+// WantClass checks that an operation's error has this class.
 func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	t.Helper()
 	e, ok := errors.AsType[*redisstore.Error](r.Err)
@@ -34,7 +34,7 @@ func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	}
 }
 
-// Recovers waits until a key is decided again, and checks that the failed calls charged nothing.
+// Recovers waits until the store decides again, and checks that failed calls were not charged.
 func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -48,7 +48,8 @@ func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Error("the store did not work again")
 }
 
-// RecoversFrom waits for a decision, and checks that no call was charged twice; at most 100 were sent.
+// RecoversFrom waits until the store decides again, and checks that no call was charged twice. At most 100 calls were
+// sent.
 func RecoversFrom(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -59,7 +60,7 @@ func RecoversFrom(t *testing.T, store *redisstore.Store) {
 	t.Error("the store did not work again")
 }
 
-// Together wraps a store in group commit, with so few calls in flight that most operations share one.
+// Together wraps a store in group commit with so few calls in flight that most operations share a call.
 func Together(t testing.TB, store engine.Store) engine.Store {
 	t.Helper()
 	layer, err := batch.New(store, batch.Config{InFlight: 2})
@@ -70,5 +71,5 @@ func Together(t testing.TB, store engine.Store) engine.Store {
 	return layer
 }
 
-// StateKey is the key of a subject's token bucket.
+// StateKey returns the key of a subject's token bucket.
 func StateKey(subject string) string { return "headgate/s/token-bucket/default/{" + subject + "}" }

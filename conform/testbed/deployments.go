@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Deployment is a Redis deployment as seen by a program: its address, for either client, and the servers that hold
-// keys.
+// Deployment is a Redis deployment from a program's point of view: its address for either client, and the servers that
+// have keys.
 type Deployment struct {
 	URL     string
 	Goredis func() redis.UniversalClient
@@ -30,7 +30,7 @@ type Deployment struct {
 	User    *User // the user that stores connect as; nil means the default user
 }
 
-// deployments are the deployments that all tests must pass on.
+// deployments are the deployments on which all tests must pass.
 var deployments = []struct {
 	name  string
 	start func(t *testing.T) Deployment
@@ -56,27 +56,27 @@ var deployments = []struct {
 	{"valkey", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Valkey)) }},
 }
 
-// chosen has the deployments that [Everywhere] uses. The default is the deployments of `make test`: one server, a
-// Cluster with shards, and Valkey with states in hashes.
+// chosen has the deployments that [Everywhere] uses. By default, these are the deployments of `make test`: a single
+// server, a Cluster with shards, and Valkey with states in hashes.
 var chosen = flag.String("deployments", "redis,sharded,hashed", "the deployments of Redis to try, between commas; all tries every one")
 
 // flavor makes all deployments run one kind of server.
 var flavor = flag.String("flavor", "", "redis or valkey: all deployments run this server")
 
-// Flavor returns the server that -flavor selects, or else the default.
+// Flavor returns the server selected by -flavor, or else the default.
 func Flavor(usual redistest.Flavor) redistest.Flavor { return cmp.Or(redistest.Flavor(*flavor), usual) }
 
-// checked makes stores check their server first, as programs do. They can then write many keys with one command if the
-// server has it.
+// checked makes stores check their server first, as programs do. If the server supports it, they can then write many
+// keys with one command.
 var checked = flag.Bool("checked", false, "check the server of each store that a test opens")
 
-// EveryClient makes tests run each deployment with every client. Without it the clients alternate.
+// EveryClient makes tests run with every client on each deployment. Without it, the clients alternate.
 var EveryClient = flag.Bool("every-client", false, "try every deployment of Redis with every client")
 
-// Open opens a store on the deployment of a test, with the test's client.
+// Open opens a store on a test's deployment with the test's client.
 type Open = func(t testing.TB, c redisstore.Config) *redisstore.Store
 
-// Everywhere runs a test on the chosen deployments. Stores connect as a user with exactly the documented rights.
+// Everywhere runs a test on the chosen deployments. Stores connect as a user that has exactly the documented rights.
 func Everywhere(t *testing.T, test func(t *testing.T, d Deployment, client string, open Open)) {
 	t.Helper()
 	names := strings.Split(*chosen, ",")
@@ -88,7 +88,7 @@ func Everywhere(t *testing.T, test func(t *testing.T, d Deployment, client strin
 		turn++
 		own := turn % len(Adapters)
 		t.Run(kind.name, func(t *testing.T) {
-			t.Parallel() // they spend most of the time waiting for servers
+			t.Parallel() // these spend most of the time waiting for servers
 			d := Guard(t, kind.start(t))
 			for m, adapter := range Adapters {
 				if m != own && !*EveryClient {
@@ -102,7 +102,7 @@ func Everywhere(t *testing.T, test func(t *testing.T, d Deployment, client strin
 	}
 }
 
-// Standalone is one server.
+// Standalone returns a deployment with a single server.
 func Standalone(t *testing.T, flavor redistest.Flavor, config ...string) Deployment {
 	t.Helper()
 	return OfServer(redistest.Standalone(t, flavor, config...))
@@ -157,7 +157,7 @@ func OfSentinel(s *redistest.Sentinels) Deployment {
 	}
 }
 
-// Adapters open a store on a deployment.
+// Adapters are the clients, with functions that open a store on a deployment.
 var Adapters = []struct {
 	Name string
 	Open func(t testing.TB, d Deployment, c redisstore.Config) *redisstore.Store
@@ -178,7 +178,7 @@ func OpenRueidis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 	return opened(t, store)
 }
 
-// opened returns the store, which is closed after the test.
+// opened returns the store, and closes it after the test.
 func opened(t testing.TB, store *redisstore.Store) *redisstore.Store {
 	t.Helper()
 	t.Cleanup(func() { _ = store.Close() })
@@ -190,7 +190,7 @@ func opened(t testing.TB, store *redisstore.Store) *redisstore.Store {
 	return store
 }
 
-// ConnOf returns a go-redis client's connection. The client is closed after the test.
+// ConnOf returns a connection that uses a go-redis client. The client is closed after the test.
 func ConnOf(t testing.TB, client redis.UniversalClient) redisstore.Conn {
 	t.Helper()
 	t.Cleanup(func() { _ = client.Close() })
@@ -218,7 +218,7 @@ func OpenGoredis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 // Prefix returns a prefix that no other test uses.
 func Prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
 
-// At returns the deployment with one server, with a user and password if the server needs them ("user:pw@").
+// At returns a deployment with a single server. user is the user and password ("user:pw@") if the server needs them.
 func At(address, user string) Deployment {
 	url := "redis://" + user + address
 	return Deployment{URL: url, Goredis: func() redis.UniversalClient {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Keys limits the keys of a memory store in tests that open thousands of stores. The default has a thousand shards,
-// and creating their locks under the race detector takes longer than a test.
+// Keys limits the keys in a memory store, for tests that open thousands of stores. With the default limit, a store has
+// a thousand shards. With the race detector, creating their locks takes longer than a test.
 const Keys = 1 << 14
 
 // restored is a memory store that is saved and restored repeatedly. Callers must not notice.
@@ -40,7 +40,7 @@ func NewRestored(t *testing.T, now func() time.Time) engine.Store {
 	return r
 }
 
-// restoreEvery is the number of calls between two restores.
+// restoreEvery is the number of calls from one restore to the next.
 const restoreEvery = 3
 
 // Do implements [engine.Store].
@@ -67,7 +67,7 @@ func (r *restored) restore() {
 	r.store = next
 }
 
-// Unwrap returns the current store, as last restored.
+// Unwrap returns the current store, which was restored last.
 func (r *restored) Unwrap() engine.Store {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The user that stores connect as, with exactly the rights that [redisstore.Store.Permissions] lists.
+// The user that stores connect as. It has exactly the rights listed by [redisstore.Store.Permissions].
 const (
 	UserName = "app"
 	UserWord = "pw"
@@ -23,17 +23,17 @@ type User struct {
 	servers []*redistest.Server
 	holders func() []*redistest.Server
 	mu      sync.Mutex
-	given   map[string]int // uses of a prefix by tests that have not ended
+	given   map[string]int // number of running tests that use a prefix
 }
 
-// Guard returns the deployment for stores that connect as that user. When the test ends, it checks the servers' ACL
-// logs for commands that they refused: known bug 46.
+// Guard returns the deployment for stores that connect as this user. When the test ends, it checks the servers' ACL
+// logs for refused commands (known bug 46).
 func Guard(t *testing.T, d Deployment) Deployment {
 	t.Helper()
 	d.User = &User{servers: d.all, holders: d.Holders, given: map[string]int{}}
 	for _, s := range d.all {
 		s.MustDo("acl", "setuser", UserName, "reset", "on", ">"+UserWord)
-		_, _ = s.Do("acl", "setuser", UserName, "+msetex") // older servers do not know the command
+		_, _ = s.Do("acl", "setuser", UserName, "+msetex") // older servers do not have this command
 	}
 	t.Cleanup(func() {
 		for _, s := range d.all {
@@ -45,7 +45,7 @@ func Guard(t *testing.T, d Deployment) Deployment {
 	return d
 }
 
-// refusals returns the entries of a server's ACL log: reason, context, command or key.
+// refusals returns the entries in a server's ACL log: reason, context, command or key.
 func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	t.Helper()
 	answer, err := s.Do("acl", "log", 100)
@@ -64,7 +64,7 @@ func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	return all
 }
 
-// hashRights are the additional rights for states in hashes.
+// hashRights are additional rights, for states in hashes.
 const hashRights = " +hscan +pttl +hlen"
 
 // Permit grants the rights for a prefix until the test ends.
@@ -88,12 +88,12 @@ func (u *User) Permit(t testing.TB, prefix string) {
 	}
 }
 
-// deleteScript deletes the keys that match a pattern.
+// deleteScript deletes all keys that match a pattern.
 const deleteScript = `for _, key in ipairs(redis.call('keys', ARGV[1])) do redis.call('del', key) end return 1`
 
-// withdraw deletes the keys with a prefix and withdraws the rights for it when its last test ends. Otherwise each
-// command would be compared with the prefixes of all earlier tests, and each check of an [Audit] would list all their
-// keys.
+// withdraw deletes the keys with a prefix and withdraws the rights for the prefix when the last test that uses it
+// ends. Otherwise each command would be compared with the prefixes of all earlier tests, and each check by an [Audit]
+// would list all their keys.
 func (u *User) withdraw(prefix string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -115,7 +115,7 @@ func (u *User) withdraw(prefix string) {
 	}
 }
 
-// In returns a URL with the user.
+// In returns the URL with the user's name and password.
 func (u *User) In(url string) string {
 	if u == nil {
 		return url
