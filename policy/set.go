@@ -97,7 +97,7 @@ func (b *builder) didYouMean(name string, names []string) string {
 	return yamlfile.DidYouMean(name, names)
 }
 
-// errBroken stops building a policy whose error was already reported, or which has such a policy under its "all".
+// errBroken stops the build of a policy if its error, or the error of a policy under its "all", was already reported.
 var errBroken = errors.New("a policy inside all is broken")
 
 // build builds the limits of a policy, if they are not built yet, and checks the settings that depend on them. parents

@@ -32,8 +32,8 @@ type proxy struct {
 	listen string // as in the configuration
 	start  func(t *testing.T, dir string) *exec.Cmd
 	files  []string
-	// two returns the changes for using two Headgates. closed has the changes for closing if both respond with 503
-	// without a decision.
+	// two returns the changes for using two Headgates. closed has the changes that make the proxy respond with 503 if
+	// there is no decision.
 	two    func(first, second string) []string
 	closed []string
 }

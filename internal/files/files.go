@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Read returns the content of a file of at most most bytes. The error for a larger file contains its name and the
-// bound.
+// Read returns the content of a file. most is the maximum size in bytes. The error for a larger file contains its name
+// and the bound.
 func Read(path string, most int) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

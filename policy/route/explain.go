@@ -31,7 +31,7 @@ type Tried struct {
 	Wanted, Got string
 }
 
-// Explain tries one route after another. It lists at most most routes that did not match.
+// Explain tries one route after another. most is the maximum number of routes that did not match in the result.
 func (t *Table) Explain(r *Request, most int) Explanation {
 	v := t.view(r)
 	e := Explanation{Host: v.host, Path: v.path, Client: v.clientText()}

@@ -98,8 +98,7 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 	return lists
 }
 
-// find appends the list for each value to lists. A value that the request repeats is looked up only once (known bug
-// 69).
+// find appends the list for each value to lists. A repeated value is looked up only once (known bug 69).
 func (n *named) find(lists [][]int, values []string) [][]int {
 	if len(values) > 1 {
 		values = slices.Compact(slices.Sorted(slices.Values(values)))

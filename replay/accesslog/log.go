@@ -259,7 +259,7 @@ func (s *Stats) add(f *Stats, keep int) {
 	s.FirstBad = s.FirstBad[:min(len(s.FirstBad), keep)]
 }
 
-// merge passes the requests of all files on in order.
+// merge passes on the requests of all files in order.
 func (l *Log) merge(each func(batch []Request) error) error {
 	heads := make([][]Request, len(l.files))
 	for i, f := range l.files {

@@ -30,7 +30,7 @@ func (f *finder) explainLong(s *Suggestion, slow []int) {
 	s.Why = append(s.Why, whyAlgorithm(s))
 }
 
-// explainOutliers adds a limit's effect on the outliers.
+// explainOutliers adds a sentence about the limit's effect on the outliers.
 func (f *finder) explainOutliers(s *Suggestion) {
 	switch n := len(f.outliers); n {
 	case 0:

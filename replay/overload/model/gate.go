@@ -19,7 +19,7 @@ type Attempt struct {
 	Inflight int
 }
 
-// Sample is the end of an attempt.
+// Sample describes the end of an attempt.
 type Sample struct {
 	Attempt
 
