@@ -58,7 +58,7 @@ func TestReadOnlyTokens(t *testing.T) {
 	}
 }
 
-// TestAccess checks that the page gets its token's rights.
+// TestAccess checks that the page receives the rights of its token.
 func TestAccess(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("read token-that-may-look\ntoken-that-administers\n"), 0o600); err != nil {

@@ -1,17 +1,17 @@
-// Package admin is the listener for operators: metrics, policies, keys, profiles. It makes no decisions itself. Package
-// adminapi defines the calls and their types.
+// Package admin implements the listener for operators: metrics, policies, keys, profiles. It makes no decisions
+// itself. Package adminapi defines the calls and their types.
 //
 //	admin.go     the calls
 //	guard.go     access control: users, Host, Origin
-//	policies.go  policies, and changes of them
+//	policies.go  policies and changes to them
 //	explain.go   the state of a key under each limit
 //	hashed.go    keys that are counted under their hash
 //	keys.go      top keys, limited keys, give, reset
 //	shadows.go   the effect of shadows
 //	settings.go  the configuration, the log level, a caller's rights
-//	snapshot.go  the snapshot of each second, and the stream of snapshots
-//	timeline.go  the last decisions of a key
-//	history.go   the last actions of operators
+//	snapshot.go  the snapshot for each second, and the stream of snapshots
+//	timeline.go  the latest decisions on a key
+//	history.go   the latest actions of operators
 //	problem.go   errors
 package admin
 
@@ -41,23 +41,24 @@ const maxLines = 10
 
 // Config configures the handler.
 type Config struct {
-	// Users has the users. Users with the right to read are operators. nil lets every caller administer.
+	// Users lists the users. Those with the right to read are operators. If nil, every caller may administer.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
-	// Hosts are names that a request may give as its Host, in addition to the listener's address and localhost.
+	// Hosts lists additional names accepted in a request's Host header. The listener's address and localhost are
+	// always accepted.
 	Hosts []string
-	// Metrics answers /metrics.
+	// Metrics serves /metrics.
 	Metrics http.Handler
-	// Policies keeps the active policies, Service decides with them, and Top counts the keys.
+	// Policies holds the active policies, Service decides by them, and Top counts the keys.
 	Policies *policies.Manager
 	Service  *service.Service
 	Top      *topkeys.Tracker
-	// Feed has the events of each second.
+	// Feed provides the events of each second.
 	Feed *feed.Feed
 	// Server describes this server.
 	Server func() *adminapi.Server
-	// Page answers requests for the operators' page, or is nil.
+	// Page serves the operators' page. It can be nil.
 	Page http.Handler
 	// Version is the server's version.
 	Version string
@@ -65,23 +66,23 @@ type Config struct {
 	Shadows func() []adminapi.Shadow
 	// HashKeys are the secrets for hashing keys, or nil if keys are not hashed.
 	HashKeys *keyhash.File
-	// ShowKey returns the form of a key for the log. The default is the whole key.
+	// ShowKey returns a key as it appears in the log. By default the whole key is shown.
 	ShowKey func(key string) string
-	// Decide decides operations that are not requests of clients.
+	// Decide decides operations that do not come from clients' requests.
 	Decide func(ctx context.Context, ops []engine.Op, results []operate.Result)
 	// OpenOf returns the open reservations of a key. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
-	// OldName is called when a query has the former name of a value. It can be nil.
+	// OldName is called when a query uses a value's former name. It can be nil.
 	OldName func(former, now string)
-	// Settings are the settings of the server, without secrets.
+	// Settings holds the server's settings, without secrets.
 	Settings any
-	// Level is the level of the log.
+	// Level is the log level.
 	Level *slog.LevelVar
-	// Logger gets a line for each refused call, at most 10 a second, and a line for each call that changes something.
+	// Logger receives a line for each call that changes something, and for refused calls, at most 10 a second.
 	Logger *slog.Logger
 }
 
-// api answers the calls.
+// api implements the calls.
 type api struct {
 	Config
 
@@ -159,7 +160,7 @@ func (a *api) paths() map[string]map[string]http.HandlerFunc {
 	return paths
 }
 
-// answer returns the handler of a call.
+// answer returns the handler for a call.
 func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := e.Answer(w, r)
@@ -171,7 +172,7 @@ func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 	}
 }
 
-// fail answers an error. A body that is too large or not JSON is logged like a refused call.
+// fail writes an error. A body that is too large or not JSON is logged like a refused call.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {

@@ -70,8 +70,9 @@ func (f *follower) next() (e event, ok bool) {
 	return e, false
 }
 
-// TestEvents checks that a stream begins with the past seconds, and that each snapshot matches its description and has
-// the decisions of the second before. The timeouts of other calls do not end the stream, but the end of the feed does.
+// TestEvents checks that a stream begins with the past seconds, and that each snapshot matches its description and
+// contains the decisions of the previous second. The timeouts of other calls do not end the stream, but the end of
+// the feed does.
 func TestEvents(t *testing.T) {
 	w, s := newWorld(t, ""), loadSpec(t)
 	server := w.serve(t)

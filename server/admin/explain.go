@@ -63,7 +63,7 @@ func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost 
 	return answer
 }
 
-// explainOld explains state under the second secret, if there is any.
+// explainOld explains any state under the second secret.
 func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key *countedKey, cost *int64, class string) (all []adminapi.Explanation) {
 	for secret := 1; secret < len(key.counted); secret++ {
 		e := a.explainKey(ctx, f, p, key, secret, cost, class)
@@ -97,7 +97,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	for i := range charges {
 		inClasses[i] = charges[i].InClasses(pressure, of.key, of.names()...)
 	}
-	whole := make([]engine.Limit, len(charges)) // the full limits, before a class leaves units
+	whole := make([]engine.Limit, len(charges)) // the full limits, including the units that a class leaves
 	for i := range charges {
 		whole[i] = charges[i].Limit
 	}
@@ -163,7 +163,7 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 	return l
 }
 
-// answer sets the answer, and the limit that determines it.
+// answer sets the explanation's answer, and the limit that determines it.
 func answer(e *adminapi.Explanation, r *operate.Result, deciding []int) {
 	d := &r.Decision
 	if r.Err != nil {
@@ -174,7 +174,7 @@ func answer(e *adminapi.Explanation, r *operate.Result, deciding []int) {
 	limit.Decides = true
 	e.Allowed, e.Never, e.FreesAt = d.Allowed, d.RetryAfter == headgate.Never, adminapi.FreesAt(d.At, d.RetryAfter)
 	if e.Never && limit.Change != nil && !limit.Change.Expires.IsZero() {
-		e.Never, e.FreesAt = false, &limit.Change.Expires // such as the end of a deny for ten minutes
+		e.Never, e.FreesAt = false, &limit.Change.Expires // for example, when a deny for ten minutes ends
 	}
 }
 
@@ -191,8 +191,8 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 	l.State = expiry.Err == nil && expiry.Found
 }
 
-// more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns the
-// remaining results. whole is the full limit, before a class leaves units.
+// more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns
+// the remaining results. whole is the full limit, including the units that a class leaves.
 func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Result) (rest []operate.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
 	if _, ok := whole.Newcomer(); ok {

@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 func TestExplainClasses(t *testing.T) {
 	w := newWorld(t, "")
 	for _, key := range []string{"joe", "nightly"} {
-		w.take("lanes", key, 6) // of the last class
+		w.take("lanes", key, 6) // in the last class
 	}
 	standings := func(key, more string) string {
 		l := answer[adminapi.Explanations](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"`+key+`","policy":"lanes"`+more+`}`)).Explanations[0].Limits[0]

@@ -8,7 +8,8 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TestFitsNamesTheWayWithoutAStore checks that a change in an outage says how to limit a key nevertheless.
+// TestFitsNamesTheWayWithoutAStore checks that the error of a change during an outage says how to limit a key in the
+// meantime.
 func TestFitsNamesTheWayWithoutAStore(t *testing.T) {
 	p := problemOf(fits(fmt.Errorf("%w: no connection", headgate.ErrStoreUnavailable)))
 	if p.Status != 503 || !strings.Contains(p.Detail, "no connection") || !strings.Contains(p.Detail, "headgate reload") {

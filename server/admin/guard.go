@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// CheckAddress rejects an address off loopback if every caller may administer.
+// CheckAddress rejects an address that is not loopback if every caller may administer.
 func CheckAddress(address string, guarded bool) error {
 	if guarded {
 		return nil
@@ -43,8 +43,8 @@ func mayOperate(r *http.Request) bool {
 	return !guarded || u.MayOperate()
 }
 
-// guard refuses calls without a user that may read, and calls sent by another site's web page. The files of the page
-// itself need no user.
+// guard refuses calls unless they have a user with the right to read, and calls sent by another site's web page. The
+// page's own files need no user.
 type guard struct {
 	users *users.File // nil lets every caller administer
 	wrong func(client string)
@@ -120,7 +120,7 @@ func (g *guard) check(r *http.Request) (u *users.User, status int, reason string
 	}
 }
 
-// operating forwards calls of users that may operate, and refuses others.
+// operating returns a handler that forwards calls from users that may operate, and refuses others.
 func (g *guard) operating(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if mayOperate(r) {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// countedKey is a key with the names that it is counted under. If keys are hashed, an operator can give the key or its
-// hash; a hash does not reveal its key.
+// countedKey is a key with the names under which it is counted. If keys are hashed, an operator can give the key or
+// its hash; a hash does not reveal its key.
 type countedKey struct {
 	key string
 	// counted is the hash under each secret, in order, or the key itself if keys are not hashed.
@@ -18,7 +18,7 @@ type countedKey struct {
 	hashed  bool
 }
 
-// counted returns a key with the names that it is counted under.
+// counted returns a key with the names under which it is counted.
 func (a *api) counted(key string) countedKey {
 	s := a.HashKeys.Secrets()
 	if s == nil {
@@ -52,8 +52,8 @@ func (a *api) overrideKey(key string) string {
 	return k.counted[0]
 }
 
-// clearOverride ends the change to a key: the change under its hash with any secret, or under the plain key from before
-// keys were hashed.
+// clearOverride ends the change to a key. The change is stored under the key's hash with any of the secrets, or under
+// the plain key if it was made before keys were hashed.
 func (a *api) clearOverride(ctx context.Context, policy, key, author, reason string) (c policies.Change, err error) {
 	names := []string{key}
 	if key != "" && !strings.Contains(key, "*") {

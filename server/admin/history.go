@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// maxActions is the maximum number of actions kept. A further one replaces the oldest.
+// maxActions is the maximum number of actions kept. Each further action replaces the oldest.
 const maxActions = 500
 
-// history has the last actions. The log has all of them, as audit lines.
+// history keeps the latest actions. The log has all actions, as audit lines.
 type history struct {
 	mu      sync.Mutex
 	actions []adminapi.Action
@@ -28,7 +28,7 @@ func (h *history) add(a adminapi.Action) {
 	h.actions = append(h.actions, a)
 }
 
-// listHistory returns the last actions, latest first.
+// listHistory returns the latest actions, newest first.
 func (a *api) listHistory(*http.Request, *adminapi.None) (adminapi.History, error) {
 	a.history.mu.Lock()
 	defer a.history.mu.Unlock()

@@ -181,8 +181,8 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	return made.Change, fits(err)
 }
 
-// fits sets the status for the error of a conflicting change. Errors of the store or the state file keep their own
-// status. An error of the store says how to limit a key nevertheless.
+// fits sets the status for the error of a conflicting change. Errors from the store or the state file keep their own
+// status. A store error also says how to limit a key in the meantime.
 func fits(err error) error {
 	if errors.Is(err, headgate.ErrStoreUnavailable) {
 		return fmt.Errorf("%w; servers share changes through the store: until it answers, edit the policies file of each server, and run headgate reload", err)

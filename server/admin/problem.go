@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/problem"
 )
 
-// problemOf returns the problem for an error of a call.
+// problemOf returns the problem for a call's error.
 func problemOf(err error) httplimit.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p

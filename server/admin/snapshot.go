@@ -25,14 +25,14 @@ const (
 	maxMembers = 100
 )
 
-// counted has the counts at an instant.
+// counted holds the counts at one instant.
 type counted struct {
 	at       time.Time
 	policies map[string]metrics.Tally
 	latency  metrics.Latency
 }
 
-// FeedConfig configures the feed of a server.
+// FeedConfig configures a server's feed.
 type FeedConfig struct {
 	Metrics *metrics.Metrics
 	Top     *topkeys.Tracker
@@ -54,7 +54,7 @@ type source struct {
 	last   counted
 }
 
-// NewFeed returns a feed that reads until it is closed.
+// NewFeed returns a feed that reads the server's data until the feed is closed.
 func NewFeed(c FeedConfig) *feed.Feed {
 	f := &source{config: c, last: counted{at: time.Now(), policies: map[string]metrics.Tally{}}}
 	return feed.New(feed.Config{Read: f.read, Stand: f.stand})
@@ -105,7 +105,7 @@ func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	return answer
 }
 
-// layer reads one layer, or the innermost store.
+// layer adds the state of one layer, or of the innermost store, to a snapshot.
 func layer(s *adminapi.Snapshot, store engine.Store) {
 	switch store := store.(type) {
 	case *memstore.Store:
@@ -122,7 +122,7 @@ func layer(s *adminapi.Snapshot, store engine.Store) {
 	}
 }
 
-// Describe returns a server with its name and the number of servers that share its store.
+// Describe describes a server: its name, and the number of servers that share its store.
 func Describe(name string, store engine.Store) *adminapi.Server {
 	s := adminapi.Server{Name: name}
 	for layer := range engine.Layers(store) {
@@ -141,7 +141,7 @@ func Describe(name string, store engine.Store) *adminapi.Server {
 	return &s
 }
 
-// topNow returns the keys with the highest counts of the last 10 to 20 s.
+// topNow returns the keys with the highest counts in the last 10 to 20 s.
 func topNow(t *topkeys.Tracker, of topkeys.Events, now time.Time) adminapi.TopKeys {
 	report := t.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)
 	return report.JSON(of)

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// timeline returns the last decisions on a key, under one policy or all of them.
+// timeline returns the latest decisions on a key, under one policy or all of them.
 func (a *api) timeline(_ *http.Request, body *adminapi.KeyAndPolicy) (answer adminapi.Timeline, err error) {
 	key, err := body.Read()
 	if err != nil {

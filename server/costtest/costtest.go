@@ -2,8 +2,8 @@
 // relative to a byte of a plain request. Cheap input that causes expensive work is an attack that a front end's rate
 // limit does not stop (known bug 69).
 //
-// The figures are for the whole process: the server with its connections and garbage collector, and the client, which
-// is the same for all inputs.
+// The figures are for the whole process. They include the server with its connections and garbage collector, and the
+// client, whose cost is the same for all inputs.
 package costtest
 
 import (
@@ -35,13 +35,13 @@ type Cost struct {
 	Memory float64 // bytes allocated
 }
 
-// Most is the largest allowed ratio between the cost of a byte and of a plain request's byte. docs/reference/bounds.md
-// states it.
+// Most is the largest allowed ratio between the cost of one byte of an input and that of one byte of a plain request.
+// docs/reference/bounds.md documents it.
 const Most = 10
 
 const (
-	// rounds is the number of measurements per input. The lowest of each figure counts, because other work on the
-	// machine only adds to it.
+	// rounds is the number of measurements per input. The lowest value of each figure counts, because other work on
+	// the machine only adds to it.
 	rounds = 3
 	// enough is the minimum CPU time of one measurement.
 	enough = 20 * time.Millisecond
@@ -49,7 +49,7 @@ const (
 
 // Measure returns the cost per byte of an input.
 func Measure(in Input) (least Cost) {
-	for range 3 { // pools, maps and buffers reach their final size
+	for range 3 { // lets pools, maps and buffers reach their final size
 		in.Send()
 	}
 	for round := range rounds {
@@ -98,8 +98,8 @@ func Compare(t *testing.T, plain Input, inputs ...Input) {
 	}
 }
 
-// Raw returns a constructor for inputs that a client writes as bytes to a connection. A connection is reused for as
-// many inputs as the server allows. read reads an answer, and reports whether the connection cannot be used again.
+// Raw returns a constructor for inputs that a client writes as bytes to a connection. Connections are reused for as
+// many inputs as the server allows. read reads an answer, and reports whether it is the last on its connection.
 func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)) func(name, send string) Input {
 	t.Helper()
 	var conn net.Conn
@@ -129,7 +129,7 @@ func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)
 	}
 }
 
-// HTTP reads an HTTP/1.1 answer. It is a parameter of [Raw].
+// HTTP reads an HTTP/1.1 answer. It is an argument for [Raw].
 func HTTP(from *bufio.Reader) (last bool) {
 	r, err := http.ReadResponse(from, nil)
 	if err != nil {

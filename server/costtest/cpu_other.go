@@ -6,5 +6,5 @@ import "time"
 
 var began = time.Now()
 
-// cpuTime returns the time since the start, on systems that do not report a process's CPU time.
+// cpuTime returns the time since the start, because this system does not report a process's CPU time.
 func cpuTime() time.Duration { return time.Since(began) }

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// answered adds the rate-limit headers to the header of the upstream's answer.
+// answered adds the rate-limit headers to the upstream's response.
 func (g *Gateway) answered(r *http.Response) error {
 	e := r.Request.Context().Value(exchangeKey{}).(*exchange)
 	e.answered = true
@@ -25,8 +25,9 @@ func (g *Gateway) answered(r *http.Response) error {
 	return nil
 }
 
-// failed answers a request that got no answer from its upstream. The units are given back if the route says so and the
-// upstream is at fault. They stay spent if the answer's header had arrived, or if the client ended the request.
+// failed answers a request that got no answer from its upstream. If the upstream is at fault and the route refunds
+// errors, it gives the units back. They stay spent if the response header had arrived, or if the client ended the
+// request.
 func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e := r.Context().Value(exchangeKey{}).(*exchange)
 	switch broken := e.body.failed(); {
@@ -62,15 +63,15 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e.refuse(w, p)
 }
 
-// outcomes reports the upstream's answer to the route's adaptive limits.
+// outcomes reports the upstream's response to the route's adaptive limits.
 func (e *exchange) outcomes(status int, h http.Header) {
 	if report := e.responses[0].Outcome; report != nil {
 		report(httplimit.Outcome(status, h))
 	}
 }
 
-// timedOut reports whether an upstream took a request and did not answer in time. An upstream that refuses
-// connections is away instead.
+// timedOut reports whether an upstream accepted a request and did not answer in time. An upstream that refuses
+// connections counts as away instead.
 func timedOut(err error) bool {
 	var timeout net.Error
 	var op *net.OpError

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// bodyWindow is the period for which a client must send the required number of bytes of its body.
+// bodyWindow is the period in which a client must send the required number of bytes of its body.
 const bodyWindow = 10 * time.Second
 
 // clientBody is the body of a request. It ends early if the client sends nothing for the stall timeout, or too little
-// in bodyWindow, because a slow body occupies a place in the gateway and a connection to an upstream.
+// in bodyWindow, because a slow body occupies a slot in the gateway and a connection to an upstream.
 type clientBody struct {
 	io.ReadCloser
 
@@ -24,8 +24,8 @@ type clientBody struct {
 	http1  bool
 
 	// minBytes is the number of bytes that a client must send per window; 0 means no bound. received is the number
-	// received in the current window, and waited the time that the gateway has spent waiting for them. Time when the
-	// upstream accepts no bytes does not count.
+	// received in the current window, and waited is the time that the gateway has spent waiting for them. Time during
+	// which the upstream accepts no bytes does not count.
 	minBytes, received int64
 	waited             time.Duration
 	messages           *frames      // of a gRPC call over HTTP/2, or nil
@@ -39,7 +39,7 @@ type clientBody struct {
 var errEnded = errors.New("the request has ended")
 
 // unreadWait is how long the gateway's own answers wait for the rest of a body. Most bodies arrive with their header,
-// and the connection can then be reused.
+// so the connection can then be reused.
 const unreadWait = 50 * time.Millisecond
 
 // body returns the body of a request, or nil.
@@ -75,7 +75,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patience returns how long the next read may take.
+// patience returns the time limit for the next read.
 func (b *clientBody) patience() time.Duration {
 	if b.minBytes == 0 || b.messages != nil && b.messages.between() {
 		return b.stall
@@ -83,8 +83,8 @@ func (b *clientBody) patience() time.Duration {
 	return min(b.stall, b.window-b.waited)
 }
 
-// count counts the bytes of a read. Enough bytes, or the end of a gRPC message, start a new window. The time before a
-// message does not count.
+// count counts the bytes of a read. A new window starts after enough bytes, or at the end of a gRPC message. The time
+// before a message does not count.
 func (b *clientBody) count(p []byte, took time.Duration) {
 	if b.messages != nil {
 		if b.messages.between() {
@@ -102,27 +102,27 @@ func (b *clientBody) count(p []byte, took time.Duration) {
 	}
 }
 
-// leave prepares for one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB, before
-// it sends the header of an answer, so a client that sent no body got no answer (known bug 70). With this deadline the
-// server answers and closes the connection.
+// leave prepares for one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB,
+// before it sends a response header. Therefore a client that sent no body got no answer (known bug 70). With this
+// deadline the server answers and closes the connection.
 func (b *clientBody) leave() {
 	if b != nil && b.http1 && b.deadline(time.Now().Add(b.unread)) {
 		b.end()
 	}
 }
 
-// deadline sets the deadline of the next read. It returns false once the handler has returned.
+// deadline sets the deadline of the next read. It returns false after the handler has returned.
 func (b *clientBody) deadline(t time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
 		return false
 	}
-	_ = b.writer.SetReadDeadline(t) // without deadlines the server's own bounds apply
+	_ = b.writer.SetReadDeadline(t) // if deadlines are not supported, the server's own bounds apply
 	return true
 }
 
-// end is called when the handler returns: the server then reuses its writer.
+// end is called when the handler returns, because the server then reuses its writer.
 func (b *clientBody) end() {
 	if b == nil {
 		return
@@ -132,7 +132,7 @@ func (b *clientBody) end() {
 	b.ended = true
 }
 
-// failed returns the reason why the body ended early, or nil if it did not or may still continue. b can be nil.
+// failed returns the reason why the body ended early, or nil if it did not, or is still being read. b can be nil.
 func (b *clientBody) failed() error {
 	if b == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// withDeadlines is a ResponseWriter with the read deadline of a connection.
+// withDeadlines is a ResponseWriter with a connection's read deadline.
 type withDeadlines struct {
 	http.ResponseWriter
 	net.Conn
@@ -73,8 +73,8 @@ func TestLeastRateOfABody(t *testing.T) {
 	}
 }
 
-// TestGRPCMessagesHaveALeastRate checks that a stream may be slow between messages, but not within a message, and only
-// over HTTP/2.
+// TestGRPCMessagesHaveALeastRate checks that a stream may be slow between messages, but not within a message, and
+// only over HTTP/2.
 func TestGRPCMessagesHaveALeastRate(t *testing.T) {
 	g := &Gateway{config: Config{LeastBody: 1024}}
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestGRPCMessagesHaveALeastRate(t *testing.T) {
 	}
 }
 
-// FuzzFrames checks that a whole body ends between messages, whatever its pieces.
+// FuzzFrames checks that a complete body ends between messages, however it is split into pieces.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("hello, frames"), uint8(3), uint8(4))
 	f.Add([]byte{}, uint8(1), uint8(1))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Listen returns a listener that ends connections whose peer accepts no bytes of a write for the stall timeout.
+// Listen returns a listener that ends a connection if its peer accepts none of a write's bytes for the stall timeout.
 func (g *Gateway) Listen(l net.Listener) net.Listener {
 	return &stallListener{l, g.config.StallTimeout}
 }
@@ -26,7 +26,7 @@ func (l *stallListener) Accept() (net.Conn, error) {
 	return &stallConn{c, l.stall}, nil
 }
 
-// stallConn bounds the time of each write of at most 32 KiB, the size of the buffers.
+// stallConn bounds the duration of each write. A write has at most 32 KiB, the size of the buffers.
 type stallConn struct {
 	net.Conn
 

@@ -36,7 +36,7 @@ routes:
 func TestCostOfRequests(t *testing.T) {
 	g := start(t, costly, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })))
 	raw := costtest.Raw(t, g.address, costtest.HTTP)
-	request := func(name, line, headers string) costtest.Input { // or headers, an empty line and a body without its last two bytes
+	request := func(name, line, headers string) costtest.Input { // headers can also be headers, an empty line and a body without its last two bytes
 		return raw(name, line+" HTTP/1.1\r\nHost: a.example.com\r\n"+headers+"\r\n")
 	}
 	get := func(name, target, headers string) costtest.Input { return request(name, "GET "+target, headers) }
@@ -101,7 +101,7 @@ func TestCostOfHeadersOfHTTP2(t *testing.T) {
 	)
 }
 
-// overHTTP2 is a request on a new connection. After the first time, its fields are sent by index.
+// overHTTP2 returns a request on a new connection. After the first request, its fields are sent by index.
 func overHTTP2(t *testing.T, address, name string, fields [][2]string) costtest.Input {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

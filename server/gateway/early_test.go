@@ -19,7 +19,7 @@ policies: {none: deny}
 routes: [{key: [{const: all}], policies: [none]}]
 `
 
-// withoutBody sends a request without its body. It returns the answer, the latency, and the result of reading further.
+// withoutBody sends a request without its body. It returns the answer, the latency, and the result of a further read.
 func withoutBody(t *testing.T, address, request string) (status int, connection string, took time.Duration, rest error) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

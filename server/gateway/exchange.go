@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// exchange is a request in progress. It is the context of the request to the upstream.
+// exchange is a request in progress. It is also the context of the request to the upstream.
 type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
@@ -41,7 +41,7 @@ func (e *exchange) Value(key any) any {
 	return e.Context.Value(key)
 }
 
-// admit decides a request by its route. If admit returns false, it has answered the request.
+// admit decides a request by its route. If it returns false, it has already answered the request.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
 	if err != nil {
@@ -88,8 +88,8 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	return true
 }
 
-// to sets the upstream of a request: its route's upstream, or else the gateway's own. The request's path cannot leave
-// the upstream's path.
+// to sets the upstream of a request: its route's upstream or, if there is none, the gateway's own. The request's path
+// cannot leave the upstream's path.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream
@@ -112,7 +112,7 @@ func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 	e.write(w, p)
 }
 
-// write answers a request with a problem, in the protocol of its client.
+// write answers a request with a problem, in the client's protocol.
 func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
 	e.body.leave()
 	if e.grpc {

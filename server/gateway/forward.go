@@ -15,25 +15,25 @@ func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, e *exchange) {
 	out := r.WithContext(e)
 	e.outcome = adaptive.Abandoned // until the upstream answers
 	if e.body != nil {
-		e.body.deadline(time.Now().Add(e.body.stall)) // needed if an upstream answers without reading the body
+		e.body.deadline(time.Now().Add(e.body.stall)) // in case an upstream answers without reading the body
 		out.Body = e.body
 	}
 	g.proxy.ServeHTTP(w, out)
 }
 
-// rewrite prepares the request to the upstream. It keeps the client's Host and the trailers that follow the body.
+// rewrite prepares the request to the upstream. It keeps the client's Host, and the trailers after the body.
 func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 	e := p.In.Context().Value(exchangeKey{}).(*exchange)
 	p.SetURL(e.upstream.URL)
 	p.Out.Host = p.In.Host
 	if p.In.Trailer != nil {
-		p.Out.Trailer = p.In.Trailer // a copy would never get its values
+		p.Out.Trailer = p.In.Trailer // a copy would never receive its values
 	}
 	g.setForwarded(p)
 }
 
-// setForwarded tells the upstream the client's address. Headers from a trusted peer are forwarded with the peer's
-// address appended. dropForged has removed the headers of other peers.
+// setForwarded sets the headers that tell the upstream the client's address. Headers from a trusted peer are
+// forwarded with the peer's address appended. dropForged has already removed the headers of other peers.
 func (g *Gateway) setForwarded(p *httputil.ProxyRequest) {
 	in, out := p.In.Header, p.Out.Header
 	if !g.config.Service.Proxies().Trusts(httplimit.Peer(p.In)) {

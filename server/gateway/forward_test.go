@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// exchange writes text to a new connection and returns the bytes read until the connection is closed or silent for a
-// second.
+// exchange writes text to a new connection. It returns the bytes read until the connection is closed, or is silent
+// for a second.
 func exchange(t testing.TB, address, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -37,7 +37,7 @@ func exchange(t testing.TB, address, text string) string {
 	}
 }
 
-// shows answers with the headers of the request that the upstream got.
+// shows answers with the headers of the request that the upstream received.
 func shows(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	for name, values := range r.Header {
@@ -46,7 +46,7 @@ func shows(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s %q", r.Method, r.URL.RequestURI(), body)
 }
 
-// line returns the line of a header in the answer of shows.
+// line returns the value of a header in an answer from shows.
 func line(body, name string) string {
 	for line := range strings.Lines(body) {
 		if value, ok := strings.CutPrefix(line, name+": "); ok {
@@ -61,7 +61,7 @@ policies: {client: {` + hour + `}}
 routes: [{key: [{client_ip: {}}], policies: [client]}]
 `
 
-// TestForwardingHeadersOfAnybody checks that the routes and the upstream ignore what an untrusted client claims about
+// TestForwardingHeadersOfAnybody checks that the routes and the upstream ignore an untrusted client's claims about
 // itself and its request.
 func TestForwardingHeadersOfAnybody(t *testing.T) {
 	g := start(t, "trusted_proxies: []\n"+byClient, to(t, upstream(t, shows)))
@@ -133,8 +133,8 @@ func TestHopByHopHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionKeepsForwardingHeaders checks that a client's Connection header that its proxy passes on cannot remove
-// headers written by the proxy, which would make X-Real-IP apply instead (known bug 68).
+// TestConnectionKeepsForwardingHeaders checks that a client's Connection header, passed on by its proxy, cannot
+// remove headers written by the proxy. Otherwise X-Real-IP would apply instead (known bug 68).
 func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
 	names := []string{"X-Forwarded-For", "x-forwarded-proto", "Forwarded", "X-Request-Id", "Traceparent", "X-Real-Ip"}
@@ -184,7 +184,7 @@ func TestAmbiguousTargets(t *testing.T) {
 }
 
 // TestNoOtherRequestIsSmuggled checks that a request that the gateway counts once is one request at the upstream,
-// whatever its header says about its length.
+// regardless of what its header says about its length.
 func TestNoOtherRequestIsSmuggled(t *testing.T) {
 	var came atomic.Int64
 	g := start(t, byUser, to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -227,8 +227,8 @@ func TestNoUpgradeButWebsocket(t *testing.T) {
 	}
 }
 
-// TestKeysOfAnySize checks that values above 1 KiB are counted under their hash, and that parts with key separators in
-// them make distinct keys.
+// TestKeysOfAnySize checks that values above 1 KiB are counted under their hash, and that parts that contain key
+// separators make distinct keys.
 func TestKeysOfAnySize(t *testing.T) {
 	g := start(t, byUser, to(t, upstream(t, shows)))
 	long := strings.Repeat("k", 4000)

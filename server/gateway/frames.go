@@ -2,18 +2,18 @@ package gateway
 
 import "encoding/binary"
 
-// frames follows the messages in the body of a gRPC call: each is a byte, four bytes with its length, and its bytes. A
-// stream may be silent between two messages for any time, but not within a message.
+// frames tracks the messages in the body of a gRPC call. Each consists of one byte, four bytes with the length, and
+// the content. A stream may be silent for any time between messages, but not within one.
 type frames struct {
 	head [5]byte
-	have int   // bytes read of the head
-	left int64 // bytes missing of the message after the head
+	have int   // bytes of the head that have been read
+	left int64 // missing bytes of the message after the head
 }
 
-// between reports whether no message has begun.
+// between reports whether the body is between two messages.
 func (f *frames) between() bool { return f.have == 0 && f.left == 0 }
 
-// follow follows the next bytes of the body, and reports whether a message ends with or in them.
+// follow processes the next bytes of the body, and reports whether a message ends in them.
 func (f *frames) follow(p []byte) (ended bool) {
 	for len(p) > 0 {
 		if f.left > 0 {

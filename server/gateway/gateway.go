@@ -1,19 +1,19 @@
-// Package gateway is a reverse proxy that decides requests with the routes of the policies file, and forwards allowed
-// requests to their route's upstream.
+// Package gateway implements a reverse proxy that decides requests with the routes of the policies file, and forwards
+// allowed requests to their route's upstream.
 //
-//	gateway.go   the handler, its configuration and its end
+//	gateway.go   the handler, its configuration and shutdown
 //	exchange.go  a request from its route to the upstream
-//	share.go     how many requests there are at once, in all and of one client
+//	share.go     bounds on concurrent requests, in total and per client
 //	queue.go     requests that a pacer delays
-//	headers.go   headers that no route sees and no upstream gets
-//	overload.go  how many requests an upstream has at the same time
-//	path.go      paths that would leave the path of an upstream
+//	headers.go   headers that no route or upstream may see
+//	overload.go  bounds on concurrent requests to an upstream
+//	path.go      paths that would leave an upstream's path
 //	forward.go   the request to the upstream
 //	answer.go    the answer to the client: the upstream's, or a problem
-//	grpc.go      refusals in the words of gRPC
-//	server.go    the server of HTTP, and the transport to the upstreams
-//	body.go      bodies of slow clients
-//	conn.go      connections that take no bytes
+//	grpc.go      refusals as gRPC statuses
+//	server.go    the HTTP server, and the transport to the upstreams
+//	body.go      bodies from slow clients
+//	conn.go      connections that accept no bytes
 //	stats.go     counters
 package gateway
 
@@ -35,45 +35,46 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// DefaultUpstream is the name of the upstream for requests whose route has none. Upstream names in a file have no
-// parentheses.
+// DefaultUpstream is the name of the upstream for requests whose route names none. Upstream names in a file cannot
+// have parentheses.
 const DefaultUpstream = "(default)"
 
-// maxInFlight is the maximum number of requests in the gateway, including waiting ones. Further ones get a 503.
+// maxInFlight is the maximum number of requests in the gateway, including waiting ones. Further requests get a 503.
 const maxInFlight = 10_000
 
 // Config configures a Gateway.
 type Config struct {
-	// Service has the routes, and decides.
+	// Service holds the routes and decides the requests.
 	Service *service.Service
-	// Upstream gets the requests whose route has no upstream and, unless DenyUnmatched is set, those without a route.
-	// It can be nil.
+	// Upstream receives the requests whose route has no upstream and, unless DenyUnmatched is set, those without a
+	// route. It can be nil.
 	Upstream *route.Upstream
-	// DenyUnmatched answers requests without a route with 404. By default they pass without a limit.
+	// DenyUnmatched answers requests without a route with 404. By default such requests pass without a limit.
 	DenyUnmatched bool
-	// UpstreamTimeout is the longest time from the end of a request until the header of the upstream's answer; 0 means
+	// UpstreamTimeout is the maximum time from the end of a request to the header of the upstream's response; 0 means
 	// no bound.
 	UpstreamTimeout time.Duration
-	// UpstreamCAs are the CAs for upstreams' certificates. nil means the system's.
+	// UpstreamCAs are the CAs for upstreams' certificates. If nil, the system's CAs are used.
 	UpstreamCAs *x509.CertPool
-	// StallTimeout is how long a client or upstream may accept no bytes written to it, or a client may send no byte
-	// of its announced body.
+	// StallTimeout is how long a client or upstream may go without accepting any bytes written to it, or a client
+	// without sending any byte of its announced body.
 	StallTimeout time.Duration
-	// LeastBody is the number of bytes of its body that a client must send in each 10 s that the gateway waits for it;
+	// LeastBody is the number of body bytes that a client must send in each 10 s that the gateway waits for the body;
 	// 0 means no bound. It does not apply to gRPC calls.
 	LeastBody int64
-	// Peers is the share of requests in the gateway, and of waiting requests, that one client address may take.
-	// Requests beyond it get a 503. The zero value sets no share.
+	// Peers limits the share of the requests in the gateway, and of the waiting requests, for one client address.
+	// Requests beyond the share get a 503. The zero value sets no limit.
 	Peers peers.Rule
-	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further ones get a 503.
+	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further requests get a
+	// 503.
 	MaxWaiting int
-	// ReadyPath is a path that the gateway answers itself, with its readiness, or "".
+	// ReadyPath is a path on which the gateway reports its own readiness, or "".
 	ReadyPath string
 	// Logger logs the failures of upstreams.
 	Logger *slog.Logger
 }
 
-// Gateway is a handler that forwards requests. It is safe for concurrent use.
+// Gateway is a handler that decides and forwards requests. It is safe for concurrent use.
 type Gateway struct {
 	config     Config
 	proxy      *httputil.ReverseProxy
@@ -81,7 +82,7 @@ type Gateway struct {
 	ready      http.HandlerFunc
 
 	// base is the parent context of all requests; end cancels it.
-	base     context.Context //nolint:containedctx // the requests' contexts are made of it
+	base     context.Context //nolint:containedctx // the requests' contexts are derived from it
 	end      context.CancelFunc
 	requests sync.WaitGroup
 
@@ -90,10 +91,10 @@ type Gateway struct {
 	unreadWait        time.Duration
 	upstreams         sync.Map // *upstream by name
 	stats             counters
-	failures          lograte.Limit // an upstream that is away fails every request
+	failures          lograte.Limit // while an upstream is away, every request to it fails
 }
 
-// New returns a gateway. Close ends it.
+// New returns a gateway. The caller must close it.
 func New(c Config) *Gateway {
 	g := &Gateway{
 		config: c, failures: lograte.Limit{Lines: 1, Per: time.Second}, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
@@ -107,8 +108,8 @@ func New(c Config) *Gateway {
 	return g
 }
 
-// closeTimeout is how long Close waits for requests to end. A client that accepts no bytes can delay its request for
-// longer.
+// closeTimeout is how long Close waits for requests to end. A client that accepts no bytes can delay the end of its
+// request for longer.
 const closeTimeout = 5 * time.Second
 
 // Close ends all requests, including websockets, and waits for them. The server must no longer accept requests.

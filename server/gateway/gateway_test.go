@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// running is a gateway that listens.
+// running is a running gateway.
 type running struct {
 	*gateway.Gateway
 
@@ -37,7 +37,7 @@ type running struct {
 	client  *http.Client
 }
 
-// start runs a gateway with a policies file. set changes its configuration.
+// start runs a gateway with a policies file. set changes the gateway's configuration.
 func start(t testing.TB, file string, set func(*gateway.Config)) *running {
 	t.Helper()
 	limiter := headgate.New()
@@ -78,7 +78,7 @@ func startOn(t testing.TB, c service.Config, file string, set func(*gateway.Conf
 	return r
 }
 
-// upstream starts a server, which ends with the test.
+// upstream starts a server that runs until the test ends.
 func upstream(t testing.TB, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -86,7 +86,7 @@ func upstream(t testing.TB, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// to returns a setting with a default upstream.
+// to returns a function that sets the default upstream.
 func to(t testing.TB, url string) func(*gateway.Config) {
 	t.Helper()
 	u, err := route.ParseUpstream(gateway.DefaultUpstream, url)
@@ -101,7 +101,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	err    error // error of the body, or of the whole answer: then the status is 0
+	err    error // error of the body, or of the whole request: then the status is 0
 }
 
 // send sends a request with headers such as "X-User: 7" through the gateway.
@@ -158,8 +158,8 @@ var discard = slog.New(slog.DiscardHandler)
 
 const hour = "algorithm: fixed-window, limit: 3, window: 1h"
 
-// TestRoutesDecideAndChooseTheUpstream checks that requests go to the upstream of their route, and that answers have
-// the headers of its policy.
+// TestRoutesDecideAndChooseTheUpstream checks that requests go to their route's upstream, and that answers have the
+// headers of the route's policy.
 func TestRoutesDecideAndChooseTheUpstream(t *testing.T) {
 	seen := make(chan *http.Request, 100)
 	users := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -276,7 +276,8 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (away) Close() error { return nil }
 
-// TestFailureModes checks that without a decision the answer is a 503, or the request passes.
+// TestFailureModes checks that without a decision the answer is a 503 or the request passes, depending on the failure
+// mode.
 func TestFailureModes(t *testing.T) {
 	rest := upstream(t, func(http.ResponseWriter, *http.Request) {})
 	limiter := headgate.New(headgate.WithStore(away{}))

@@ -11,13 +11,15 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// isGRPC reports whether the client of a request speaks gRPC. gRPC-Web clients read the HTTP status.
+// isGRPC reports whether a request's client speaks gRPC. It returns false for gRPC-Web, whose clients read the HTTP
+// status.
 func isGRPC(r *http.Request) bool {
 	rest, ok := strings.CutPrefix(r.Header.Get("Content-Type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
-// writeGRPC answers a call with a gRPC status and no message. A gRPC client would read 429 as an unavailable service.
+// writeGRPC answers a call with a gRPC status and no message. A gRPC client would interpret the HTTP status 429 as an
+// unavailable service.
 func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	message := p.Detail
 	if len(p.Violated) > 0 {
@@ -30,8 +32,8 @@ func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// codeOf maps an HTTP status as the gRPC specification does, except for a denial, which is an exhausted quota, and for
-// a call that lacks its key, which is not the server's fault.
+// codeOf maps an HTTP status as the gRPC specification does, with two exceptions: a denial is an exhausted quota, and
+// a call that lacks its key is not the server's fault.
 func codeOf(status int) codes.Code {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -51,7 +53,7 @@ func codeOf(status int) codes.Code {
 	}
 }
 
-// escape encodes a message for a header, following the gRPC specification.
+// escape encodes a message for a header, according to the gRPC specification.
 func escape(message string) string {
 	var b strings.Builder
 	for _, c := range []byte(message) {

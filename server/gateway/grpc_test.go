@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// calls limits each gRPC method separately, and all three together.
+// calls limits each gRPC method separately, and all three methods together.
 const calls = `
 policies: {calls: {algorithm: fixed-window, limit: 3, window: 1h}, none: {algorithm: fixed-window, limit: 1, window: 1h}}
 routes:
@@ -136,7 +136,7 @@ func TestGRPCWithoutUpstream(t *testing.T) {
 	}
 }
 
-// TestClearHTTP2 checks that an h2c upstream gets HTTP/2 even from HTTP/1.1 clients, and no websocket.
+// TestClearHTTP2 checks that an h2c upstream receives HTTP/2 even from HTTP/1.1 clients, but no websockets.
 func TestClearHTTP2(t *testing.T) {
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Proto + r.URL.Path)) }), Protocols: new(http.Protocols)}
 	s.Protocols.SetUnencryptedHTTP2(true)

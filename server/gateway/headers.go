@@ -9,16 +9,16 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// hopByHop are the hop-by-hop headers other than Connection, Upgrade and Te.
+// hopByHop lists the hop-by-hop headers other than Connection, Upgrade and Te.
 var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Trailer", "Transfer-Encoding"}
 
-// dropHopByHop removes hop-by-hop headers and the headers named by Connection. The upstream does not get them, so no
-// route may see them: a client could otherwise be charged on a key that the upstream never sees. Of Connection, Upgrade
-// and Te only a websocket's handshake and "trailers" stay: after an Upgrade to h2c the connection would carry unlimited
-// requests.
+// dropHopByHop removes hop-by-hop headers and the headers named by Connection. The upstream does not receive them, so
+// no route may see them: otherwise a client could be charged on a key that the upstream never sees. Connection,
+// Upgrade and Te are reduced to a websocket's handshake and "trailers", because after an Upgrade to h2c the
+// connection would carry unlimited requests.
 //
-// A trusted proxy forwards its client's Connection, so headers written by the proxy itself stay (known bug 68,
-// Traefik's CVE-2024-45410).
+// A trusted proxy forwards its client's Connection header. Therefore headers written by the proxy itself stay (known
+// bug 68, Traefik's CVE-2024-45410).
 func dropHopByHop(h http.Header) {
 	connection := h["Connection"]
 	websocket := httpguts.HeaderValuesContainsToken(connection, "upgrade") && isWebsocket(h["Upgrade"])
@@ -38,7 +38,7 @@ func dropHopByHop(h http.Header) {
 	keepOnly(h, "Te", "trailers", trailers)
 }
 
-// keepOnly sets a header, or removes it.
+// keepOnly sets a header to value if keep is true, and removes it otherwise.
 func keepOnly(h http.Header, name, value string, keep bool) {
 	switch _, there := h[name]; {
 	case keep:
@@ -52,9 +52,9 @@ func isWebsocket(upgrade []string) bool {
 	return len(upgrade) == 1 && strings.EqualFold(strings.TrimSpace(upgrade[0]), "websocket")
 }
 
-// dropForged removes the headers that proxies use to describe a request, unless a trusted proxy sent it, because some
-// applications trust them. Names with underscores are always removed: CGI and WSGI merge both spellings under one name,
-// and no proxy writes the spelling with underscores.
+// dropForged removes the headers with which proxies describe a request, unless a trusted proxy sent it, because some
+// applications trust these headers. Names with underscores are always removed: CGI and WSGI merge both spellings
+// under one name, and no proxy writes the spelling with underscores.
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := name
@@ -80,13 +80,14 @@ var describing = []string{
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }
 
-// isProxys reports whether proxies write a header, which describes the client, the trace or the id of a request.
+// isProxys reports whether proxies write a header: one that describes the client, or has the trace or the id of a
+// request.
 func isProxys(name string) bool {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	return strings.HasPrefix(name, "X-B3-") || slices.Contains(tracing, name) || describes(name)
 }
 
-// tracing are the headers with the id and the trace of a request.
+// tracing lists the headers with the id and the trace of a request.
 var tracing = []string{
 	"Traceparent", "Tracestate", "Baggage", "B3", "X-Request-Id", "X-Correlation-Id", "X-Amzn-Trace-Id", "X-Cloud-Trace-Context",
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// series returns how many time series the metrics have.
+// series returns the number of time series in the metrics.
 func series(t *testing.T, m *metrics.Metrics) (n int) {
 	t.Helper()
 	families, err := m.Gatherer().Gather()

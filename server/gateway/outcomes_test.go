@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The gateway reports how its upstream answers: a 503 with Retry-After stops the route at once, and failures lower the
-// rate. Denials by the limit itself are not outcomes.
+// TestUpstreamMovesTheRate checks that the gateway reports its upstream's responses: a 503 with Retry-After stops the
+// route at once, and failures lower the rate. Denials by the limit itself are not outcomes.
 func TestUpstreamMovesTheRate(t *testing.T) {
 	var status atomic.Int64
 	var retryAfter atomic.Value
@@ -28,7 +28,7 @@ routes: [{match: {path: "/{name}"}, key: [{path: name}], policies: [load]}]
 	for i, c := range []struct {
 		status     int64
 		retryAfter string
-		next       int // the status of the next request of the key
+		next       int // the status of the key's next request
 	}{{200, "", 200}, {200, "3000", 200}, {500, "", 500}, {503, "3000", 429}, {429, "30", 429}} {
 		status.Store(c.status)
 		retryAfter.Store(c.retryAfter)

@@ -9,7 +9,7 @@ import (
 )
 
 // acquire takes a permit from an upstream that bounds its requests, before anything is charged. If too many requests
-// are in flight there, it answers the request.
+// to the upstream are in flight, it answers the request.
 func (e *exchange) acquire(w http.ResponseWriter) bool {
 	l := e.upstream.limiter.Load()
 	if l == nil { // no bound
@@ -26,7 +26,8 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	return true
 }
 
-// release gives the permit back. The time that a client takes to send its body says nothing about the upstream.
+// release gives the permit back. It excludes the time that a client takes to send its body, which says nothing about
+// the upstream.
 func (e *exchange) release(o adaptive.Outcome) {
 	if e.body != nil {
 		e.permit.Exclude(time.Duration(e.body.slow.Load()))
@@ -35,7 +36,7 @@ func (e *exchange) release(o adaptive.Outcome) {
 	e.permit = nil
 }
 
-// ended records how the upstream answered a request with a permit.
+// ended records an upstream's response to a request with a permit.
 func (e *exchange) ended(status int) {
 	e.permit.Answered()
 	if e.outcome = adaptive.Done; httplimit.Overloaded(status) {
@@ -43,7 +44,7 @@ func (e *exchange) ended(status int) {
 	}
 }
 
-// bound sets the upstream's limiter to match its settings. If the settings change, requests in flight stay counted.
+// bound sets the upstream's limiter to match its settings. If the settings change, requests in flight remain counted.
 func (u *upstream) bound() {
 	now, before := u.InFlight, u.settings.Swap(u.InFlight)
 	l := u.limiter.Load()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestOverloadedUpstream checks that requests beyond an upstream's limit get a 503 and are not charged, and that a
-// request delayed by a pacer does not count as being at the upstream.
+// request delayed by a pacer does not count as in flight at the upstream.
 func TestOverloadedUpstream(t *testing.T) {
 	inside, leave := make(chan bool), make(chan bool)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,8 +62,8 @@ routes:
 	}
 }
 
-// TestInFlightChanges: requests that an upstream had before its limit changed count under the new limit too, even while
-// requests under the previous file still arrive.
+// TestInFlightChanges checks that requests in flight when an upstream's limit changes also count under the new limit,
+// even while requests under the previous file still arrive.
 func TestInFlightChanges(t *testing.T) {
 	inside, leave := make(chan bool), make(chan bool)
 	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,8 @@ func (r *slowReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestSlowBodiesAreNoOverload: clients that send their bodies slowly do not lower the limit of an upstream.
+// TestSlowBodiesAreNoOverload checks that clients that send their bodies slowly do not lower the limit of an
+// upstream.
 func TestSlowBodiesAreNoOverload(t *testing.T) {
 	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	g := start(t, `

@@ -79,8 +79,8 @@ func TestWebsocket(t *testing.T) {
 	}
 }
 
-// TestStreaming checks that each part of a body arrives as soon as it is written, in both directions, with trailers
-// after the body.
+// TestStreaming checks that each part of a body arrives as soon as it is written, in both directions, and trailers
+// arrive after the body.
 func TestStreaming(t *testing.T) {
 	next := make(chan struct{})
 	g := start(t, all, to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,7 @@ func TestStreaming(t *testing.T) {
 	}
 }
 
-// TestHTTP2 checks that clients can use HTTP/2 in clear text and with TLS, and upstreams with TLS.
+// TestHTTP2 checks that clients can use HTTP/2 in clear text and over TLS, and that upstreams can use it over TLS.
 func TestHTTP2(t *testing.T) {
 	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
 	secure.EnableHTTP2 = true

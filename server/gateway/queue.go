@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// wait returns true at the slot that a pacer has given a request. The slot is given back if the client leaves earlier,
-// or if the maximum number of requests is already waiting.
+// wait waits for the slot that a pacer has given a request, and then returns true. The slot is given back if the
+// client leaves earlier, or if the maximum number of requests is already waiting.
 func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
 	place, ok := g.queue(w, e, delay)
 	if !ok {
@@ -25,13 +25,13 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 	case <-e.Done():
 		g.stats.left.Add(1)
 		g.undo(e)
-		// Only when the gateway stops is the client still there to read this.
+		// The client is still connected to read this only if the gateway is stopping.
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
 		return false
 	}
 }
 
-// undo gives back the charge of a request, once.
+// undo gives back a request's charge. Further calls do nothing.
 func (g *Gateway) undo(e *exchange) {
 	charged := e.responses[0].Charged
 	if charged == nil {

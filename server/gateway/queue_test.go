@@ -19,7 +19,7 @@ routes:
   - {match: {path: /slow}, key: [{const: all}], policies: [slow, day]}
 `
 
-// TestPacerDelaysInsteadOfDenying checks that requests reach the upstream one after another, at the rate.
+// TestPacerDelaysInsteadOfDenying checks that requests reach the upstream one after another, at the pacer's rate.
 func TestPacerDelaysInsteadOfDenying(t *testing.T) {
 	var mu sync.Mutex
 	var came []time.Time
@@ -79,7 +79,7 @@ func TestClientThatLeavesGivesItsPlaceBack(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded checks that requests beyond the queue get a 503, and their units are returned.
+// TestQueueIsBounded checks that requests beyond the queue get a 503, and that their units are returned.
 func TestQueueIsBounded(t *testing.T) {
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {}))
 	g := start(t, paced, func(c *gateway.Config) { set(c); c.MaxWaiting = 0 })

@@ -29,7 +29,7 @@ func (r *running) left(t testing.TB, want int64, when string) {
 	}
 }
 
-// TestUpstreamThatIsAway checks for a 502. The units stay spent unless the route refunds errors.
+// TestUpstreamThatIsAway checks that the answer is a 502. The units stay spent unless the route refunds errors.
 func TestUpstreamThatIsAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,7 +57,8 @@ func TestUpstreamThatIsAway(t *testing.T) {
 	}
 }
 
-// dies is an upstream that closes each connection after it has read a request and written the result of a function.
+// dies returns an upstream that closes each connection after it has read a request and written the result of a
+// function.
 func dies(t testing.TB, write func(request string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -82,8 +83,8 @@ func dies(t testing.TB, write func(request string) string) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestUpstreamThatDies checks both sides of the response header. Before it the units are returned once, even if the
-// transport has tried twice. After it they stay spent, and the client sees a truncated body.
+// TestUpstreamThatDies checks failures before and after the response header. Before it the units are returned once,
+// even if the transport has tried twice. After it they stay spent, and the client receives a truncated body.
 func TestUpstreamThatDies(t *testing.T) {
 	var written atomic.Value
 	written.Store("")
@@ -130,7 +131,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	}
 }
 
-// TestSlowUpstream checks for a 504 after the timeout, and the route's refund.
+// TestSlowUpstream checks that the answer after the timeout is a 504, and that the route refunds the units.
 func TestSlowUpstream(t *testing.T) {
 	release := make(chan struct{})
 	url := upstream(t, func(http.ResponseWriter, *http.Request) { <-release })
@@ -172,7 +173,7 @@ func TestClientThatLeavesPays(t *testing.T) {
 }
 
 // TestBodyThatStops checks that a client that does not send its announced body gets a 408, or a 400 if the body is
-// malformed, and that the upstream is not blamed.
+// malformed, and that this does not count as a failure of the upstream.
 func TestBodyThatStops(t *testing.T) {
 	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 100 * time.Millisecond })
@@ -189,8 +190,8 @@ func TestBodyThatStops(t *testing.T) {
 	}
 }
 
-// TestSlowBodyThatComes checks that a slow but steady body is not cut off: the stall timeout applies to each read, and
-// not to the answer after the body.
+// TestSlowBodyThatComes checks that a slow but steady body is not cut off: the stall timeout applies to each read,
+// and not to the wait for the answer after the body.
 func TestSlowBodyThatComes(t *testing.T) {
 	set := to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -206,7 +207,7 @@ func TestSlowBodyThatComes(t *testing.T) {
 		body, writer := io.Pipe()
 		go func() {
 			for range 5 {
-				time.Sleep(400 * time.Millisecond) // longer in total too
+				time.Sleep(400 * time.Millisecond) // in total also longer than the stall timeout
 				_, _ = io.WriteString(writer, "x")
 			}
 			writer.Close()

@@ -15,8 +15,8 @@ const (
 	maxHeaderBytes = 64 << 10
 	// headerTimeout is how long a client has to send the header of a request.
 	headerTimeout = 10 * time.Second
-	// idleTimeout is how long a client's connection may be idle. Idle connections to upstreams are closed before most
-	// servers close them.
+	// idleTimeout is how long a client's connection may be idle. Connections to upstreams have a shorter timeout, so
+	// that the gateway closes them before most servers would.
 	idleTimeout         = 2 * time.Minute
 	upstreamIdleTimeout = 50 * time.Second
 	// dialTimeout bounds connecting to an upstream, including its TLS handshake.
@@ -27,9 +27,9 @@ const (
 	maxStreams = 250
 )
 
-// Server returns the gateway's server. It speaks HTTP/1.1, and HTTP/2 with TLS and in clear text. Bodies have no bound
-// in size or time, because they are forwarded as they arrive. A client that stops sending or reading, or sends a body
-// too slowly, is cut off.
+// Server returns the gateway's server. It speaks HTTP/1.1, and HTTP/2 with TLS or in clear text. Bodies have no bound
+// on size or time, because they are forwarded as they arrive. A client that stops sending or reading, or sends a body
+// too slowly, is disconnected.
 func (g *Gateway) Server(logger *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler: g, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
@@ -69,8 +69,8 @@ func (t transports) closeIdle() {
 	t.clear.CloseIdleConnections()
 }
 
-// newTransport returns a transport that does not change requests or answers: no compression, and no proxy from the
-// environment.
+// newTransport returns a transport that leaves requests and responses unchanged: it uses no compression, and no proxy
+// from the environment.
 func newTransport(c *Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &http.Transport{

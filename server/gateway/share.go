@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// enterAgain is the Retry-After of requests that the gateway has no room for. Most requests end within a second.
+// enterAgain is the Retry-After for requests for which the gateway has no room. Most requests end within a second.
 const enterAgain = time.Second
 
 // enter counts an incoming request, or answers it if there is no room. Without a share, one client could fill the
@@ -29,7 +29,8 @@ func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) 
 	return place, false
 }
 
-// queue counts a request that waits for its slot. If there is no room, it gives the units back and answers the request.
+// queue counts a request that waits for its slot. If there is no room, it gives the units back and answers the
+// request.
 func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration) (peers.Place, bool) {
 	place, verdict := g.waiting.Take(e.client)
 	if verdict == peers.Granted {
@@ -46,7 +47,7 @@ func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration)
 	return place, false
 }
 
-// noRoom answers a request beyond a bound.
+// noRoom answers a request that exceeds a bound.
 func noRoom(w http.ResponseWriter, e *exchange, again time.Duration, why string, most int) {
 	httplimit.RetryAfter(w.Header(), again)
 	e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%s; accepted: up to %d", why, most)))

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// half gives a client address half of each limit.
+// half limits a client address to half of each bound.
 func half(c *gateway.Config) {
 	c.Peers = peers.Rule{Percent: 50, Exempt: c.Service.Proxies().Trusts}
 }
@@ -21,8 +21,9 @@ policies: {all: 1000/s}
 routes: [{key: [{const: all}], policies: [all]}]
 `
 
-// TestOneClientLeavesRoom (known bug 70): requests beyond a client's share get a 503, over one connection or many. The
-// client is the address named by a trusted proxy, or else the peer. Requests from the proxy itself have no share.
+// TestOneClientLeavesRoom (known bug 70): requests beyond a client's share get a 503, over one connection or many.
+// The client is the address named by a trusted proxy or, without one, the peer. The share does not apply to requests
+// from the proxy itself.
 func TestOneClientLeavesRoom(t *testing.T) {
 	clear := &http.Transport{Protocols: new(http.Protocols)}
 	clear.Protocols.SetUnencryptedHTTP2(true)
@@ -79,8 +80,8 @@ func TestOneClientLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestForwardedClientsOfAnybodyShare checks that a peer that is not a trusted proxy has one share, whatever clients
-// it names.
+// TestForwardedClientsOfAnybodyShare checks that a peer that is not a trusted proxy has one share, regardless of the
+// clients that it names.
 func TestForwardedClientsOfAnybodyShare(t *testing.T) {
 	came, release := make(chan struct{}, 20), make(chan struct{})
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// counters are for the whole gateway.
+// counters counts for the whole gateway.
 type counters struct {
 	full, inFlightOver, waitingOver  atomic.Uint64
 	waited, left, queueFull          atomic.Uint64
@@ -43,7 +43,7 @@ func (c *upstreamCounters) failure(status int) {
 	c.away.Add(1)
 }
 
-// counted returns an upstream with its counters.
+// counted returns an upstream together with its counters.
 func (g *Gateway) counted(u *route.Upstream) *upstream {
 	if known, ok := g.upstreams.Load(u.Name); ok {
 		if known := known.(*upstream); known.Upstream == u {
@@ -57,8 +57,8 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 	return &upstream{u, known.(*upstream).upstreamCounters}
 }
 
-// Keep applies the settings of the upstreams that routes name, and drops the counters of other upstreams. A gateway has
-// as many upstreams as its file.
+// Keep applies the settings of the upstreams that routes name, and drops the counters of other upstreams, so that a
+// gateway has no more upstreams than its file.
 func (g *Gateway) Keep(routes []route.Route) {
 	for _, r := range routes {
 		if r.Upstream != nil {
@@ -80,7 +80,7 @@ func (g *Gateway) keep(u *route.Upstream) {
 	g.upstreams.Store(u.Name, next)
 }
 
-// Stats are the counts of a gateway.
+// Stats holds a gateway's counts.
 type Stats struct {
 	// InFlight and Waiting are the current numbers of requests.
 	InFlight, Waiting int64
@@ -89,8 +89,8 @@ type Stats struct {
 	// InFlightOver and WaitingOver count requests beyond their client's share of requests in flight and of waiting
 	// requests.
 	InFlightOver, WaitingOver uint64
-	// Waited, Left and QueueFull count how delayed requests ended: the slot came, the client left, or too many were
-	// waiting, in total or of one client.
+	// Waited, Left and QueueFull count how delayed requests ended: the slot came, the client left, or too many
+	// requests were waiting, in total or from one client.
 	Waited, Left, QueueFull uint64
 	// Undone counts requests whose units were given back. UndoFailed counts requests whose units the store failed to
 	// give back.
@@ -101,10 +101,10 @@ type Stats struct {
 	Upstreams []UpstreamStats
 }
 
-// UpstreamStats are the counts of one upstream.
+// UpstreamStats holds the counts of one upstream.
 type UpstreamStats struct {
 	Name string
-	// Answers counts the upstream's answers by the first digit of their status.
+	// Answers counts the upstream's responses by the first digit of their status.
 	Answers [6]uint64
 	// Away and Slow count requests answered with 502 and 504.
 	Away, Slow uint64

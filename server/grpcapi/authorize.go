@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// authorizer answers Envoy's external authorization with the routes of the policies file.
+// authorizer implements Envoy's external authorization service, using the routes in the policies file.
 type authorizer struct {
 	auth.UnimplementedAuthorizationServer
 
@@ -32,8 +32,8 @@ type authorizer struct {
 	deadline time.Duration
 }
 
-// Check decides one request. If the decision is not known it returns a gRPC error, and Envoy's failure_mode_allow
-// decides.
+// Check decides one request. If it cannot reach a decision it returns a gRPC error, and Envoy's failure_mode_allow
+// applies.
 func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth.CheckResponse, error) {
 	if !a.trusts(ctx) {
 		return nil, status.Error(codes.PermissionDenied, "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback")
@@ -69,7 +69,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	}
 }
 
-// trusts reports whether the caller may describe requests: it uses a Unix socket, or its address is a trusted proxy's.
+// trusts reports whether the caller may describe requests: it uses a Unix socket, or is a trusted proxy.
 func (a *authorizer) trusts(ctx context.Context) bool {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -130,7 +130,7 @@ func options(h http.Header) (all []*core.HeaderValueOption) {
 	return all
 }
 
-// option sets a header, replacing one sent by the upstream.
+// option returns an option that sets a header, replacing any value sent by the upstream.
 func option(name, value string) *core.HeaderValueOption {
 	return &core.HeaderValueOption{Header: &core.HeaderValue{Key: name, Value: value}, AppendAction: core.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD}
 }

@@ -24,7 +24,7 @@ routes:
   - {match: {path: /plan}, key: [{header: X-Plan}], policies: [user]}
 `
 
-// authorizing starts a server with the routes. trusted are the proxies in the file.
+// authorizing starts a server with the routes. trusted is the policies file's trusted_proxies field.
 func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headgate.Limiter) {
 	return authorizingBy(t, routes+trusted)
 }
@@ -42,7 +42,7 @@ func authorizingBy(t *testing.T, file string) (auth.AuthorizationClient, *headga
 	return auth.NewAuthorizationClient(connected(t, New(Config{Authorize: decider}))), limiter
 }
 
-// check is Envoy's message for a request.
+// check returns Envoy's message for a request.
 func check(method, host, path, source string, headers map[string]string) *auth.CheckRequest {
 	return &auth.CheckRequest{Attributes: &auth.AttributeContext{
 		Source: &auth.AttributeContext_Peer{Address: &core.Address{Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{Address: source}}}},
@@ -132,7 +132,7 @@ func TestCheckInAClass(t *testing.T) {
 	}
 }
 
-// TestCheckTrustsProxiesOnly checks that descriptions from a caller that is not a trusted proxy are ignored.
+// TestCheckTrustsProxiesOnly checks that a caller that is not a trusted proxy cannot describe requests.
 func TestCheckTrustsProxiesOnly(t *testing.T) {
 	client, _ := authorizing(t, "trusted_proxies: [10.0.0.0/8]")
 	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); status.Code(err) != codes.PermissionDenied {
@@ -140,7 +140,7 @@ func TestCheckTrustsProxiesOnly(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutRoutes checks that a server without routes admits nothing silently.
+// TestCheckWithoutRoutes checks that a server without routes returns an error instead of admitting requests.
 func TestCheckWithoutRoutes(t *testing.T) {
 	client, _ := authorizingBy(t, "policies: {api: 1/s}")
 	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), problem.NoRoutes) {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// bounded is a message that is decoded only up to a maximum length.
+// bounded is a message with a maximum encoded length.
 type bounded struct {
 	message any
 	most    int

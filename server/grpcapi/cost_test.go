@@ -31,12 +31,12 @@ func (asBytes) Marshal(v any) (mem.BufferSlice, error) {
 func (asBytes) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (asBytes) Name() string                         { return "proto" }
 
-// field is a length-delimited field of a message.
+// field encodes a length-delimited field of a message.
 func field(number protowire.Number, value string) string {
 	return string(protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), value))
 }
 
-// manyRules serves a rule whose statistics contain the values of requests.
+// manyRules returns a service with a rule whose statistics contain values from requests.
 func manyRules(t testing.TB) *envoy.Service {
 	t.Helper()
 	limiter := headgate.New()
@@ -90,7 +90,7 @@ func TestCostOfMessages(t *testing.T) {
 	)
 }
 
-// manyHeaders is a map with n headers.
+// manyHeaders encodes a map with n headers.
 func manyHeaders(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -99,7 +99,7 @@ func manyHeaders(n int) string {
 	return b.String()
 }
 
-// nested is a value of lists in lists.
+// nested encodes a value with nested lists.
 func nested(depth int) (value string) {
 	for range depth {
 		value = field(6, field(1, value))

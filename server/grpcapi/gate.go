@@ -22,16 +22,17 @@ import (
 const (
 	// maxCall bounds the duration of a unary call, including the time until its message arrives.
 	maxCall = 10 * time.Second
-	// maxOpen is the maximum number of concurrent calls without a secret on a listener with users, and maxOpenMessage
-	// the length of their messages. On a listener without users no call has a secret, and maxStreams bounds them.
+	// maxOpen is the maximum number of concurrent calls without a secret on a listener with users. maxOpenMessage is
+	// the maximum length of their messages. On a listener without users no call has a secret, and maxStreams applies
+	// instead.
 	maxOpen        = 1000
 	maxOpenMessage = 64 << 10
 )
 
-// gate checks the user of a call before receiving its message, because a message takes memory, and decoding it takes
+// gate authenticates a call before its message is received, because receiving and decoding a message costs memory and
 // time.
 type gate struct {
-	users *users.File // nil lets every client call
+	users *users.File // nil admits every client
 	wrong func(client string)
 	open  *peers.Shares
 }
@@ -50,10 +51,11 @@ type call struct {
 
 	conn  *peers.Conn
 	place peers.Place // zero for a client with a secret
-	most  int         // largest message in bytes
+	most  int         // maximum message length in bytes
 }
 
-// enter admits users' calls, and any client's calls if no user is required. The caller must call leave at the end.
+// enter admits a call by a user, or by any client if no user is required. The caller must call leave when the call
+// ends.
 func (g *gate) enter(ctx context.Context, method string) (c call, err error) {
 	c = call{Context: ctx, most: maxMessage}
 	open := g.users == nil
@@ -86,7 +88,7 @@ func (c *call) leave() {
 	c.place.Free()
 }
 
-// user returns a context with the user of a call. open is true if the call has no secret.
+// user returns a context that carries the call's user. open is true if the call has no secret.
 func (g *gate) user(ctx context.Context, method string) (_ context.Context, open bool, err error) {
 	if method == healthpb.Health_Check_FullMethodName { // load balancers' probes
 		return ctx, true, nil
@@ -131,7 +133,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	r.Server.RegisterService(&guarded, service)
 }
 
-// unary returns a handler that receives the message, by calling decode, only once the call has passed.
+// unary returns a handler that receives the message (by calling decode) only after the gate has admitted the call.
 func (g *gate) unary(method string, next grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		c, err := g.enter(ctx, method)
@@ -157,10 +159,10 @@ func (g *gate) stream(method string, next grpc.StreamHandler) grpc.StreamHandler
 	}
 }
 
-// streams are the methods without a time limit: their clients wait for changes.
+// streams lists the methods without a time limit, because their clients wait for changes.
 var streams = []string{healthpb.Health_Watch_FullMethodName, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}
 
-// endIn returns a handler that runs when the header of a call has arrived. It bounds the duration of unary calls,
+// endIn returns a handler that runs when a call's headers have arrived. It limits the duration of unary calls,
 // including the time until their message arrives.
 func endIn(d time.Duration) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {

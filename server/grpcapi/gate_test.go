@@ -25,7 +25,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// guarded serves the rate limit service to users from a file, whose secrets are their names.
+// guarded serves the rate limit service to the users in a file. Each user's secret is its name.
 func guarded(t *testing.T, c Config, rights map[string]string) *grpc.ClientConn {
 	t.Helper()
 	text := "users:\n"
@@ -95,7 +95,8 @@ func TestUserBeforeTheMessage(t *testing.T) {
 	}
 }
 
-// TestHealthOfGuardedServers (known bug 69): if users are configured, a watch needs one, but a check does not.
+// TestHealthOfGuardedServers (known bug 69): if users are configured, a watch needs a user's secret, but a check does
+// not.
 func TestHealthOfGuardedServers(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"shop": "may: [decide]"})
 	health := healthpb.NewHealthClient(c)
@@ -145,7 +146,7 @@ func TestCallsWithoutASecretAreBounded(t *testing.T) {
 		if check() == codes.ResourceExhausted {
 			return true
 		}
-		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // a check may have taken the slot of one
+		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // in case a check took the slot of one
 		return false
 	})
 	if _, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(as(t.Context(), "shop"), request("x")); err != nil {
@@ -190,11 +191,12 @@ func TestMessagesWithoutASecret(t *testing.T) {
 	}
 }
 
-// TestMessagesComeInTime (known bug 69): a call whose message does not arrive is ended. Streams are not.
+// TestMessagesComeInTime (known bug 69): a unary call whose message does not arrive in time is ended. Streams stay
+// open.
 func TestMessagesComeInTime(t *testing.T) {
 	c := guarded(t, Config{maxCall: 20 * time.Millisecond}, map[string]string{"shop": "may: [decide]"})
 	ctx, cancel := context.WithCancel(as(t.Context(), "shop"))
-	defer time.AfterFunc(20*time.Second, cancel).Stop() // would give another code
+	defer time.AfterFunc(20*time.Second, cancel).Stop() // would end the call with another code
 	defer cancel()
 	watch, err := healthpb.NewHealthClient(c).Watch(ctx, &healthpb.HealthCheckRequest{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/requestid"
 )
 
-// handler answers ShouldRateLimit.
+// handler implements ShouldRateLimit.
 type handler struct {
 	pb.UnimplementedRateLimitServiceServer
 
@@ -22,8 +22,8 @@ type handler struct {
 	noInline bool // inline limits are refused
 }
 
-// ShouldRateLimit decides one request. The answer's header has the id of the request if the client sent one, or if
-// the log can have a line about the request, because it is denied or fails.
+// ShouldRateLimit decides one request. The response headers contain the request's id if the client sent one, or if
+// the request is denied or fails, because it may then be logged.
 func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
 	sent := ""
 	if values := metadata.ValueFromIncomingContext(ctx, requestid.Metadata); len(values) > 0 {

@@ -17,11 +17,11 @@ import (
 )
 
 // Paths adds envoyproxy/ratelimit's HTTP paths to a handler: /json answers a ShouldRateLimit request in JSON, and
-// /healthcheck answers OK while ready returns nil. Status codes and bodies are the same as there.
+// /healthcheck answers OK while ready returns nil. Status codes and bodies match envoyproxy/ratelimit.
 //
-// Without writes, requests that give hits back get a 403, because a client could otherwise reset its own counter. gRPC
-// allows them, because only Envoy calls there. With noInline, inline limits get a 403 too. On a listener with users,
-// their rights decide.
+// Without writes, requests that give hits back get a 403, because a client could otherwise reset its own counter.
+// gRPC allows them, because only Envoy uses it. With noInline, requests with inline limits get a 403 too. On a
+// listener with users, the user's rights decide.
 func Paths(service *envoy.Service, ready func(context.Context) error, noInline, writes bool, others http.Handler) http.Handler {
 	json := requestid.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(service, noInline, writes, w, r) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,8 +40,8 @@ func Paths(service *envoy.Service, ready func(context.Context) error, noInline, 
 	})
 }
 
-// answerJSON answers 200 or 429 with the response, and 400 for every error, like envoyproxy/ratelimit. If --failure is
-// set, an unknown decision is a 503.
+// answerJSON writes the response with status 200 or 429, or an error with status 400, like envoyproxy/ratelimit. If
+// --failure is set, an unknown decision gets a 503.
 func answerJSON(service *envoy.Service, noInline, writes bool, w http.ResponseWriter, r *http.Request) {
 	limits := permitLimits(r.Context(), noInline)
 	body, err := jsontext.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage), newScanner(limits), r.ContentLength, maxMessage+1)
@@ -83,14 +83,14 @@ func answerJSON(service *envoy.Service, noInline, writes bool, w http.ResponseWr
 	_, _ = w.Write(data)
 }
 
-// shape has the bounds of a body for /json. Valid bodies have 5 levels: the request, its descriptors, a descriptor,
-// entries, an entry.
+// shape bounds the body of a /json request. Valid bodies have 5 levels: the request, its descriptors, a descriptor,
+// its entries, an entry.
 var shape = jsontext.Bounds{Depth: 8, Elements: []int{engine.MaxOps}, Names: 32, Text: maxMessage, Name: 256, Number: 64}
 
-// ofDescriptor is the depth of the fields of a descriptor.
+// ofDescriptor is the depth of a descriptor's fields.
 const ofDescriptor = 3
 
-// newScanner returns a scanner for a body. A descriptor with an inline limit ends the scan with the error limits,
+// newScanner returns a scanner for a body. An inline limit in a descriptor ends the scan with the error limits,
 // unless limits is nil.
 func newScanner(limits error) *jsontext.Scanner {
 	if limits == nil {

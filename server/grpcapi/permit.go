@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// domainPolicy returns the name that a user's policies have for a domain of Envoy's rate limit service.
+// domainPolicy returns the name under which a user's policies list a domain of Envoy's rate limit service.
 func domainPolicy(domain string) string { return "envoy:" + domain }
 
 // permit returns an error if the client may not make the request. On a listener with users, giving hits back requires
@@ -37,7 +37,7 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 	return u.CheckPolicy(domainPolicy(r.GetDomain()))
 }
 
-// permitLimits returns the reason why the client's requests cannot have inline limits, or nil.
+// permitLimits returns an error if the client may not send inline limits.
 func permitLimits(ctx context.Context, noInline bool) error {
 	u, guarded := users.From(ctx)
 	switch {

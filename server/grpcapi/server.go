@@ -1,9 +1,10 @@
-// Package grpcapi serves Envoy: its rate limit service over gRPC and two HTTP paths, with package envoy, and its
-// external authorization with the routes. This package handles connections, health and errors.
+// Package grpcapi implements Envoy's rate limit service, over gRPC and two HTTP paths, with package envoy. It also
+// implements Envoy's external authorization service, with the routes. The package handles connections, health and
+// errors.
 //
 //	server.go    the gRPC server, with its bounds
-//	gate.go      users and bounds of calls, before their messages are received
-//	codec.go     messages up to a length
+//	gate.go      checks of users and bounds, before a call's message is received
+//	codec.go     the codec, which bounds the length of messages
 //	handler.go   ShouldRateLimit, and errors as gRPC statuses
 //	authorize.go Check
 //	http.go      /json and /healthcheck
@@ -48,30 +49,31 @@ const (
 
 // Config configures a Server.
 type Config struct {
-	// Service answers Envoy's rate limit service. It can be nil.
+	// Service decides the requests to Envoy's rate limit service. It can be nil.
 	Service *envoy.Service
-	// NoInline refuses requests with inline limits.
+	// NoInline rejects requests with inline limits.
 	NoInline bool
-	// Authorize answers Envoy's external authorization. Deadline bounds each decision; 0 means no bound.
+	// Authorize decides the requests to Envoy's external authorization service. Deadline bounds each decision; 0
+	// means no bound.
 	Authorize *service.Service
 	Deadline  time.Duration
-	// MaxAge is the lifetime of a connection: after it the server sends GOAWAY, and after another MaxAgeGrace it closes
-	// the connection. 0 means no bound. Clients that reconnect find servers newly added to a load balancer.
+	// MaxAge is the lifetime of a connection. When it ends the server sends GOAWAY, and after another MaxAgeGrace it
+	// closes the connection. 0 means no bound. By reconnecting, clients find servers newly added to a load balancer.
 	MaxAge, MaxAgeGrace time.Duration
 	// MaxIdle is how long a connection stays open without a call; 0 means 15 minutes.
 	MaxIdle time.Duration
-	// Users are the clients that may call. nil allows every client. Health checks need no user.
+	// Users lists the clients that may make calls. If nil, every client may. Health checks need no user.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
-	// Peers is the share of calls without a secret that one peer may take.
+	// Peers limits one peer's share of the calls without a secret.
 	Peers   peers.Rule
 	maxCall time.Duration // 0 means the constant
-	// Interceptors run around each unary call, once its message has arrived.
+	// Interceptors wrap each unary call. They run after its message has arrived.
 	Interceptors []grpc.UnaryServerInterceptor
 }
 
-// Server serves gRPC.
+// Server is the gRPC server.
 type Server struct {
 	grpc   *grpc.Server
 	health *health.Server
@@ -104,7 +106,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Serve accepts connections until Shutdown. It returns nil after Shutdown.
+// Serve accepts connections until Shutdown, and then returns nil.
 func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(l) }
 
 // SetServing sets the health. After Drain it has no effect.
@@ -121,7 +123,8 @@ func (s *Server) SetServing(serving bool) {
 // Drain sets the health to NOT_SERVING permanently. Requests are still answered.
 func (s *Server) Drain() { s.health.Shutdown() }
 
-// Shutdown sends GOAWAY on every connection and waits for calls in flight. When ctx ends, it closes the connections.
+// Shutdown sends GOAWAY on every connection and waits for calls in flight. If ctx ends first, it closes the
+// connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	stopped := make(chan struct{})

@@ -116,7 +116,7 @@ func TestShouldRateLimit(t *testing.T) {
 	}
 }
 
-// TestReflection: the service is listed by name.
+// TestReflection checks that reflection lists the service by name.
 func TestReflection(t *testing.T) {
 	_, c := served(t, envoy.Options{}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -321,7 +321,7 @@ func TestPaths(t *testing.T) {
 	want("500 Internal Server Error ", "GET", "/healthcheck", "")
 }
 
-// An idle connection is closed gracefully, and the next call opens another one.
+// TestIdleConnection checks that an idle connection is closed gracefully, and that the next call opens another one.
 func TestIdleConnection(t *testing.T) {
 	s := New(Config{MaxIdle: 50 * time.Millisecond})
 	s.SetServing(true)

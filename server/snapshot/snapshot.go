@@ -1,4 +1,4 @@
-// Package snapshot preserves the memory store across server restarts, in a file that is replaced atomically.
+// Package snapshot preserves the memory store's state across server restarts, in a file that is replaced atomically.
 package snapshot
 
 import (
@@ -22,8 +22,8 @@ const (
 	MaxEvery = 24 * time.Hour
 )
 
-// Open opens a snapshot for restoring, or returns nil if there is no such file yet. A pipe, device or symbolic link
-// is an error: a pipe can block the server forever, and the next snapshot would replace it.
+// Open opens a snapshot for restoring, or returns nil if the file does not exist yet. A pipe, device or symbolic link
+// is an error: a pipe can block the server forever, and the next snapshot would replace the link or device.
 func Open(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -39,11 +39,11 @@ func Open(path string) (*os.File, error) {
 
 // Config configures a Keeper.
 type Config struct {
-	// Path is the file, and Every the time between two snapshots.
+	// Path is the file, and Every is the interval between snapshots.
 	Path  string
 	Every time.Duration
 	Store *memstore.Store
-	// Logger gets a line for each failed snapshot, and for the first success after it.
+	// Logger receives a line for each failed snapshot, and for the first success after it.
 	Logger *slog.Logger
 }
 
@@ -55,12 +55,12 @@ type Keeper struct {
 	stats Stats
 }
 
-// Stats are the counts of a keeper.
+// Stats holds a keeper's counts.
 type Stats struct {
 	// At is the time of the last write, or zero. Keys is the number of keys in that snapshot.
 	At   time.Time
 	Keys int64
-	// Took is how long the last snapshot took.
+	// Took is the duration of the last snapshot.
 	Took time.Duration
 	// Failed is the number of failed snapshots. Failing is true if the last one failed.
 	Failed  int64
@@ -84,7 +84,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Save writes a snapshot now. On error the previous one stays.
+// Save writes a snapshot now. On error the previous one remains.
 func (k *Keeper) Save(ctx context.Context) error {
 	began, keys := time.Now(), int64(0)
 	err := files.Replace(k.config.Path, func(w io.Writer) (err error) {

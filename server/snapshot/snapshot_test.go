@@ -24,7 +24,7 @@ import (
 
 const keys = 500
 
-// writing is the environment variable that tells a child process which file to write.
+// writing is the environment variable with the name of the file that a child process writes.
 const writing = "HEADGATE_TEST_SNAPSHOT"
 
 func TestMain(m *testing.M) {
@@ -50,7 +50,7 @@ func spend(store *memstore.Store) {
 	}
 }
 
-// writeForEver writes one snapshot after another, and reports each, until it is killed.
+// writeForEver writes snapshots one after another, and reports each, until it is killed.
 func writeForEver(path string) {
 	store := newStore()
 	k := snapshot.New(snapshot.Config{Path: path, Every: time.Second, Store: store, Logger: slog.New(slog.DiscardHandler)})
@@ -79,7 +79,7 @@ func restore(t *testing.T, path string) *memstore.Store {
 	return store
 }
 
-// TestKilledWhileWriting checks that the file is a complete snapshot whenever a process is killed.
+// TestKilledWhileWriting checks that the file is a complete snapshot, no matter when the process is killed.
 func TestKilledWhileWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "snapshot")
 	random := rand.New(rand.NewPCG(1, 2))
@@ -106,7 +106,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// TestRunWritesInTime checks for one snapshot each Every, and none after the end.
+// TestRunWritesInTime checks that Run writes one snapshot per Config.Every, and none after the end.
 func TestRunWritesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "snapshot")
@@ -136,7 +136,7 @@ func TestRunWritesInTime(t *testing.T) {
 }
 
 // TestFailureIsLogged checks that a failed write is counted and logged, and that the first success after it is logged
-// too. The last snapshot stays.
+// too. The previous snapshot remains.
 func TestFailureIsLogged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	path := filepath.Join(dir, "snapshot")

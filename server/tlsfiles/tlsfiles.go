@@ -1,5 +1,5 @@
-// Package tlsfiles serves TLS with certificates from files that can be reloaded, so that renewing a certificate needs
-// no restart.
+// Package tlsfiles serves TLS with certificates from files. The files can be reloaded, so that renewing a certificate
+// needs no restart.
 package tlsfiles
 
 import (
@@ -16,20 +16,20 @@ import (
 // maxFile is the maximum size of a certificate chain or key.
 const maxFile = 4 << 20
 
-// Files are the files of a listener. It is safe for concurrent use.
+// Files holds a listener's certificate files. It is safe for concurrent use.
 type Files struct {
 	names     policy.TLSFiles
 	protocols []string
 	current   atomic.Pointer[read]
 }
 
-// read is the content of the files.
+// read holds the contents of the files.
 type read struct {
 	config *tls.Config
 	text   [sha256.Size]byte
 }
 
-// Open reads files. protocols are the server's ALPN protocols, such as h2.
+// Open reads files. protocols lists the server's ALPN protocols, such as h2.
 func Open(names policy.TLSFiles, protocols []string) (*Files, error) {
 	if err := names.Check(); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Open(names policy.TLSFiles, protocols []string) (*Files, error) {
 	return f, err
 }
 
-// Paths are the names of the files.
+// Paths returns the names of the files.
 func (f *Files) Paths() []string {
 	paths := []string{f.names.Cert, f.names.Key}
 	if f.names.ClientCA != "" {
@@ -48,7 +48,7 @@ func (f *Files) Paths() []string {
 	return paths
 }
 
-// Listen wraps a listener with TLS 1.2 or newer. New connections use the content read last.
+// Listen wraps a listener with TLS 1.2 or newer. New connections use the contents from the latest Reload.
 func (f *Files) Listen(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -56,7 +56,7 @@ func (f *Files) Listen(l net.Listener) net.Listener {
 	})
 }
 
-// Reload reads the files again, and reports whether they have changed. On error the previous content stays.
+// Reload reads the files again, and reports whether they have changed. On error the previous contents stay in use.
 func (f *Files) Reload() (changed bool, err error) {
 	now, err := f.read()
 	if err != nil {

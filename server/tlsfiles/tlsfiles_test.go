@@ -53,7 +53,7 @@ func copyOf(t *testing.T, files *tlstest.Files, to policy.TLSFiles) {
 }
 
 // TestRenewal checks that a renewed certificate is used once the files are read again, and that after an error in a
-// file the last certificate stays. Clients need a certificate from the current authority.
+// file the previous certificate stays. Clients need a certificate from the current authority.
 func TestRenewal(t *testing.T) {
 	old, renewed := tlstest.New(t), tlstest.New(t)
 	dir := t.TempDir()

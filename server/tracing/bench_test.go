@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/tracing/tracetest"
 )
 
-// BenchmarkObserve measures the cost per request in a pipeline of 64, with spans for no requests, one in a hundred, and
-// all.
+// BenchmarkObserve measures the cost per request in a pipeline of 64, with spans for no requests, for one in a
+// hundred, and for all.
 func BenchmarkObserve(b *testing.B) {
 	for _, ratio := range []float64{0, 0.01, 1} {
 		b.Run(fmt.Sprint("ratio=", ratio), func(b *testing.B) {

@@ -27,22 +27,22 @@ const Accepted = "http:// or https:// for OTLP over HTTP, grpc:// or grpcs:// fo
 
 // Config configures a tracer.
 type Config struct {
-	// Endpoint is the URL of the collector; see [Accepted]. Over HTTP the default path is /v1/traces.
+	// Endpoint is the collector's URL; see [Accepted]. Over HTTP the default path is /v1/traces.
 	Endpoint string
-	// HeadersFile has headers for the collector, such as a token, one "name: value" per line, or is "". It is read
-	// once.
+	// HeadersFile names a file with headers for the collector, such as a token, one "name: value" per line. "" means
+	// no file. It is read once.
 	HeadersFile string
 	// Ratio is the share of requests without a client's span that are traced: 0 to 1.
 	Ratio float64
-	// Key returns the form of a key for spans. If it is nil, spans have no keys.
+	// Key returns a key as it appears in spans. If Key is nil, spans have no keys.
 	Key func(key string) string
-	// Version is the version of the server.
+	// Version is the server's version.
 	Version string
-	// Logger gets the log.
+	// Logger is the server's log.
 	Logger *slog.Logger
 }
 
-// exporter returns an exporter to the collector. It connects later.
+// exporter returns an exporter to the collector. The exporter connects later.
 func (c *Config) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	u, err := endpoint(c.Endpoint)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Config) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	}
 }
 
-// endpoint parses the URL of a collector.
+// endpoint parses a collector's URL.
 func endpoint(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -92,7 +92,7 @@ func endpoint(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// readHeaders reads the headers file. Its errors do not contain the content.
+// readHeaders reads the headers file. Its errors do not contain the file's contents.
 func readHeaders(path string) (map[string]string, error) {
 	headers := map[string]string{}
 	if path == "" {
@@ -122,7 +122,7 @@ func readHeaders(path string) (map[string]string, error) {
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
-// validName reports whether a name is valid for HTTP and for gRPC.
+// validName reports whether a header name is valid for HTTP and for gRPC.
 func validName(name string) bool {
 	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }

@@ -27,8 +27,8 @@ const (
 	upstreamKey  = attribute.Key("headgate.upstream")
 )
 
-// Observe describes the decisions of a call in the span of its HTTP or gRPC request. Requests on a RESP connection
-// get their own spans, because RESP carries no client trace. It implements [service.Observer].
+// Observe adds the decisions of a call to the span of its HTTP or gRPC request. Requests on a RESP connection get
+// their own spans, because RESP carries no client trace. Observe implements [service.Observer].
 func (t *Tracer) Observe(o *service.Observed) {
 	if o.FrontEnd == service.RESP {
 		t.spans(o)
@@ -43,7 +43,7 @@ func (t *Tracer) Observe(o *service.Observed) {
 	}
 }
 
-// spans creates a span for each sampled request of a connection.
+// spans creates a span for each sampled request on a RESP connection.
 func (t *Tracer) spans(o *service.Observed) {
 	for i := range o.Requests {
 		if !t.draw() {
@@ -57,8 +57,8 @@ func (t *Tracer) spans(o *service.Observed) {
 	}
 }
 
-// describe sets the attributes of a span. For several requests, as in a batch, outcome is the worst outcome, and policy
-// and mode are set if they are the same for all.
+// describe sets the attributes of a span. For several requests, such as a batch, outcome is the worst outcome, and
+// policy and mode are set only if they are the same for all.
 func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	var s summary
 	for i := range o.Requests {
@@ -90,11 +90,11 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	}
 }
 
-// text returns a copy of a string from a client or store, in valid UTF-8: the memory of a key is reused, and invalid
-// bytes would keep the whole message from being sent.
+// text returns a copy of a string from a client or store, converted to valid UTF-8. It copies because the memory of a
+// key is reused, and converts because invalid bytes would prevent the whole message from being sent.
 func text(from string) string { return strings.Clone(strings.ToValidUTF8(from, "\uFFFD")) }
 
-// summary collects a span's attributes over its requests.
+// summary collects the attributes of a span over its requests.
 type summary struct {
 	requests, denied int
 	worst            outcomes.Outcome

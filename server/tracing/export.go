@@ -11,21 +11,21 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// retry configures how a message is retried while the collector does not accept it.
+// retry configures the retries of a message that the collector does not accept.
 var retry = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: callTimeout}
 
-// recoveryTime is how long messages must succeed before the collector counts as back, so that at most two lines are
-// logged in that time.
+// recoveryTime is how long messages must succeed before the collector counts as recovered. It limits the log to two
+// lines in that time.
 const recoveryTime = 10 * time.Second
 
-// exporter logs a line when the collector rejects spans and a line when it accepts them again. Its methods are called
-// one at a time.
+// exporter logs one line when the collector starts to reject spans, and one when it accepts them again. Its methods
+// are called one at a time.
 type exporter struct {
 	sdktrace.SpanExporter
 
 	logger   *slog.Logger
 	endpoint string
-	closed   context.Context //nolint:containedctx // it ends with the tracer: then no message is sent
+	closed   context.Context //nolint:containedctx // it ends with the tracer; afterwards no message is sent
 
 	counts *counts
 
@@ -45,7 +45,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	defer e.mu.Unlock()
 	now := time.Now()
 	switch {
-	case e.closed.Err() != nil: // the end of the server is not a failure
+	case e.closed.Err() != nil: // the server's shutdown is not a failure
 	case err != nil:
 		if e.last = now; !e.away {
 			e.away, e.lost = true, 0
@@ -68,8 +68,8 @@ func (e *exporter) back(now time.Time) {
 	}
 }
 
-// Stats counts spans since the start. Spans that have ended but are in no other count are waiting, or were dropped
-// because too many were waiting.
+// Stats counts spans since the start. Ended spans that are neither sent nor lost are waiting, or were dropped because
+// too many were waiting.
 type Stats struct{ Ended, Sent, Lost int64 }
 
 // Stats returns the counts.
@@ -77,7 +77,7 @@ func (t *Tracer) Stats() Stats {
 	return Stats{Ended: t.counts.ended.Load(), Sent: t.counts.sent.Load(), Lost: t.counts.lost.Load()}
 }
 
-// counts is a processor that counts ended spans; the exporter adds its counts.
+// counts is a span processor that counts ended spans. The exporter adds the other counts.
 type counts struct{ ended, sent, lost atomic.Int64 }
 
 // OnStart does nothing.

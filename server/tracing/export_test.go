@@ -9,7 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// collector accepts spans, or rejects them.
+// collector accepts all spans, or rejects them with err.
 type collector struct{ err error }
 
 func (c *collector) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return c.err }

@@ -12,8 +12,8 @@ import (
 )
 
 // Proxy creates the spans of forwarded requests, except requests for readyPath. The upstream's span is a child of the
-// request's span. The name is only the method, and paths are omitted, because clients choose them and they can contain
-// a key.
+// request's span. Only the method is used as the span's name. Paths are omitted, because clients choose them and they
+// can contain a key.
 func (t *Tracer) Proxy(readyPath string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, sampled := t.ofClient(r)
@@ -36,7 +36,7 @@ func (t *Tracer) Proxy(readyPath string, next http.Handler) http.Handler {
 	})
 }
 
-// upstreamOf returns the name of the upstream of a request decided by the gateway.
+// upstreamOf returns the name of the upstream for a request decided by the gateway.
 func upstreamOf(r *decide.Request) string {
 	if u := r.Route.Route.Upstream; u != nil {
 		return u.Name

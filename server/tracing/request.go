@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// traced are the paths whose requests have spans. Health checks have no spans.
+// traced lists the paths whose requests have spans. Health checks have none.
 var traced = map[string]bool{
 	"/v1/allow": true, "/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true,
 	"/v1/reserve": true, "/v1/commit": true, "/v1/report": true, "/v1/cancel": true, "/v1/acquire": true, "/v1/renew": true, "/v1/release": true,
@@ -38,7 +38,7 @@ func (t *Tracer) begin(ctx context.Context, name string, attributes ...attribute
 	return context.WithValue(ctx, spanKey{}, s), s
 }
 
-// end ends the span. A request without a decision failed earlier, or has no limit.
+// end ends the span. A request without a decision either failed earlier or has no limit.
 func (s *requestSpan) end(failed bool) {
 	switch {
 	case s.decided:
@@ -50,7 +50,7 @@ func (s *requestSpan) end(failed bool) {
 	s.End()
 }
 
-// Handler creates the spans of HTTP requests.
+// Handler creates the spans for HTTP requests.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !traced[r.URL.Path] {
@@ -74,14 +74,13 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// ofClient returns the context of a request with the client's span, and reports whether the request gets its own
-// span.
+// ofClient returns the request's context with the client's span, and reports whether the request gets its own span.
 func (t *Tracer) ofClient(r *http.Request) (context.Context, bool) {
 	ctx := propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	return ctx, t.sampled(trace.SpanContextFromContext(ctx))
 }
 
-// methodOf returns the method of a request, or _OTHER, so that clients cannot choose span names.
+// methodOf returns a request's method, or _OTHER, so that clients cannot choose span names.
 func methodOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -99,7 +98,7 @@ type statusWriter struct {
 }
 
 // WriteHeader records the status. If the body was too large, it closes the connection, as net/http does with its own
-// writer: otherwise the server would read the rest.
+// writer. Otherwise the server would read the rest of the body.
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	if status == http.StatusRequestEntityTooLarge {
@@ -111,7 +110,7 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap returns the wrapped writer, for [http.ResponseController].
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Unary creates the span of a gRPC call. It is a [grpc.UnaryServerInterceptor].
+// Unary creates the span for a gRPC call. It is a [grpc.UnaryServerInterceptor].
 func (t *Tracer) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if info.FullMethod != shouldRateLimit && info.FullMethod != check {
 		return next(ctx, request)
@@ -134,7 +133,7 @@ const (
 	check           = "/envoy.service.auth.v3.Authorization/Check"
 )
 
-// carrier reads the metadata of a call without copying all of it.
+// carrier reads a call's metadata without copying all of it.
 type carrier struct{ ctx context.Context } //nolint:containedctx // used within one call
 
 // Get returns the first value of a key.
@@ -145,7 +144,7 @@ func (c carrier) Get(key string) string {
 	return ""
 }
 
-// Set and Keys are not called, because the client's span is only read.
+// Set does nothing. Neither Set nor Keys is called, because the client's span is only read.
 func (c carrier) Set(string, string) {}
 
 // Keys implements [propagation.TextMapCarrier].

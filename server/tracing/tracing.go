@@ -2,13 +2,13 @@
 // OTLP.
 //
 //	tracing.go   the tracer, and sampling
-//	request.go   spans of HTTP and gRPC requests, in the trace of the client
-//	proxy.go     spans of requests that the gateway passes on
+//	request.go   spans of HTTP and gRPC requests, in the client's trace
+//	proxy.go     spans of requests that the gateway forwards
 //	decision.go  decisions in spans; spans of RESP requests
 //	export.go    the exporter, and the log of its outages
 //	config.go    the collector's address and headers
 //
-// No request waits for the collector: spans are queued in a bounded queue, and dropped while it is full.
+// No request waits for the collector. Spans wait in a bounded queue, and are dropped while it is full.
 package tracing
 
 import (
@@ -26,15 +26,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Bounds on waiting spans and on messages.
+// Bounds of waiting spans and of messages.
 const (
-	// MaxQueue is the maximum number of spans that wait for the collector. Further ones are dropped.
+	// MaxQueue is the maximum number of spans that wait for the collector. Further spans are dropped.
 	MaxQueue = 2048
 	// maxBatch is the maximum number of spans in one message.
 	maxBatch = 512
 	// batchDelay is how long the first span of a message waits for others.
 	batchDelay = 2 * time.Second
-	// exportTimeout bounds one message with its retries, and callTimeout one attempt.
+	// exportTimeout bounds one message including its retries, and callTimeout bounds one attempt.
 	exportTimeout = 5 * time.Second
 	callTimeout   = 3 * time.Second
 	// maxValue is the maximum size of a string attribute.
@@ -45,7 +45,7 @@ const scope = "github.com/headgate/headgate/server"
 
 var propagator = propagation.TraceContext{}
 
-// Tracer makes spans. It is safe for concurrent use.
+// Tracer creates spans. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -56,7 +56,7 @@ type Tracer struct {
 }
 
 // New returns a tracer that sends to a collector. It does not wait for the collector. It returns an error for an
-// invalid address, or an unreadable headers file.
+// invalid address or an unreadable headers file.
 func New(ctx context.Context, c Config) (*Tracer, error) {
 	to, err := c.exporter(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("otlp-traces: %w", err)
 	}
-	// Errors reported by the library itself, such as spans rejected by the collector.
+	// The library reports its own errors here, such as spans rejected by the collector.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Logger.Debug("traces", "error", err) }))
 	otel.SetLogger(logr.FromSlogHandler(c.Logger.Handler()))
 	limits := sdktrace.NewSpanLimits()
@@ -88,7 +88,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	}, nil
 }
 
-// Close sends the waiting spans until ctx ends, and drops the rest.
+// Close sends the waiting spans. When ctx ends, it drops the rest.
 func (t *Tracer) Close(ctx context.Context) error {
 	defer t.abort()
 	if err := t.provider.Shutdown(ctx); err != nil {
@@ -98,8 +98,8 @@ func (t *Tracer) Close(ctx context.Context) error {
 }
 
 // sampled reports whether a request gets a span: if the client's span is sampled or, without a client's span, for a
-// share of the requests. This is decided before the span is created, so that a request without a span costs almost
-// nothing.
+// random share of the requests. This is decided before the span is created, so that a request without a span costs
+// almost nothing.
 func (t *Tracer) sampled(client trace.SpanContext) bool {
 	if client.IsValid() {
 		return client.IsSampled()
@@ -107,5 +107,5 @@ func (t *Tracer) sampled(client trace.SpanContext) bool {
 	return t.draw()
 }
 
-// draw returns true for a share of its calls.
+// draw returns true for a random share of its calls.
 func (t *Tracer) draw() bool { return t.ratio > 0 && rand.Float64() < t.ratio }

@@ -19,7 +19,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// names returns lines with n headers.
+// names returns n header lines.
 func names(n int) (lines string) {
 	for i := range n {
 		lines += fmt.Sprintf("x-%d: s3cret\n", i)
@@ -27,7 +27,7 @@ func names(n int) (lines string) {
 	return lines
 }
 
-// TestConfigErrors checks that an error names the setting and the accepted values, and no secret.
+// TestConfigErrors checks that an error names the setting and the accepted values, but no secret.
 func TestConfigErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -59,7 +59,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestRatio checks that about the configured share of a connection's requests have spans with the right times.
+// TestRatio checks that about the configured share of a connection's requests have spans, with the right times.
 func TestRatio(t *testing.T) {
 	collector := tracetest.New(t)
 	tracer, err := tracing.New(t.Context(), tracing.Config{Endpoint: collector.GRPC, Ratio: 0.1, Logger: quiet})
@@ -79,7 +79,7 @@ func TestRatio(t *testing.T) {
 		t.Fatal(err)
 	}
 	spans := collector.Spans(t, 1)["RESP peek"]
-	if n := len(spans); n < 380 || n > 620 { // 500 expected; the range is more than 5 standard deviations
+	if n := len(spans); n < 380 || n > 620 { // 500 are expected; the range is more than 5 standard deviations
 		t.Errorf("%d spans of %d requests", n, calls*requests)
 	}
 	if s := spans[0]; s.StartTimeUnixNano != 100e9 || s.EndTimeUnixNano != 100e9+5e6 {

@@ -24,7 +24,7 @@ const (
 	maxFileBytes = 1 << 20
 )
 
-// File has the users from a file. It is safe for concurrent use.
+// File holds the users from a file. It is safe for concurrent use.
 type File struct {
 	path    string
 	current atomic.Pointer[all]
@@ -37,7 +37,7 @@ func Open(name string) (*File, error) {
 	return f, err
 }
 
-// Reload reads the file again, and reports whether it has changed. If it is invalid, the previous users stay.
+// Reload reads the file again, and reports whether it has changed. If it is invalid, the previous users stay active.
 func (f *File) Reload() (changed bool, err error) {
 	users, err := load(f.path)
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *File) Reload() (changed bool, err error) {
 	return before != nil && before.text != users.text, nil
 }
 
-// FormerRights returns the rights that the file has under their former names, with the current names.
+// FormerRights returns the rights that the file lists under their former names, with their current names.
 func (f *File) FormerRights() map[string]string {
 	if users := f.current.Load(); users != nil {
 		return users.former
@@ -61,14 +61,14 @@ func (f *File) Unknown() *User { return f.current.Load().unknown }
 // Of returns the user with the secret, or nil.
 func (f *File) Of(secret string) *User { return f.current.Load().of(secret) }
 
-// Named returns the user with the name if the secret belongs to it, or nil.
+// Named returns the user with the name if the secret belongs to that user, or nil.
 func (f *File) Named(name, secret string) *User { return f.current.Load().named(name, secret) }
 
-// Current returns the current entry of a user, or nil if it or its secret was removed. For nil it returns the user for
-// clients without a secret.
+// Current returns the current entry of a user, or nil if the user or its secret was removed. For a nil user it
+// returns the user for clients without a secret.
 func (f *File) Current(u *User) *User { return f.current.Load().currentOf(u) }
 
-// fields are a user as written. Errors about lists do not contain their values, which can be secrets.
+// fields holds a user's fields as written. Errors about lists do not contain their values, which can be secrets.
 type fields struct {
 	SHA256   *yamlfile.Node `yaml:"sha256"`
 	May      *yamlfile.Node `yaml:"may"`
@@ -76,8 +76,8 @@ type fields struct {
 	Inline   *bool          `yaml:"inline"`
 }
 
-// list returns a field that is a list of strings, or nil if it is not set. An empty list is an error, because it could
-// mean none or all.
+// list returns a field that is a list of strings, or nil if it is not set. An empty list is an error, because it
+// could mean none or all.
 func list(name string, n *yamlfile.Node, accepted string) (texts []string, err error) {
 	switch {
 	case n == nil:
@@ -126,7 +126,7 @@ func newAll() *all {
 	return &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}, former: map[string]string{}}
 }
 
-// parseUsers reports every error, in the order of the file.
+// parseUsers parses a users file. It reports every error, in the order of the file.
 func parseUsers(name string, data []byte) (*all, error) {
 	documents, errs := yamlfile.Read(name, data, nil)
 	root := &yamlfile.Node{}
@@ -157,7 +157,7 @@ func parseUsers(name string, data []byte) (*all, error) {
 	return a, errs.Sorted(nil)
 }
 
-// add adds a user, once for each of its secrets.
+// add adds a user, under each of its secrets.
 func (a *all) add(name string, f *fields) error {
 	if f == nil {
 		f = &fields{}
@@ -192,7 +192,7 @@ func (a *all) add(name string, f *fields) error {
 	return a.addSecrets(&u, digests)
 }
 
-// allow reads a user's rights and policies.
+// allow sets a user's rights and policies.
 func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
 		known := rights[cmp.Or(formerRights[right], right)]

@@ -16,8 +16,8 @@ const (
 // readOnly is the prefix of a line with a token that may only read.
 const readOnly = "read "
 
-// hasTokens reports whether a file has operators' tokens, one a line, instead of users: then no line is a YAML line
-// with a name.
+// hasTokens reports whether a file lists operators' tokens, one per line, instead of users. In a file of tokens no
+// line looks like a YAML field.
 func hasTokens(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); strings.HasSuffix(line, ":") || strings.Contains(line, ": ") {

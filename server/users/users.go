@@ -5,14 +5,14 @@
 //	  shop:    {sha256: [5e88…], may: [decide]}
 //	  ops:     {sha256: [2c26…, fcde…], may: [decide, operate]}
 //
-// A user's secret is its RESP password (AUTH) and its HTTP and gRPC bearer token. The file has the secret's SHA-256, so
-// that a reader of the file cannot use it. A secret must be random, because a guess can be checked against its hash.
-// Two hashes allow a secret to be rotated. The user default is for clients without a secret; if the file has no such
-// user, such clients are refused.
+// A user's secret is its RESP password (AUTH) and its HTTP and gRPC bearer token. The file contains the secret's
+// SHA-256, so that reading the file does not reveal the secret. A secret must be random, because a guess can be
+// checked against its hash. Two hashes allow a secret to be rotated. The user default is for clients without a
+// secret; if the file has no such user, these clients are refused.
 //
 //	users.go   users and their rights
 //	file.go    the file
-//	tokens.go  files with the tokens of operators
+//	tokens.go  files with operators' tokens
 package users
 
 import (
@@ -26,11 +26,11 @@ import (
 	"strings"
 )
 
-// Default is the name of the user without a secret.
+// Default is the name of the user for clients without a secret.
 const Default = "default"
 
-// slash replaces the slashes in patterns and names before they are matched, because a wildcard in package path matches
-// no slash, and an Envoy domain can contain one.
+// slash replaces the slashes in patterns and names before they are matched, because in package path a wildcard does
+// not match a slash, and an Envoy domain can contain one.
 const slash = "\x00"
 
 // User is a user from the file. A nil *User has no rights.
@@ -54,10 +54,10 @@ const (
 	mayOperate
 )
 
-// rights maps the words in files to rights. A user that may operate can also read and write.
+// rights maps the words in files to rights. The right to operate includes reading and writing.
 var rights = map[string]right{"decide": mayDecide, "write": mayWrite, "read": mayRead, "operate": mayRead | mayWrite | mayOperate}
 
-// formerRights maps the former names of rights to the current ones. Files can still have them.
+// formerRights maps the former names of rights to the current ones. Files may still use them.
 var formerRights = map[string]string{"take": "decide", "administer": "write"}
 
 const rightsAccepted = "decide, write, read, operate"
@@ -79,7 +79,7 @@ func (u *User) MayOperate() bool { return u.has(mayOperate) }
 // MayBringLimits reports whether the user's requests may have inline limits.
 func (u *User) MayBringLimits() bool { return u != nil && u.inline }
 
-// MayUse reports whether the user may name a policy.
+// MayUse reports whether the user's requests may name a policy.
 func (u *User) MayUse(policy string) bool {
 	policy = strings.ReplaceAll(policy, "/", slash)
 	return u != nil && slices.ContainsFunc(u.policies, func(pattern string) bool {
@@ -88,7 +88,7 @@ func (u *User) MayUse(policy string) bool {
 	})
 }
 
-// all has the users of a file by the digests of their secrets.
+// all holds a file's users by the digests of their secrets.
 type all struct {
 	byDigest map[[sha256.Size]byte]*User
 	byName   map[string][]*User
@@ -98,7 +98,7 @@ type all struct {
 }
 
 // of returns the user with the secret. The digest is compared in constant time. The timing of the map lookup reveals
-// only digests, and secrets cannot be derived from these.
+// only digests, and secrets cannot be derived from digests.
 func (a *all) of(secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
 	u := a.byDigest[digest]
@@ -108,7 +108,7 @@ func (a *all) of(secret string) *User {
 	return u
 }
 
-// named returns the user with the name if the secret belongs to it.
+// named returns the user with the name if the secret belongs to that user.
 func (a *all) named(name, secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
 	var found *User
@@ -120,7 +120,7 @@ func (a *all) named(name, secret string) *User {
 	return found
 }
 
-// currentOf returns the current entry of a user, or nil if it or its secret was removed.
+// currentOf returns the current entry of a user, or nil if the user or its secret was removed.
 func (a *all) currentOf(u *User) *User {
 	if u == nil || u.digest == ([sha256.Size]byte{}) {
 		return a.unknown
@@ -159,7 +159,7 @@ func (f *File) Bearer(authorization string) (*User, error) {
 	return nil, errors.New("no user has this secret; " + bearer)
 }
 
-// CheckPolicy returns an error if the user may not name the policy.
+// CheckPolicy returns an error if the user's requests may not name the policy.
 func (u *User) CheckPolicy(name string) error {
 	if u.MayUse(name) {
 		return nil
@@ -169,12 +169,12 @@ func (u *User) CheckPolicy(name string) error {
 
 type contextKey struct{}
 
-// With returns a context for calls of the user; a nil user has no rights.
+// With returns a context for a user's calls. A nil user has no rights.
 func With(ctx context.Context, u *User) context.Context {
 	return context.WithValue(ctx, contextKey{}, u)
 }
 
-// From returns the user of a context. guarded is false if the calls come through a listener without users.
+// From returns the user from a context. guarded is false if the call came through a listener without users.
 func From(ctx context.Context) (u *User, guarded bool) {
 	u, guarded = ctx.Value(contextKey{}).(*User)
 	return u, guarded

@@ -63,7 +63,8 @@ users:
 	}
 }
 
-// Without a list of policies a user may use all policies, and with an empty list none.
+// TestPolicies checks that a user without a list of policies may use all policies, and a user with an empty list
+// none.
 func TestPolicies(t *testing.T) {
 	for text, want := range map[string]bool{"": true, ", policies: []": false, ", policies: [login]": true, ", policies: [other]": false} {
 		f, _ := open(t, "users: {a: {may: &may [decide], sha256: ["+hashed("a")+"]}, default: {may: *may"+text+"}}")
@@ -73,8 +74,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// A changed file is read again: a removed user loses its rights, and a changed right applies at once. If the file has
-// an error, the users stay as they were.
+// TestFileChanges checks that a changed file is read again: a removed user loses its rights, and a changed right
+// applies at once. If the file has an error, the users stay unchanged.
 func TestFileChanges(t *testing.T) {
 	f, path := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [decide]}, b: {sha256: [%s], may: [decide]}}", hashed("a"), hashed("b")))
 	a, b := f.Of("a"), f.Of("b")
@@ -148,8 +149,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestTokens checks that a file of plain lines has the operators' secrets, and that a users file with a mistake is not
-// taken for a file of tokens.
+// TestTokens checks that a file of plain lines is read as operators' secrets, and that a users file with a mistake is
+// not mistaken for a file of tokens.
 func TestTokens(t *testing.T) {
 	const acts, looks = "a-token-that-acts", "a-token-that-looks"
 	f, path := open(t, acts+"\n\n read "+looks+" \n")

@@ -25,7 +25,7 @@ var errTooMany = errors.New("more than 20000 files, or directories nested more t
 type snapshot struct {
 	// files is a hash of the name, size, time and identity of each file.
 	files [sha256.Size]byte
-	// directories are the directories whose events reveal changes to the files.
+	// directories lists the directories whose events reveal changes to the files.
 	directories []string
 }
 
@@ -33,8 +33,8 @@ type snapshot struct {
 func take(paths []string) (snapshot, error) {
 	t := taker{sum: sha256.New(), seen: map[string]bool{}}
 	for _, path := range paths {
-		// The parent is watched because path itself can be replaced, by an editor that renames a new file or by
-		// changing a link.
+		// The parent directory is watched because path itself can be replaced, for example by an editor that renames
+		// a new file, or by changing a link.
 		t.watch(filepath.Dir(path))
 		if err := t.visit(path, 0); err != nil {
 			return snapshot{}, err
@@ -59,8 +59,8 @@ func (t *taker) watch(directory string) {
 	}
 }
 
-// visit adds a file, or a directory with its content. Below the path itself, names that begin with a dot are skipped:
-// editors and ConfigMaps keep their own files there.
+// visit adds a file, or a directory with its contents. Below the path itself it skips names that begin with a dot,
+// because editors and ConfigMaps keep their own files there.
 func (t *taker) visit(path string, depth int) error {
 	if t.entries++; t.entries > maxEntries || depth > maxDepth {
 		return errTooMany

@@ -4,7 +4,7 @@
 // ..data.
 //
 //	watcher, err := watch.Path("/etc/headgate/policies.yaml")
-//	load()                       // a change from here on is not missed
+//	load()                       // from here on, no change is missed
 //	go watcher.Run(ctx, load)
 package watch
 
@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// quiet is the time without further changes before a change is reported: an editor, or a copy of many files,
-	// changes a directory in several steps.
+	// quiet is the time without further changes before a change is reported, because an editor, or a copy of many
+	// files, changes a directory in several steps.
 	quiet = 100 * time.Millisecond
-	// longest is how long a report waits for quiet at most.
+	// longest is the maximum time that a report waits for quiet.
 	longest = time.Second
-	// pollEvery is the interval for comparing the files without an event. Network file systems send no events for
-	// changes by other machines.
+	// pollEvery is the interval at which the files are compared even without an event. Network file systems send no
+	// events for changes by other machines.
 	pollEvery = 5 * time.Second
 )
 
@@ -36,8 +36,8 @@ type Watcher struct {
 	last   snapshot
 }
 
-// Path starts watching files or directories, which must exist. Afterwards call Run, which reports the changes since
-// Path and frees the watcher, or Close.
+// Path starts watching files or directories, which must exist. Afterwards call Run, which also reports the changes
+// since Path and frees the watcher at the end, or call Close.
 func Path(names ...string) (*Watcher, error) {
 	var paths []string
 	for _, name := range names {
@@ -52,8 +52,8 @@ func Path(names ...string) (*Watcher, error) {
 		return nil, fmt.Errorf("watch %s: %w", strings.Join(names, ", "), err)
 	}
 	w := &Watcher{paths: paths, events: events}
-	// The directories are watched before the files are read: a change in between causes an event, and the next snapshot
-	// includes it.
+	// The directories are watched before the files are read: a change in between causes an event, and the next
+	// snapshot includes it.
 	first, err := take(paths)
 	if err == nil {
 		err = w.follow(first.directories)
@@ -68,10 +68,10 @@ func Path(names ...string) (*Watcher, error) {
 	return w, nil
 }
 
-// Run calls changed after each change, until ctx ends. Changes in quick succession are reported once: after 100 ms
+// Run calls changed after each change, until ctx ends. It reports changes in quick succession once: after 100 ms
 // without a change, and at most 1 s after the first. Run waits for changed to return before it calls it again.
 //
-// If a path disappears, Run calls changed once, and again when all paths are back.
+// If a path disappears, Run calls changed once, and again when all paths exist again.
 func (w *Watcher) Run(ctx context.Context, changed func()) {
 	defer func() { _ = w.events.Close() }()
 	poll := time.NewTicker(pollEvery)
@@ -80,7 +80,7 @@ func (w *Watcher) Run(ctx context.Context, changed func()) {
 		select {
 		case <-ctx.Done():
 			return
-		case _, running := <-w.events.Errors: // events were lost: compare the files
+		case _, running := <-w.events.Errors: // events were lost, so compare the files
 			if !running {
 				return
 			}
@@ -99,7 +99,7 @@ func (w *Watcher) Run(ctx context.Context, changed func()) {
 // Close frees a watcher that is not running.
 func (w *Watcher) Close() { _ = w.events.Close() }
 
-// settle waits until events have stopped. It returns false when ctx ends.
+// settle waits until no more events arrive. It returns false when ctx ends.
 func (w *Watcher) settle(ctx context.Context) bool {
 	latest := time.NewTimer(longest)
 	defer latest.Stop()
@@ -126,7 +126,7 @@ func (w *Watcher) changed() bool {
 	if err != nil {
 		now = snapshot{directories: w.last.directories}
 	}
-	// Polls cover a directory that cannot be watched.
+	// The polls detect changes in a directory that cannot be watched.
 	_ = w.follow(now.directories)
 	same := now.files == w.last.files
 	w.last = now

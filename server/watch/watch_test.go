@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is the maximum wait for a report. Events need a tenth of a second.
+// patience is the maximum wait for a report. Events take a tenth of a second.
 const patience = 10 * time.Second
 
 // watched runs a watcher on a path until the test ends, and returns its reports.
@@ -57,7 +57,7 @@ func wantReport(t *testing.T, reports <-chan struct{}, after string) {
 	}
 }
 
-// wantSilence fails if there is a report within three times the time that a report takes.
+// wantSilence fails if a report arrives within three times the quiet period.
 func wantSilence(t *testing.T, reports <-chan struct{}, after string) {
 	t.Helper()
 	select {
@@ -67,8 +67,8 @@ func wantSilence(t *testing.T, reports <-chan struct{}, after string) {
 	}
 }
 
-// TestFile checks that writing, replacing, deleting or creating a file is a change, and that changes to its neighbours
-// are not.
+// TestFile checks that writing, replacing, deleting or creating a file is reported as a change, and that changes to
+// other files in its directory are not.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policies.yaml")
@@ -87,7 +87,8 @@ func TestFile(t *testing.T) {
 	wantReport(t, reports, "a new file of that name")
 }
 
-// A replaced or overwritten file is a change, even if it has the same size and time as before.
+// TestSameSizeAndTime checks that a replaced or overwritten file is reported as a change, even if it has the same
+// size and time as before.
 func TestSameSizeAndTime(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a file has no other identity here")
@@ -118,7 +119,7 @@ func TestManyWritesAreOneReport(t *testing.T) {
 		write(t, filepath.Join(dir, "b"), strings.Repeat("y", 100))
 	}
 	wantReport(t, reports, "100 writes")
-	// A busy machine can pause between the writes for longer than the quiet period.
+	// On a busy machine the pause between two writes can be longer than the quiet period.
 	for more := 1; ; more++ {
 		select {
 		case <-reports:
@@ -132,8 +133,8 @@ func TestManyWritesAreOneReport(t *testing.T) {
 	}
 }
 
-// TestConfigMap updates a file like Kubernetes, which writes new files into a new directory and renames the link ..data
-// that each file's link goes through.
+// TestConfigMap updates a file like Kubernetes does: it writes new files into a new directory, and renames the link
+// ..data, through which the link of each file leads.
 func TestConfigMap(t *testing.T) {
 	dir := t.TempDir()
 	version := func(name, text string) {
@@ -156,8 +157,8 @@ func TestConfigMap(t *testing.T) {
 	}
 }
 
-// TestDirectory checks that new files, files in new subdirectories and a replaced link to the directory itself are
-// changes.
+// TestDirectory checks that new files, files in new subdirectories, and a replaced link to the directory itself are
+// reported as changes.
 func TestDirectory(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(root, "v1"), 0o700))
@@ -179,7 +180,7 @@ func TestDirectory(t *testing.T) {
 	wantReport(t, reports, "a file in the directory that the link names now")
 }
 
-// TestPathErrors checks that a path that does not exist, or nests too deeply, is an error that names it.
+// TestPathErrors checks that a path that does not exist, or nests too deeply, causes an error that names it.
 func TestPathErrors(t *testing.T) {
 	deep := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(deep, "1/2/3/4/5/6/7/8/9"), 0o700))

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Files are an authority's certificate, and a certificate with its key for servers and clients on 127.0.0.1.
+// Files names the files with an authority's certificate, and with a certificate and its key for servers and clients
+// on 127.0.0.1.
 type Files struct{ CA, Cert, Key string }
 
 // Client returns the configuration of a client that trusts the authority and presents the certificate.
@@ -36,7 +37,7 @@ func (f *Files) Client(t testing.TB) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// New makes an authority and a certificate signed by it, in a directory of the test.
+// New creates an authority and a certificate signed by it, in a temporary directory of the test.
 func New(t testing.TB) *Files {
 	t.Helper()
 	dir := t.TempDir()
@@ -91,7 +92,7 @@ func write(t testing.TB, dir, name, kind string, der []byte) string {
 	return path
 }
 
-// serial returns a number that no other certificate has.
+// serial returns a random serial number.
 func serial(t testing.TB) *big.Int {
 	t.Helper()
 	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 100))

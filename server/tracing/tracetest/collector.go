@@ -1,4 +1,4 @@
-// Package tracetest is a trace collector for tests: OTLP over gRPC and over HTTP.
+// Package tracetest provides a trace collector for tests. It accepts OTLP over gRPC and over HTTP.
 package tracetest
 
 import (
@@ -19,11 +19,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector keeps the spans that it gets.
+// Collector keeps the spans that it receives.
 type Collector struct {
 	pb.UnimplementedTraceServiceServer
 
-	// HTTP and GRPC are the URLs of the collector.
+	// HTTP and GRPC are the collector's URLs.
 	HTTP, GRPC string
 
 	mu     sync.Mutex
@@ -32,7 +32,7 @@ type Collector struct {
 	tokens []string
 }
 
-// New starts a collector. The end of the test stops it.
+// New starts a collector that runs until the test ends.
 func New(t testing.TB) *Collector {
 	t.Helper()
 	c := &Collector{}
@@ -50,7 +50,7 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// post answers OTLP over HTTP.
+// post implements OTLP over HTTP.
 func (c *Collector) post(w http.ResponseWriter, r *http.Request) {
 	data, err := io.ReadAll(r.Body)
 	var request pb.ExportTraceServiceRequest
@@ -62,7 +62,7 @@ func (c *Collector) post(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// Export answers OTLP over gRPC.
+// Export implements OTLP over gRPC.
 func (c *Collector) Export(ctx context.Context, request *pb.ExportTraceServiceRequest) (*pb.ExportTraceServiceResponse, error) {
 	token := ""
 	if values := metadata.ValueFromIncomingContext(ctx, "authorization"); len(values) > 0 {
@@ -91,7 +91,7 @@ type Span struct {
 	Texts map[string]string
 }
 
-// Spans returns the spans by name, and waits until there are n.
+// Spans waits until there are n spans, and returns them by name.
 func (c *Collector) Spans(t testing.TB, n int) map[string][]Span {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -112,7 +112,7 @@ func (c *Collector) Spans(t testing.TB, n int) map[string][]Span {
 	}
 }
 
-// Tokens returns the header Authorization of each message.
+// Tokens returns the Authorization header of each message.
 func (c *Collector) Tokens() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
