@@ -1,10 +1,10 @@
-// Package audit measures in production whether limits hold. It counts the units that this server has let a sample of
-// keys take beyond their limits, and compares them with the bounds stated in the answers.
+// Package audit measures in production whether limits hold. For a sample of keys, it counts the units that this
+// server has admitted beyond their limits, and compares them with the bounds stated in the answers.
 //
-// The auditor keeps its own counter for each limit of a sampled key, and charges the admitted units on it at the time
-// of each decision. Units that do not fit are over-admission. The counter sees only this server's requests. On a shared
-// store other servers spend too, so the measurement is a lower bound. Units that other servers give back or reset are
-// not seen, and then look like over-admission.
+// The auditor keeps its own counter for each limit of a sampled key, and charges the admitted units to it at the time
+// of each decision. Units that do not fit are over-admission. The counter includes only this server's requests. On a
+// shared store other servers spend too, so the measurement is a lower bound. Units that other servers give back or
+// reset are not counted, and then look like over-admission.
 package audit
 
 import (
@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// MaxSample is the largest sample divisor: one key in so many is audited.
+	// MaxSample is the largest sample rate: one key in MaxSample is audited.
 	MaxSample = 1 << 20
-	// maxStates bounds the counters. Further keys are not audited.
+	// maxStates bounds the number of counters. Further keys are not audited.
 	maxStates = 100_000
-	// maxPolicies bounds the policies with their own figures. Others are not audited.
+	// maxPolicies bounds the number of policies with their own figures. Further policies are not audited.
 	maxPolicies = 10_000
 )
 
-// Figures are the measurements for a policy's sampled keys.
+// Figures holds the measurements for a policy's sampled keys.
 type Figures struct {
 	Policy string
 	// Units is the number of admitted units, and Over the number beyond the limits.
@@ -42,7 +42,7 @@ type Figures struct {
 	Bound int64
 }
 
-// Auditor audits. It is safe for concurrent use.
+// Auditor audits decisions. It is safe for concurrent use.
 type Auditor struct {
 	sample uint64
 	seed   maphash.Seed
@@ -51,14 +51,15 @@ type Auditor struct {
 	now     time.Time // time of the decision being charged
 	store   *memstore.Store
 	figures map[string]*Figures
-	// epochs are part of the counters' names, so that a key can start afresh. epoch is for keys without their own.
+	// epochs are part of the counters' names, so that a key can start with new counters. epoch is for keys that have
+	// none of their own.
 	epochs      map[string]int64
 	epoch, next int64
-	// divided is the epoch of all keys under limits that divide their units among keys.
+	// divided is the epoch for all keys of limits that divide their units among keys.
 	divided int64
 }
 
-// New returns an auditor for one key in sample, 1 to [MaxSample].
+// New returns an auditor for one key in sample. sample is 1 to [MaxSample].
 func New(sample int) (*Auditor, error) {
 	a := &Auditor{sample: uint64(sample), seed: maphash.MakeSeed(), figures: map[string]*Figures{}, epochs: map[string]int64{}}
 	var err error
@@ -98,7 +99,7 @@ func limitsOf(answer *decide.Response) []decide.LimitAnswer {
 	return []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
 }
 
-// audit audits the answers of a key's limits.
+// audit audits the answers for the limits of one key.
 func (a *Auditor) audit(r *decide.Request, answer *decide.Response, key string, limits []decide.LimitAnswer) {
 	switch {
 	case r.Kind == engine.OpGive, r.Kind == engine.OpReset, r.Kind == engine.OpReserve, answer.Charged != nil:
@@ -130,7 +131,7 @@ func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.Li
 		}
 		result := a.spend(key, space, measured, limit.Cost)
 		if result.Err != nil {
-			continue // no room for one more key
+			continue // no room for another key
 		}
 		f.Units += limit.Cost
 		f.Over += limit.Cost - result.Outcome.Granted
@@ -138,28 +139,27 @@ func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.Li
 	}
 }
 
-// forget restarts the counters of a key, because units come back now or may later.
+// forget replaces a key's counters with new ones, because units have come back or may come back later.
 func (a *Auditor) forget(key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.next++
 	if len(a.epochs) == maxStates {
 		clear(a.epochs)
-		a.epoch = a.next // all keys start afresh
+		a.epoch = a.next // all keys get new counters
 		return
 	}
 	a.epochs[strings.Clone(key)] = a.next
 }
 
-// forgetDivided restarts the counters of all keys that share a counter, because units that one key returns are free for
-// all.
+// forgetDivided replaces the counters that keys share, because units that one key gives back are available to all.
 func (a *Auditor) forgetDivided() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.divided++
 }
 
-// spend charges as many units as fit on the auditor's counter of a key in a name space.
+// spend charges as many units as fit to the auditor's counter for a key in a name space.
 func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engine.Result {
 	epoch, known := a.epochs[key]
 	if !known {
@@ -172,7 +172,7 @@ func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engin
 	return results[0]
 }
 
-// of returns the figures of a policy, or nil if there is no room for another.
+// of returns a policy's figures, or nil if there is no room for another policy.
 func (a *Auditor) of(name string) *Figures {
 	f := a.figures[name]
 	if f == nil && len(a.figures) < maxPolicies {

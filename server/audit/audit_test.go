@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// forgetful is a store that can be set to lose the spent units every so many calls.
+// forgetful is a store that loses the spent units at every fourth call while forget is set.
 type forgetful struct {
 	engine.Store
 	forget bool
@@ -112,7 +112,8 @@ func (w *world) figures() map[string]audit.Figures {
 	return all
 }
 
-// TestExactAnswersAreNotOver checks that no algorithm is reported as over, even after units were returned.
+// TestExactAnswersAreNotOver checks that no over-admission is reported for any algorithm, even after units were
+// returned.
 func TestExactAnswersAreNotOver(t *testing.T) {
 	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm", "both"}
 	w := newWorld(t, 1)
@@ -132,7 +133,7 @@ func TestExactAnswersAreNotOver(t *testing.T) {
 	}
 }
 
-// TestCostsOfARoute (known bug 64): each policy of a route is charged its own cost, whatever their order.
+// TestCostsOfARoute (known bug 64): each of a route's policies is charged its own cost, regardless of their order.
 func TestCostsOfARoute(t *testing.T) {
 	w := newWorld(t, 1)
 	match, ok := w.routes.Find(&route.Request{Method: "GET", Path: "/"})
@@ -159,7 +160,7 @@ func TestCostsOfARoute(t *testing.T) {
 // keys.
 func TestItemsAreAuditedByTheirKeys(t *testing.T) {
 	w := newWorld(t, 1)
-	w.do(engine.OpAllow, "calls", "address", 70) // so that this limit binds
+	w.do(engine.OpAllow, "calls", "address", 70) // makes this limit the binding one
 	for i := range 30 {
 		answers := make([]decide.Response, 1)
 		items := []decide.Item{{Policy: "calls", Key: "address"}, {Policy: "bytes", Key: fmt.Sprint("user", i), Cost: 80, HasCost: true}}
@@ -176,7 +177,7 @@ func TestItemsAreAuditedByTheirKeys(t *testing.T) {
 	}
 }
 
-// TestCountsAreAudited checks that hits beyond the limit are counted, but not as admitted.
+// TestCountsAreAudited checks that hits beyond the limit are audited, but do not count as admitted.
 func TestCountsAreAudited(t *testing.T) {
 	w := newWorld(t, 1)
 	for range 10 {
@@ -208,8 +209,8 @@ func TestForgottenUnitsAreOver(t *testing.T) {
 	}
 }
 
-// TestResetOfAnotherKey: the keys of a fair-share limit share a counter, so a reset or give for one key lets all others
-// take more.
+// TestResetOfAnotherKey checks that a reset or give for one key of a fair-share limit lets all other keys take more,
+// because the keys share a counter.
 func TestResetOfAnotherKey(t *testing.T) {
 	w := newWorld(t, 1)
 	for _, kind := range []engine.Kind{engine.OpReset, engine.OpGive} {

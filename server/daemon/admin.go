@@ -27,29 +27,30 @@ import (
 	"github.com/headgate/headgate/server/tracing"
 )
 
-// maxAdminConns is the maximum number of connections to the admin listener. Further ones wait.
+// maxAdminConns is the maximum number of connections to the admin listener. Further connections wait.
 const maxAdminConns = 100
 
-// AdminConfig configures the operators' listener. Without the listener nothing is counted.
+// AdminConfig configures the operators' listener. Without this listener nothing is counted.
 type AdminConfig struct {
 	// Address is the address to listen on, or Off; "" is Off.
 	Address string
-	// UsersFile has the operators: a file with users, or with tokens. With "" every caller may administer, and the
-	// address must be on loopback.
+	// UsersFile lists the operators. It is a file with users or with tokens. If it is "", every caller may
+	// administer, and the address must be on loopback.
 	UsersFile string
-	// Hosts are names of this server in addition to its address and localhost.
+	// Hosts lists additional names of this server. Its address and localhost are always accepted.
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
 	EnvoyMetrics bool
-	// AuditSample audits one key in AuditSample, up to [audit.MaxSample]; 0 audits none.
+	// AuditSample is the audit's sample rate: one key in AuditSample is audited, up to [audit.MaxSample]. 0 disables
+	// the audit.
 	AuditSample int
-	// Level is the level of the log, which operators can change. nil means a level without effect.
+	// Level is the log level, which operators can change. If nil, changes have no effect.
 	Level *slog.LevelVar
 	// Settings are shown to operators. They contain no secrets.
 	Settings any
 }
 
-// adminFrontEnd is the running admin listener with its counters. It is nil in a daemon without the listener; its
+// adminFrontEnd is the running admin listener with its counters. It is nil in a daemon without the listener, and its
 // methods then do nothing.
 type adminFrontEnd struct {
 	metrics  *metrics.Metrics
@@ -127,14 +128,14 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected records in the metrics that a file has errors, or with a nil error that it is valid again.
+// rejected records in the metrics that a file has errors or, if err is nil, that it is valid again.
 func (f *adminFrontEnd) rejected(err error) {
 	if f != nil {
 		f.metrics.Rejected(err)
 	}
 }
 
-// start creates the handler once the daemon is set up.
+// start creates the handler after the rest of the daemon has been set up.
 func (f *adminFrontEnd) start(d *Daemon) error {
 	if f == nil {
 		return nil
@@ -201,7 +202,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	return nil
 }
 
-// count wraps the listeners so that the metrics count them.
+// count wraps the listeners so that the metrics count their connections.
 func (f *adminFrontEnd) count(d *Daemon) {
 	if f == nil {
 		return
@@ -227,7 +228,7 @@ func (f *adminFrontEnd) open() net.Listener {
 
 func (f *adminFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
 
-// stop ends the listener and the streams of events. A running profile is cut off.
+// stop ends the listener and the event streams. A running profile is cut off.
 func (f *adminFrontEnd) stop(ctx context.Context) error {
 	if f == nil {
 		return nil

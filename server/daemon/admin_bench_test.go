@@ -65,7 +65,7 @@ func BenchmarkObserved(b *testing.B) {
 	}
 }
 
-// cpu returns the CPU time of this process, on which other processes have little effect.
+// cpu returns the CPU time of this process, which other processes hardly influence.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

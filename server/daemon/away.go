@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// checkAgain is the interval between checks of a store that was away at the start.
+// checkAgain is the interval between checks of a store that was away when the server started.
 const checkAgain = time.Second
 
-// checkLater checks a store that was away at the start once it answers. Problems that would have kept the server from
-// starting are then logged as errors, and affected decisions fail.
+// checkLater waits for a store that was away at the start, and then checks it. Problems that would have kept the
+// server from starting are then logged as errors, and the affected decisions fail.
 func (d *Daemon) checkLater(ctx context.Context) {
 	if d.store.Away == nil {
 		return

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// clockReuse is the time for which a measured clock difference is used.
+	// clockReuse is how long a measured clock difference is used.
 	clockReuse = 10 * time.Second
 	// clockTimeout bounds one reading of the store's time.
 	clockTimeout = time.Second
 )
 
-// storeClock returns the store's time, late by at most one round trip and never early. The ends of changes are compared
-// with it, because a server whose clock is ahead would end them early for all servers.
+// storeClock returns the store's time. It is late by at most one round trip, and never early. The expiry of changes
+// is compared with this time, because a server whose own clock is ahead would end changes early for all servers.
 type storeClock struct {
 	limiter *headgate.Limiter
 
 	mu       sync.Mutex
-	ahead    time.Duration // minimum by which the store is ahead
+	ahead    time.Duration // lower bound on how far the store's clock is ahead
 	measured time.Time
 }
 
-// now returns the store's time. While the store does not answer, it is this machine's time plus the last measured
-// difference.
+// now returns the store's time. While the store does not answer, it returns this machine's time plus the last
+// measured difference.
 func (c *storeClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxConns is the maximum number of connections per front end. RESP rejects further ones with an error; HTTP and
-	// gRPC leave them in the accept queue. One peer can take only a share.
+	// maxConns is the maximum number of connections per front end. Beyond it, RESP rejects connections with an error;
+	// HTTP and gRPC leave them in the accept queue. One peer can take only a share.
 	maxConns = 10_000
 	// spareFiles is the number of open files reserved for everything else: the store, its snapshot, reloaded files,
 	// and operators' calls.
@@ -31,8 +31,8 @@ func connections(files uint64, frontEnds int) int {
 	return max(1, int(min(maxConns, (files-spare)/uint64(max(1, frontEnds)))))
 }
 
-// boundConnections sets the number of connections for each front end. Each connection to a gateway needs another one,
-// to an upstream.
+// boundConnections sets the number of connections for each front end. A gateway needs a second connection, to an
+// upstream, for each connection from a client.
 func (d *Daemon) boundConnections() {
 	c := &d.config
 	frontEnds := 0
@@ -59,8 +59,8 @@ func (d *Daemon) peerRule() peers.Rule {
 	}
 }
 
-// bounded is a listener that bounds its connections, in total and per peer. While all are in use, further ones wait in
-// the accept queue. Connections beyond a peer's share are closed. The log reports both.
+// bounded is a listener that bounds its connections, in total and per peer. While all connections are in use, further
+// ones wait in the accept queue. Connections beyond a peer's share are closed. Both cases are logged.
 type bounded struct {
 	net.Listener
 

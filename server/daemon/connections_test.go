@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// TestConnectionsLeaveFiles checks that the process can still open files when all front ends are at their connection
-// limits.
+// TestConnectionsLeaveFiles checks that the process can still open files when all front ends have reached their
+// connection limits.
 func TestConnectionsLeaveFiles(t *testing.T) {
 	for _, c := range []struct {
 		files     uint64
@@ -57,7 +57,7 @@ func (s *shared) String() string {
 }
 
 // TestFullListener checks that connections beyond the limit wait, and are accepted when others close. The log reports
-// it once, however many there are.
+// them with one line, however many there are.
 func TestFullListener(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -113,7 +113,7 @@ type failing struct{ net.Listener }
 
 func (failing) Accept() (net.Conn, error) { return nil, errors.New("too many open files") }
 
-// TestFailingListener checks that a failed accept is logged, and uses no slot.
+// TestFailingListener checks that a failed accept is logged and takes no slot.
 func TestFailingListener(t *testing.T) {
 	log := new(shared)
 	l := bound(failing{}, "grpc", 1, peers.Rule{}, slog.New(slog.NewTextHandler(log, nil)))

@@ -1,6 +1,6 @@
-// Package daemon is the whole server: a store, the service on it, and the front ends. New opens the store and the
-// listeners, so that an invalid configuration is an error before the server accepts a connection. Run serves until
-// its context ends.
+// Package daemon is the complete server: a store, the service that uses it, and the front ends. New opens the store
+// and the listeners, so that an invalid configuration causes an error before the server accepts a connection. Run
+// serves until its context ends.
 package daemon
 
 import (
@@ -53,13 +53,13 @@ type Daemon struct {
 	names        oldNames
 	respListener net.Listener
 	httpListener net.Listener
-	// floor is heapFloor bytes that are never touched.
+	// floor holds heapFloor bytes that are never touched.
 	floor []byte
 }
 
 // heapFloor makes the garbage collector assume at least this heap size. An HTTP or gRPC call leaves 2 to 4 KiB of
-// garbage, and a server's limits may take only a few MiB, so without a floor the collector would run dozens of times a
-// second. The memory is not resident, because its pages are never touched.
+// garbage, and a server's limits may take only a few MiB, so without this floor the collector would run dozens of
+// times a second. The memory is not resident, because its pages are never touched.
 const heapFloor = 32 << 20
 
 // New opens the store and the listeners. Run closes them.
@@ -96,14 +96,14 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	d.openService()
-	// Find out now if a snapshot cannot be written.
+	// Fail now if a snapshot cannot be written.
 	if err = errors.Join(d.loadPolicies(ctx), d.saveSnapshot(ctx)); err != nil {
 		return err
 	}
 	return d.openFrontEnds()
 }
 
-// openLimiter opens the store, and the limiter on it.
+// openLimiter opens the store and creates its limiter.
 func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	c := &d.config
 	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
@@ -173,7 +173,7 @@ func (d *Daemon) abandon(ctx context.Context) (err error) {
 		err = d.closeStore()
 	}
 	if d.traces != nil {
-		_ = d.traces.Close(ctx) // it has no spans
+		_ = d.traces.Close(ctx) // it has no spans yet
 	}
 	d.closePressure()
 	d.admin.close()

@@ -33,7 +33,7 @@ func start(t testing.TB, c daemon.Config) *daemon.Daemon {
 	return d
 }
 
-// running starts a server, and ends it after the test.
+// running starts a server that runs until the test ends.
 func running(t testing.TB, c daemon.Config) *daemon.Daemon {
 	t.Helper()
 	d := start(t, c)
@@ -50,7 +50,7 @@ func running(t testing.TB, c daemon.Config) *daemon.Daemon {
 }
 
 // TestDrainAnswersRequests checks that readiness ends at once, that requests are answered until the end of the drain,
-// including requests read before it, and that Run returns nil.
+// including those read before it, and that Run returns nil.
 func TestDrainAnswersRequests(t *testing.T) {
 	d := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Drain: time.Hour})
 	ctx, stop := context.WithCancel(context.Background())
@@ -105,7 +105,7 @@ func TestDrainAnswersRequests(t *testing.T) {
 	}
 }
 
-// TestWithoutLogger checks that a server without a logger works, and logs nothing.
+// TestWithoutLogger checks that a server without a logger works and logs nothing.
 func TestWithoutLogger(t *testing.T) {
 	d, err := daemon.New(t.Context(), daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: daemon.AdminConfig{Address: "127.0.0.1:0"}})
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// MaxLogDenied is the highest rate of log lines for denied requests, per second.
+// MaxLogDenied is the maximum number of log lines for denied requests per second.
 const MaxLogDenied = 1000
 
-// denials logs a sample of the denied requests: a limited number per second, followed by the number omitted. It
-// implements [service.Observer].
+// denials logs a sample of the denied requests: a limited number per second. The next line reports how many were
+// omitted. It implements [service.Observer].
 type denials struct {
 	lines  lograte.Limit
 	logger *slog.Logger
 	show   func(key string) string
 }
 
-// Observe logs the denied takes of one call.
+// Observe logs the denied requests of one call.
 func (l *denials) Observe(o *service.Observed) {
 	for i := range o.Responses {
 		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind.Takes() && answer.Err == nil && !answer.Decision.Allowed {
@@ -32,7 +32,7 @@ func (l *denials) Observe(o *service.Observed) {
 	}
 }
 
-// log logs one denied request if the rate allows it.
+// log logs one denied request if the limit on lines allows it.
 func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string, d *headgate.Decision) {
 	left, ok := l.lines.Allow(o.Ended)
 	if !ok {

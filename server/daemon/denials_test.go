@@ -26,8 +26,8 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 	return o
 }
 
-// TestDenialsAreSampled checks that the number of lines per second is limited, and that a line has the number omitted.
-// Allowed requests and peeks are not logged.
+// TestDenialsAreSampled checks that the number of lines per second is limited, and that the next line reports how
+// many were omitted. Allowed requests and peeks are not logged.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer
 	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), lines: lograte.Limit{Lines: 2, Per: time.Second}, show: cut}

@@ -8,10 +8,10 @@ import (
 	"github.com/headgate/headgate/server/watch"
 )
 
-// followed is a file, or a group of files, that is reloaded when it changes and at SIGHUP.
+// followed is a file, or a group of files, that is reloaded when it changes and on SIGHUP.
 type followed struct {
 	paths []string
-	// reload reads them. On error it logs the error and keeps the previous content.
+	// reload reads the files. On error it logs the error and keeps the previous content.
 	reload func(ctx context.Context) error
 }
 
@@ -44,7 +44,7 @@ func (d *Daemon) Reload(ctx context.Context) (err error) {
 	case envoy:
 		err = errors.Join(err, d.grpc.directory.Reload())
 	case d.config.ConfigFile == "":
-		err = errors.Join(err, d.policies.Reload(ctx)) // it returns the error for a missing file
+		err = errors.Join(err, d.policies.Reload(ctx)) // returns the error if the file is missing
 	}
 	return err
 }

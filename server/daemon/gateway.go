@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/metrics"
 )
 
-// GatewayConfig makes the HTTP listener a gateway. Its fields are described in [gateway.Config].
+// GatewayConfig makes the HTTP listener a gateway. [gateway.Config] describes the fields.
 type GatewayConfig struct {
 	Upstream        *route.Upstream
 	DenyUnmatched   bool
@@ -24,10 +24,10 @@ type GatewayConfig struct {
 	ReadyPath       string
 }
 
-// errNoUpstream is a configuration error: some requests would have no upstream.
+// errNoUpstream is the configuration error for requests that would have no upstream.
 var errNoUpstream = errors.New("--upstream is not set; accepted: a URL, or --unmatched deny and an upstream for every route")
 
-// check returns an error if a request could be without an upstream.
+// check returns an error if some request would have no upstream.
 func (c *GatewayConfig) check(routes *route.Table) error {
 	if c.Upstream != nil {
 		return nil
@@ -64,7 +64,7 @@ func (d *Daemon) openGateway() error {
 	return nil
 }
 
-// listenGateway bounds the writes on the gateway's connections.
+// listenGateway wraps a listener to bound the writes on the gateway's connections.
 func (d *Daemon) listenGateway(l net.Listener) net.Listener {
 	if d.gateway == nil {
 		return l
@@ -72,7 +72,7 @@ func (d *Daemon) listenGateway(l net.Listener) net.Listener {
 	return d.gateway.Listen(l)
 }
 
-// gatewayMetrics returns the metrics of the gateway, or nil.
+// gatewayMetrics returns the gateway's metrics, or nil.
 func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	if d.gateway == nil {
 		return nil
@@ -80,7 +80,7 @@ func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	return &metrics.Gateway{Stats: d.gateway.Stats}
 }
 
-// keepUpstreams applies a change to the routes.
+// keepUpstreams applies a change of the routes to the gateway.
 func (d *Daemon) keepUpstreams(routes *route.Table) {
 	if d.gateway == nil {
 		return

@@ -39,7 +39,7 @@ func gatewayTo(t *testing.T, file, upstream string) daemon.Config {
 	return daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", ConfigFile: path, Base: base, Gateway: g, Drain: time.Hour}
 }
 
-// TestGatewayDrains checks that readiness ends at once, that a request in flight at the upstream gets its answer, and
+// TestGatewayDrains checks that readiness ends at once, that a request in flight at the upstream is answered, and
 // that a websocket ends with the gateway.
 func TestGatewayDrains(t *testing.T) {
 	came, release := make(chan struct{}, 1), make(chan struct{})
@@ -108,8 +108,8 @@ func TestGatewayDrains(t *testing.T) {
 	}
 }
 
-// TestGatewayWithoutUpstream checks that a file that leaves some requests without an upstream is rejected at the start.
-// If it is loaded later, it is accepted, and these requests get a 502.
+// TestGatewayWithoutUpstream checks that a file that leaves some requests without an upstream is rejected at the
+// start. When such a file is loaded later, it is accepted, and these requests get a 502.
 func TestGatewayWithoutUpstream(t *testing.T) {
 	const with = `
 policies: {api: 100/s}

@@ -18,9 +18,9 @@ import (
 
 // GRPC configures the services for Envoy: external authorization with the routes, and the rate limit service.
 type GRPC struct {
-	// Address is the address to listen on, unix:/path for a socket, or Off; "" means Off.
+	// Address is the address to listen on, unix:/path for a socket, or Off. "" means Off.
 	Address string
-	// Directory has the configuration of the rate limit service. With "" the service is off.
+	// Directory has the configuration of the rate limit service. If it is "", that service is disabled.
 	Directory string
 	// Force starts the server even if the configuration has an error.
 	Force   bool
@@ -31,7 +31,7 @@ type GRPC struct {
 	MaxAge, MaxAgeGrace time.Duration
 }
 
-// grpcFrontEnd is the running gRPC server for Envoy. It is nil if disabled; its methods then do nothing.
+// grpcFrontEnd is the running gRPC server for Envoy. It is nil if disabled, and its methods then do nothing.
 type grpcFrontEnd struct {
 	server    *grpcapi.Server
 	service   *envoy.Service   // nil without the rate limit service
@@ -95,7 +95,7 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) (err error) {
 	return nil
 }
 
-// listenGRPC listens on a TCP address or a socket.
+// listenGRPC listens on a TCP address or a Unix socket.
 func listenGRPC(address string) (net.Listener, error) {
 	path, socket := strings.CutPrefix(address, "unix:")
 	if !socket {
@@ -103,7 +103,7 @@ func listenGRPC(address string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil && unused(path) {
-		_ = os.Remove(path) // left by a server that was killed
+		_ = os.Remove(path) // left over from a server that was killed
 		l, err = net.Listen("unix", path)
 	}
 	return l, err
@@ -184,7 +184,7 @@ func (f *grpcFrontEnd) close() {
 	if f.directory != nil {
 		f.directory.Close()
 	}
-	_ = f.server.Shutdown(context.Background()) // returns at once: it has no connections
+	_ = f.server.Shutdown(context.Background()) // returns at once, because there are no connections
 }
 
 // GRPCAddr returns the gRPC listen address, or nil.

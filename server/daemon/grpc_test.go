@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// envoyDirectory writes a configuration of Envoy's rate limit service.
+// envoyDirectory writes a configuration for Envoy's rate limit service.
 func envoyDirectory(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,8 +38,8 @@ func envoyRequest() *pb.RateLimitRequest {
 	}}
 }
 
-// TestGRPCDrains checks that gRPC works on a socket left over from a killed server, that during the drain its health is
-// NOT_SERVING while requests are still answered, and that Run then returns nil.
+// TestGRPCDrains checks that gRPC works on a socket left over from a killed server, that during the drain its health
+// is NOT_SERVING while requests are still answered, and that Run then returns nil.
 func TestGRPCDrains(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
@@ -101,7 +101,7 @@ func TestGRPCDrains(t *testing.T) {
 	}
 }
 
-// TestGRPCErrors checks that an unusable address or directory is an error of New, which leaves nothing running.
+// TestGRPCErrors checks that New returns an error for an unusable address or directory, and leaves nothing running.
 func TestGRPCErrors(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -124,7 +124,7 @@ func TestGRPCErrors(t *testing.T) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	// HTTP cannot listen, so gRPC's listener is closed.
+	// The HTTP listener fails, so the gRPC listener must be closed.
 	_, err = daemon.New(context.Background(), daemon.Config{RESP: daemon.Off, HTTP: "nonsense", Logger: quiet, GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: good}})
 	if err == nil || errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -14,12 +14,12 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// h2 returns bytes after the preface and empty settings of HTTP/2.
+// h2 returns frames after the HTTP/2 preface and empty settings.
 func h2(frames string) string {
 	return http2.ClientPreface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" + frames
 }
 
-// calling calls a method with a client, and checks that the answer is an error that contains want, or that there is no
+// calling returns an attack that calls a method with a client. The answer must be an error that contains want, or no
 // error if want is "".
 func calling(want string, call func(ctx context.Context, c *grpc.ClientConn) error) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
@@ -38,7 +38,7 @@ func calling(want string, call func(ctx context.Context, c *grpc.ClientConn) err
 	}
 }
 
-// limiting calls the rate limit service.
+// limiting returns an attack that calls the rate limit service.
 func limiting(want string, r *pb.RateLimitRequest) func(*testing.T, string) {
 	return calling(want, func(ctx context.Context, c *grpc.ClientConn) error {
 		_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(ctx, r)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// posting returns a request with a body.
+// posting returns the bytes of a POST request with a body.
 func posting(path, body string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", path, len(body), body)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// command writes one command.
+// command encodes one command.
 func command(words ...string) string { return string(wire.AppendCommand(nil, words...)) }
 
-// keyFlood takes from new keys until the store is full and says so.
+// keyFlood takes units from new keys until the store rejects them because it is full.
 func keyFlood(t *testing.T, address string) {
 	t.Helper()
 	var all strings.Builder

@@ -29,12 +29,12 @@ type hostileCase struct {
 	to   string // resp, http or grpc
 	send string // bytes sent on a connection, which is then read until it is silent
 	do   func(t *testing.T, address string)
-	// The server's answer must contain want. If it is "", the answer is not checked, because the server may close the
-	// connection at once.
+	// want must be contained in the server's answer. If it is "", the answer is not checked, because the server may
+	// close the connection at once.
 	want string
 }
 
-// hostileWorld is a server under attack. It has a key that has used up its limit.
+// hostileWorld is a server under attack. One of its keys has used up its limit.
 type hostileWorld struct {
 	addresses map[string]string
 	stop      func()
@@ -77,7 +77,7 @@ func newHostileWorld(t *testing.T) *hostileWorld {
 	return w
 }
 
-// take returns the status of a take over HTTP, on a new connection.
+// take sends a take over HTTP on a new connection, and returns the status.
 func (w *hostileWorld) take(t *testing.T, name, key string) int {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
@@ -90,7 +90,7 @@ func (w *hostileWorld) take(t *testing.T, name, key string) int {
 	return answer.StatusCode
 }
 
-// TestHostileCases checks that whatever a client sends, the server continues, no limit is reset, and rejections
+// TestHostileCases checks that whatever a client sends, the server keeps working, no limit is reset, and rejections
 // describe the mistake.
 func TestHostileCases(t *testing.T) {
 	w := newHostileWorld(t)
@@ -121,7 +121,7 @@ func TestHostileCases(t *testing.T) {
 	}
 }
 
-// exchangeRaw sends bytes, and returns the answer until the connection closes, or until it contains want and the
+// exchangeRaw sends bytes. It returns the answer once the connection closes, or once the answer contains want and the
 // connection is silent.
 func exchangeRaw(t *testing.T, address, send, want string) string {
 	t.Helper()
@@ -136,7 +136,7 @@ func exchangeRaw(t *testing.T, address, send, want string) string {
 	for {
 		silence := 150 * time.Millisecond
 		if !strings.Contains(got.String(), want) {
-			silence = 20 * time.Second // a busy machine
+			silence = 20 * time.Second // allows for a busy machine
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(silence))
 		n, err := conn.Read(piece)
@@ -147,7 +147,7 @@ func exchangeRaw(t *testing.T, address, send, want string) string {
 	}
 }
 
-// flood opens connections, sends bytes on each, and keeps them open until the end.
+// flood returns an attack that opens connections, sends bytes on each, and keeps them open until the end of the test.
 func flood(connections int, send string) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()
@@ -158,13 +158,13 @@ func flood(connections int, send string) func(*testing.T, string) {
 			}
 			t.Cleanup(func() { _ = conn.Close() })
 			if _, err := io.WriteString(conn, send); err != nil && !errors.Is(err, net.ErrClosed) {
-				return // the server closes connections
+				return // the server is closing connections
 			}
 		}
 	}
 }
 
-// unread sends requests without reading the answers, until the server stops reading.
+// unread returns an attack that sends requests without reading the answers, until the server stops reading.
 func unread(request string, most int) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()
@@ -183,7 +183,7 @@ func unread(request string, most int) func(*testing.T, string) {
 	}
 }
 
-// dripping sends bytes one at a time, and disconnects.
+// dripping returns an attack that sends bytes one at a time, and then disconnects.
 func dripping(send string) func(*testing.T, string) {
 	return func(t *testing.T, address string) {
 		t.Helper()

@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// pipes is a listener for pipes from different addresses.
+// pipes is a listener whose connections are pipes, each from a different address.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -67,8 +67,8 @@ type fromAddress struct {
 
 func (f fromAddress) RemoteAddr() net.Addr { return f.from }
 
-// TestIdleHTTPMakesRoom (known bug 70): HTTP connections that wait for a request are closed to make room for new ones.
-// A connection with a request in flight is not.
+// TestIdleHTTPMakesRoom (known bug 70): HTTP connections that wait for a request are closed to make room for new
+// ones. A connection with a request in flight stays open.
 func TestIdleHTTPMakesRoom(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { idleHTTPMakesRoom(t, http2) })
@@ -119,7 +119,7 @@ func idleHTTPMakesRoom(t *testing.T, http2 bool) {
 			t.Errorf("HTTP/2 %t, client %d: %v", http2, i, err)
 		}
 		if i == 7 {
-			if err := get(first, "/"); err != nil { // first is now the most recently used
+			if err := get(first, "/"); err != nil { // makes first the most recently used
 				t.Error(err)
 			}
 		}
@@ -144,7 +144,7 @@ func idleHTTPMakesRoom(t *testing.T, http2 bool) {
 }
 
 // TestIdleGRPCMakesRoom (known bug 70): gRPC connections without a call are closed to make room for new ones. A
-// connection with a call in flight is not.
+// connection with a call in flight stays open.
 func TestIdleGRPCMakesRoom(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// maxCut is the maximum number of bytes shown of a client's key if it is not shown in full.
+	// maxCut is the maximum number of bytes shown of a client's key that is not shown in full.
 	maxCut = 8
-	// maxNamed is the longest part, in bytes, shown of a key that an operator named.
+	// maxNamed is the maximum number of bytes shown of a key named by an operator.
 	maxNamed = 64
 )
 
@@ -22,7 +22,7 @@ func (c *Config) shownKey() func(key string) string {
 	return cut
 }
 
-// namedKey returns the function that formats operator-named keys for the log.
+// namedKey returns the function that formats keys named by operators for the log.
 func (c *Config) namedKey() func(key string) string {
 	if c.LogKeys {
 		return whole
@@ -37,7 +37,7 @@ func (c *Config) namedKey() func(key string) string {
 
 func whole(key string) string { return key }
 
-// cut returns the beginning of a key, at most half the key, because keys can be people's addresses.
+// cut returns the beginning of a key, at most half of it, because a key can be a person's address.
 func cut(key string) string { return key[:min(len(key)/2, maxCut)] + "…" }
 
 // openHashKeys reads the secrets for hashing keys, if configured.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestShownKeys checks that clients' keys are shown up to half of their length, that keys named by operators are cut at
-// 64 bytes, and that neither is cut with LogKeys. Hashes are shown in full.
+// TestShownKeys checks that at most half of a client's key is shown, that keys named by operators are cut at 64
+// bytes, and that LogKeys shows both in full. Hashes are shown in full.
 func TestShownKeys(t *testing.T) {
 	long := strings.Repeat("é", 50)
 	for _, c := range []struct {

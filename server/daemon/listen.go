@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newHTTP returns the HTTP server, with its bounds.
+// newHTTP returns the HTTP server with its bounds.
 func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: handler, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
@@ -58,7 +58,7 @@ func addr(l net.Listener) net.Addr {
 	return l.Addr()
 }
 
-// address returns the address of a listener for the log.
+// address returns a listener's address for the log.
 func address(l net.Listener) string {
 	if l == nil {
 		return Off

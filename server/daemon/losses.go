@@ -9,15 +9,15 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// losses logs a line when the store has lost its data, and another when answers are exact again: when the slowest limit
-// decided by shares has recovered.
+// losses logs a line when the store has lost its data, and another when answers are exact again. That is when the
+// slowest limit that is decided by shares has recovered.
 type losses struct {
 	logger *slog.Logger
 	seen   int64
 	until  time.Time // zero while answers are exact
 }
 
-// look compares the number of losses with the last seen one. recovery returns how long the active limits take to
+// look compares the number of losses with the last known number. recovery returns how long the active limits take to
 // recover.
 func (l *losses) look(now time.Time, count int64, recovery func() time.Duration) {
 	switch {
@@ -31,7 +31,7 @@ func (l *losses) look(now time.Time, count int64, recovery func() time.Duration)
 	}
 }
 
-// followLosses watches for losses of the store's data until ctx ends.
+// followLosses watches for data losses in the store until ctx ends.
 func (d *Daemon) followLosses(ctx context.Context) {
 	if d.store.Fallback == nil {
 		return
@@ -53,8 +53,8 @@ func (d *Daemon) followLosses(ctx context.Context) {
 	}
 }
 
-// slowest returns the longest recovery time among the limits that shares decide too after a loss: all but those whose
-// failure mode is allow.
+// slowest returns the longest recovery time among the limits that shares also decide after a loss: all limits except
+// those with the failure mode allow.
 func slowest(set *policy.Set) (longest time.Duration) {
 	for _, s := range set.Summaries() {
 		if s.Failure == policy.Allow.String() || !s.Enabled {
@@ -65,7 +65,7 @@ func slowest(set *policy.Set) (longest time.Duration) {
 			limits = append(limits, o.Limit)
 		}
 		for _, text := range limits {
-			if limit, err := engine.ParseLimit(text); err == nil { // deny and unlimited have nothing to recover
+			if limit, err := engine.ParseLimit(text); err == nil { // deny and unlimited do not have to recover
 				longest = max(longest, time.Duration(engine.Depth(limit))*time.Microsecond)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestLossIsTwoLines checks for one line when the loss is detected, and one when every limit decided by shares has
-// recovered, including overrides. Another loss in between restarts the recovery.
+// TestLossIsTwoLines checks that one line is logged when a loss is detected, and one when every limit decided by
+// shares has recovered, including overrides. Another loss in between restarts the recovery.
 func TestLossIsTwoLines(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

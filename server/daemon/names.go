@@ -7,13 +7,13 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// oldNames logs each former name that a client or file uses, once. docs/upgrading.md lists them.
+// oldNames logs each former name that a client or file uses, one time. docs/upgrading.md lists the former names.
 type oldNames struct {
 	logger *slog.Logger
 	logged sync.Map // former names
 }
 
-// used reports that something used the former name of now.
+// used reports that a client or file used a former name.
 func (n *oldNames) used(former, now string) {
 	if _, before := n.logged.LoadOrStore(former, true); !before {
 		n.logger.Warn("former name in use: it is still accepted", "former", former, "now", now)

@@ -2,5 +2,5 @@
 
 package daemon
 
-// openFiles returns the process's limit on open files.
+// openFiles returns manyFiles, because this system does not report the process's limit on open files.
 func openFiles() uint64 { return manyFiles }

@@ -10,5 +10,5 @@ func openFiles() uint64 {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return manyFiles
 	}
-	return uint64(limit.Cur) //nolint:gosec,unconvert // it is signed on FreeBSD, and never below 0
+	return uint64(limit.Cur) //nolint:gosec,unconvert // it is signed on FreeBSD, but never negative
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// recoveryTime is how long a store must answer without a failure before its outage ends, if the outage began less than
+// recoveryTime is how long a store must answer without a failure before an outage ends that began less than
 // recoveryTime after another one. A full store, or a Cluster with some nodes away, alternates between failing and
 // answering.
 const recoveryTime = time.Second
 
-// outage logs a line when the store fails and a line when it answers again. It implements [service.Watcher]. A store
-// whose answers are late for less than recoveryTime counts as slow, not away.
+// outage logs one line when the store fails and one when it answers again. It implements [service.Watcher]. A store
+// whose answers are late for less than recoveryTime counts as slow, not as away.
 type outage struct {
 	logger *slog.Logger
 	away   atomic.Bool // written under mu
 
 	mu       sync.Mutex
-	told     bool      // the outage has been logged, and counts
+	told     bool      // the outage has been logged and counted
 	since    time.Time // start of the outage
 	last     time.Time // last failure
 	ended    time.Time // end of the previous outage
@@ -36,8 +36,8 @@ type outage struct {
 	flapping bool // the outage began less than recoveryTime after another one
 	sums     metrics.Outage
 
-	slow         lograte.Limit // for lines about late answers
-	unreplicated lograte.Limit // for lines about charges without their replicas
+	slow         lograte.Limit // limits log lines about late answers
+	unreplicated lograte.Limit // limits log lines about charges on too few replicas
 }
 
 func newOutage(logger *slog.Logger) *outage {
@@ -47,8 +47,8 @@ func newOutage(logger *slog.Logger) *outage {
 // Away reports whether there is an outage.
 func (o *outage) Away() bool { return o.away.Load() }
 
-// Failed counts an undecided operation. It logs the first one of an outage or, if the store is only late, a line
-// about slow answers.
+// Failed counts an undecided operation. It logs the first one of an outage. If the store is only late, it logs a line
+// about slow answers instead.
 func (o *outage) Failed(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -78,8 +78,8 @@ func (o *outage) Failed(ctx context.Context, err error) {
 	o.logger.LogAttrs(ctx, slog.LevelError, "store away: decisions are not known", attributes...)
 }
 
-// NotReplicated counts a charge that too few replicas have in time. This is not an outage: the store has decided, and
-// keeps deciding.
+// NotReplicated counts a charge that too few replicas have confirmed in time. This is not an outage: the store has
+// decided, and continues to decide.
 func (o *outage) NotReplicated(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +101,8 @@ func (o *outage) Replied(r service.Replies) {
 	}
 }
 
-// Answered ends the outage. It logs its duration, the number of undecided operations, and the answers to clients.
+// Answered ends the outage. It logs the outage's duration, the number of undecided operations, and the answers to
+// clients.
 func (o *outage) Answered() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

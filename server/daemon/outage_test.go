@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// logOf calls run in a synctest bubble and returns the log lines.
+// logOf calls run in a synctest bubble, and returns the logged lines.
 func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -32,8 +32,8 @@ func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 
 var errAway = errors.New("no connection")
 
-// TestOutageIsTwoLines checks for one line when the store fails and one when it answers again, however many decisions
-// fail in between.
+// TestOutageIsTwoLines checks that one line is logged when the store fails and one when it answers again, however
+// many decisions fail in between.
 func TestOutageIsTwoLines(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 2 {
@@ -44,7 +44,7 @@ func TestOutageIsTwoLines(t *testing.T) {
 			}
 			for range 1000 {
 				o.Answered()
-				o.Replied(service.Replies{Local: 1}) // from a call that began before
+				o.Replied(service.Replies{Local: 1}) // from a call that began before the outage ended
 				time.Sleep(2500 * time.Microsecond)
 			}
 		}
@@ -56,8 +56,8 @@ func TestOutageIsTwoLines(t *testing.T) {
 	}
 }
 
-// TestASlowAnswerIsNoOutage checks that late answers are logged at level WARN once per minute, and are an outage only
-// if there is no other answer for a second.
+// TestASlowAnswerIsNoOutage checks that late answers are logged at level WARN once per minute, and count as an outage
+// only if no answer arrives in time for a second.
 func TestASlowAnswerIsNoOutage(t *testing.T) {
 	late := fmt.Errorf("late: %w", context.DeadlineExceeded)
 	var state metrics.Outage
@@ -90,7 +90,7 @@ func TestASlowAnswerIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestChargesWithoutReplicas checks that while replicas lag the store counts as up, and one line per minute is
+// TestChargesWithoutReplicas checks that while replicas lag the store counts as up, and that one line per minute is
 // logged, however many charges are not replicated.
 func TestChargesWithoutReplicas(t *testing.T) {
 	var state metrics.Outage
@@ -110,8 +110,8 @@ func TestChargesWithoutReplicas(t *testing.T) {
 	}
 }
 
-// TestFlappingStoreIsOneOutage checks that a store that alternately fails and answers has a single outage after the
-// first one, until it answers without failures.
+// TestFlappingStoreIsOneOutage checks that the failures of a store that alternately fails and answers count as a
+// single outage (after the first one), until it answers without failures.
 func TestFlappingStoreIsOneOutage(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 10_000 {
@@ -122,7 +122,7 @@ func TestFlappingStoreIsOneOutage(t *testing.T) {
 		time.Sleep(recoveryTime)
 		o.Answered()
 	})
-	// The first outage has its own two lines, because it ends before the store counts as flapping.
+	// The first outage has two lines of its own, because it ends before the store counts as flapping.
 	if len(lines) != 4 || !strings.Contains(lines[3], "away_ms=10999 unknown=9999 allowed=0 errors=0 local=0") {
 		t.Errorf("%d lines for 10000 failures, want 4:\n%s", len(lines), strings.Join(lines, "\n"))
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestPageOfServer checks that the admin listener serves the page, and that an event stream does not end before the
-// server or delay its shutdown.
+// TestPageOfServer checks that the admin listener serves the page, and that an event stream lasts until the server
+// shuts down, but does not delay the shutdown.
 func TestPageOfServer(t *testing.T) {
 	d := start(t, daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", Admin: daemon.AdminConfig{Address: "127.0.0.1:0"}, Version: "v7"})
 	ctx, stop := context.WithCancel(context.Background())

@@ -35,8 +35,8 @@ func runs(t *testing.T, c Config) *Daemon {
 	return d
 }
 
-// TestOnePeerLeavesRoom (known bug 70): each listener closes one peer's connections beyond its share, unless the peer
-// is a trusted proxy, like this machine by default.
+// TestOnePeerLeavesRoom (known bug 70): each listener closes a peer's connections beyond its share, unless the peer
+// is a trusted proxy, which by default includes this machine.
 func TestOnePeerLeavesRoom(t *testing.T) {
 	upstream, err := route.ParseUpstream("(default)", "http://127.0.0.1:9")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 	}
 }
 
-// asked opens a connection, which stays open until the end of the test, and returns the answer.
+// asked opens a connection that stays open until the test ends, sends a text, and returns the answer.
 func asked(t *testing.T, address net.Addr, send string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address.String())
@@ -89,8 +89,8 @@ func asked(t *testing.T, address net.Addr, send string) string {
 	return string(answer[:n])
 }
 
-// TestShareOfAListener checks that a peer's connections beyond its share are closed, that the log reports it once,
-// and that a connection that closes makes room.
+// TestShareOfAListener checks that a peer's connections beyond its share are closed, that this is logged once, and
+// that closing a connection makes room for another.
 func TestShareOfAListener(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -179,7 +179,7 @@ routes: [{key: [client_ip], policies: [slow]}]
 		_, err := get()
 		left <- err
 	}()
-	for d.gateway.Stats().Waiting == 0 { // until it waits
+	for d.gateway.Stats().Waiting == 0 { // until the request waits
 		runtime.Gosched()
 	}
 	if status, err := get(); status != http.StatusServiceUnavailable || d.gateway.Stats().WaitingOver != 1 {

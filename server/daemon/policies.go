@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// loadTimeout is how long the start waits for the changes in the store.
+	// loadTimeout is how long the server waits at the start for the changes in the store.
 	loadTimeout = 10 * time.Second
-	// returnTimeout is how long a change to a leased limit waits until its prefetched units are back in the store.
+	// returnTimeout is how long a change to a leased limit waits for its prefetched units to return to the store.
 	returnTimeout = time.Second
 )
 
-// errStateFile is a configuration error: servers that share a Redis store their changes there.
+// errStateFile is the configuration error for a state file with Redis, where servers share their changes.
 var errStateFile = errors.New("--state-file: on Redis all servers keep changes there; accepted: none, or --store memory")
 
-// loadPolicies activates the policies of the file with the changes on top.
+// loadPolicies activates the file's policies with the changes on top.
 func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -58,7 +58,7 @@ func (d *Daemon) checkReplicas(c *policy.Config) error {
 	return nil
 }
 
-// applyPolicies activates policies. Before that, it returns prefetched units of changing limits to the store.
+// applyPolicies activates policies. Before that, it returns the prefetched units of changing limits to the store.
 func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generation uint64, err error) {
 	set := c.Policies
 	if d.store.Prefetch != nil {
@@ -76,5 +76,5 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 	return generation, err
 }
 
-// Policies returns the manager of the active policies, for changing them.
+// Policies returns the manager of the active policies, which can change them.
 func (d *Daemon) Policies() *policies.Manager { return d.policies }

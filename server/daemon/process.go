@@ -14,13 +14,13 @@ func (c *Config) nameProcess() {
 	}
 }
 
-// processName is the name that other servers list for this one: the host, the process id, the version, and the start
-// time in seconds since 1970.
+// processName returns the name by which other servers list this one: the host, the process id, the version, and the
+// start time in seconds since 1970.
 func processName(version string) string {
 	return fmt.Sprintf("%s/%s/%d", serverName(), part(version, 60), time.Now().Unix())
 }
 
-// serverName is the name of this server in answers to operators: the host and the process id.
+// serverName returns the name of this server in answers to operators: the host and the process id.
 func serverName() string {
 	host, err := os.Hostname()
 	if err != nil {

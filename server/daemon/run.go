@@ -13,12 +13,12 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// shutdownTimeout is how long the server waits, after the drain, for requests that it has read.
+// shutdownTimeout is how long the server waits, after the drain, for requests that it has already read.
 const shutdownTimeout = 10 * time.Second
 
-// Run serves until ctx ends, and then drains. The server stops being ready immediately. After Config.Drain, or when
-// stopNow ends, it accepts no more connections, answers the requests that it has read, and closes the store. Run
-// returns nil after a drain, and otherwise the error of the listener that failed.
+// Run serves until ctx ends, and then drains: the server stops being ready immediately, but continues to serve. After
+// Config.Drain, or when stopNow ends, it accepts no more connections, answers the requests that it has already read,
+// and closes the store. Run returns nil after a drain, and otherwise the error of the listener that failed.
 func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	defer runtime.KeepAlive(d.floor)
 	failed := make(chan error, 4)
@@ -65,7 +65,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	return err
 }
 
-// ignoreClosed drops the error of a listener closed by stop.
+// ignoreClosed drops the error of a listener that was closed by stop.
 func ignoreClosed(err error) error {
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// secretName is the store's name for the secret that signs reservations. The secret is not protected further: a
-// program that can read it can also change the counters directly.
+// secretName is the name under which the store keeps the secret that signs reservations. The secret needs no further
+// protection, because a program that can read it can also change the counters directly.
 const secretName = "reservations/secret"
 
 // rereadSecret is the interval for reading the secret again. A store that has lost its data gets a new secret. Until
 // all servers have read it, they refuse each other's reservations.
 const rereadSecret = time.Minute
 
-// sharedSecret is the secret of all servers on one store. The first server that needs it creates it.
+// sharedSecret is the secret shared by all servers on one store. The first server that needs it creates it.
 type sharedSecret struct {
 	values engine.Coordinator
 
@@ -30,15 +30,15 @@ type sharedSecret struct {
 	tried  time.Time // time of that attempt
 }
 
-// retrySecret is the pause between a failure and the next attempt, so that not every call waits for a store that is
+// retrySecret is the pause between a failure and the next attempt, so that not every call waits while the store is
 // away.
 const retrySecret = time.Second
 
-// errNoSecret means that the store has lost a value written a moment ago.
+// errNoSecret means that the store has lost a value that was just written.
 var errNoSecret = errors.New("the secret of reservations is not kept by the store")
 
-// secretIn returns the function that reads the store's secret. On Redis all servers share it. A memory store's
-// snapshot contains it, so that reservations can be settled after a restart.
+// secretIn returns the function that reads the store's secret. On Redis all servers share it. A memory store includes
+// it in the snapshot, so that reservations can be settled after a restart.
 func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
 	if opened.Redis == nil {
 		return (&sharedSecret{values: opened.Memory}).get
@@ -46,7 +46,7 @@ func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
 	return (&sharedSecret{values: opened.Redis}).get
 }
 
-// get returns the secret. While the store does not answer, it returns the last secret read.
+// get returns the secret. While the store does not answer, it returns the last secret that was read.
 func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 		s.secret, s.read = []byte(value), time.Now()
 		return s.secret, nil
 	case s.secret != nil:
-		s.read = time.Now() // limits the attempts
+		s.read = time.Now() // also after an error, to limit the attempts
 		return s.secret, nil
 	default:
 		s.failed, s.tried = err, time.Now()

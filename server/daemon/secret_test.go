@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// awayValues is a coordinator that can be down.
+// awayValues is a coordinator that can be made unavailable.
 type awayValues struct {
 	engine.Coordinator
 
@@ -36,8 +36,8 @@ func (a *awayValues) Get(ctx context.Context, name string) (string, int64, error
 	return a.Coordinator.Get(ctx, name)
 }
 
-// Servers that start together agree on one secret, keep it while the store is down, and agree on another one if the
-// store has lost it.
+// TestServersShareASecret checks that servers that start together agree on one secret, keep it while the store is
+// away, and agree on a new one if the store has lost it.
 func TestServersShareASecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := func() engine.Coordinator {

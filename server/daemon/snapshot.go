@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/server/snapshot"
 )
 
-// errSnapshot is a configuration error: Redis itself persists the counters.
+// errSnapshot is the configuration error for snapshots with Redis, which persists the counters itself.
 var errSnapshot = errors.New("--snapshot: Redis keeps what was spent; accepted: none, or --store memory")
 
-// openStore opens the store. A memory store is restored from the snapshot.
+// openStore opens the store. It restores a memory store from the snapshot.
 func openStore(ctx context.Context, c *Config) (opened open.Opened, err error) {
 	if c.Snapshot == "" {
 		return open.Store(ctx, c.Store, c.StoreOptions)
@@ -69,7 +69,7 @@ func (d *Daemon) saveSnapshot(ctx context.Context) error {
 	return d.snapshot.Save(ctx)
 }
 
-// snapshotMetrics returns the metrics of snapshots, or nil.
+// snapshotMetrics returns the snapshot metrics, or nil.
 func (d *Daemon) snapshotMetrics() *metrics.Snapshots {
 	if d.snapshot == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestSnapshotKeepsReservations checks that reservations made before a restart are settled after it, once.
+// TestSnapshotKeepsReservations checks that a reservation made before a restart can be settled exactly once after it.
 func TestSnapshotKeepsReservations(t *testing.T) {
 	c := daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", Snapshot: filepath.Join(t.TempDir(), "state"), SnapshotEvery: time.Hour}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

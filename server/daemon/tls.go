@@ -9,11 +9,11 @@ import (
 	"github.com/headgate/headgate/server/tlsfiles"
 )
 
-// TLS has the files of each listener. The zero value means no TLS.
+// TLS names the certificate files of each listener. The zero value disables TLS.
 type TLS struct{ RESP, HTTP, GRPC, Admin policy.TLSFiles }
 
-// secure adds TLS to the listeners that have files. TLS is the outermost layer, because HTTP needs the TLS connection
-// to negotiate HTTP/2.
+// secure adds TLS to the listeners that have certificate files. TLS is the outermost layer, because HTTP needs access
+// to the TLS connection to negotiate HTTP/2.
 func (d *Daemon) secure() error {
 	files := &d.config.TLS
 	http := []string{"h2", "http/1.1"}

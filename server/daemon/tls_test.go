@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
-// TestTLS checks that every listener accepts TLS from clients with a certificate, with HTTP/2, and rejects others.
-// The connections are counted.
+// TestTLS checks that every listener accepts TLS clients that have a certificate, also over HTTP/2, and rejects
+// others. The connections are counted.
 func TestTLS(t *testing.T) {
 	files := tlstest.New(t)
 	names := policy.TLSFiles{Cert: files.Cert, Key: files.Key, ClientCA: files.CA}

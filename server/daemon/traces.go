@@ -33,7 +33,7 @@ func (d *Daemon) interceptors() []grpc.UnaryServerInterceptor {
 	return []grpc.UnaryServerInterceptor{d.traces.Unary}
 }
 
-// trace wraps the HTTP handlers to create spans. It is the outermost handler.
+// trace wraps the HTTP handler to create spans. The wrapper must be the outermost handler.
 func (d *Daemon) trace() {
 	switch {
 	case d.traces == nil:
@@ -44,7 +44,7 @@ func (d *Daemon) trace() {
 	}
 }
 
-// closeTraces sends the queued spans, and gives up soon if the collector does not answer.
+// closeTraces sends the queued spans. It gives up after flushTimeout.
 func (d *Daemon) closeTraces() {
 	if d.traces == nil {
 		return

@@ -71,7 +71,7 @@ func post(t *testing.T, d *daemon.Daemon, path, traceparent, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("X-Request-Id", "r-1") //nolint:canonicalheader // it is: net/http writes it so
+	r.Header.Set("X-Request-Id", "r-1") //nolint:canonicalheader // it is canonical: net/http writes it like this
 	if traceparent != "" {
 		r.Header.Set("Traceparent", traceparent)
 	}
@@ -119,8 +119,8 @@ func ask(t *testing.T, d *daemon.Daemon, traceparent string) {
 	}
 }
 
-// TestSpans checks that each front end makes a span for a request, in the client's trace if it has one. A span has the
-// decision, but no key.
+// TestSpans checks that each front end creates a span for a request, in the client's trace if there is one. A span
+// contains the decision, but no key.
 func TestSpans(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -197,8 +197,8 @@ func checkSpans(t *testing.T, spans map[string][]tracetest.Span) {
 	}
 }
 
-// TestSpansWithKeys checks that with TraceKeys a span shows a key like the log. Bytes that are not UTF-8 are
-// replaced.
+// TestSpansWithKeys checks that with TraceKeys a span shows a key in the same form as the log. Bytes that are not
+// valid UTF-8 are replaced.
 func TestSpansWithKeys(t *testing.T) {
 	for whole, want := range map[bool]string{false: "ann@exa…", true: "ann@example.com"} {
 		collector := tracetest.New(t)
@@ -233,7 +233,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// TestCollectorAway checks that without a collector requests are answered as usual, the log has one line, and the
+// TestCollectorAway checks that without a collector requests are answered as usual, one line is logged, and the
 // shutdown takes a bounded time.
 func TestCollectorAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -247,7 +247,7 @@ func TestCollectorAway(t *testing.T) {
 	})
 	take := []string{"HEADGATE.ALLOW", "api", "k"}
 	began := time.Now()
-	commands(t, d, slices.Repeat([][]string{take}, 2*tracing.MaxQueue)...) // more than fits into the queue
+	commands(t, d, slices.Repeat([][]string{take}, 2*tracing.MaxQueue)...) // more than the queue holds
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("%d requests took %v", 2*tracing.MaxQueue, took)
 	}
@@ -266,7 +266,7 @@ func TestCollectorAway(t *testing.T) {
 }
 
 // TestSpansOfTheGateway checks that a forwarded request has a span in the client's trace, that the upstream's span is
-// its child, and that its name and attributes contain neither the path nor the key.
+// its child, and that the span's name and attributes contain neither the path nor the key.
 func TestSpansOfTheGateway(t *testing.T) {
 	parents := make(chan string, 10)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

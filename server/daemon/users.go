@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// UsersFiles are the files with the users of each listener. With "" every client may call.
+// UsersFiles names the files with each listener's users. A listener whose name is "" accepts every client.
 type UsersFiles struct{ RESP, HTTP, GRPC string }
 
-// openUsers reads the files, including the operators'. Listeners with the same file share it.
+// openUsers reads the files, including the operators' file. Listeners with the same file share it.
 func (d *Daemon) openUsers() error {
 	files := map[string]*users.File{}
 	open := func(name string, to **users.File) (err error) {
@@ -38,15 +38,15 @@ func (d *Daemon) openUsers() error {
 	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.UsersFile, &d.users.admin))
 }
 
-// guarded has the users of each listener. nil lets every client call.
+// guarded holds the users of each listener. nil admits every client.
 type guarded struct{ resp, http, grpc, admin *users.File }
 
-// openPaths are the paths of the API that need no user: health checks, and authorize, which accepts only trusted
-// proxies and gets their clients' Authorization headers.
+// openPaths lists the API's paths that need no user: the health checks, and authorize, which accepts only trusted
+// proxies and receives their clients' Authorization headers.
 var openPaths = []string{"/healthz", "/readyz", "/healthcheck", "/v1/authorize"}
 
-// guardHTTP forwards users' requests, and answers others with 401. In a gateway, paths belong to the upstreams, so only
-// its own readiness check needs no user. The secret is not sent to upstreams.
+// guardHTTP forwards users' requests, and answers others with 401. In a gateway, paths belong to the upstreams, so
+// only the gateway's own readiness check needs no user. Secrets are not forwarded to upstreams.
 func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 	f, open := d.users.http, openPaths
 	if f == nil {

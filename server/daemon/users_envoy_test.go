@@ -26,8 +26,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// envoyUsers writes users that may use one domain, use all domains and give units back, or only give units back. Their
-// secrets are their names.
+// envoyUsers writes a file with users that may use one domain, that may use all domains and give units back, and that
+// may only give units back. Each user's secret is its name.
 func envoyUsers(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
@@ -45,7 +45,7 @@ func envoyUsers(t *testing.T) string {
 	return file
 }
 
-// envoyServer serves the domains shop/a and other, and routes.
+// envoyServer serves routes and the domains shop/a and other.
 func envoyServer(t *testing.T, users string, noInline bool) *daemon.Daemon {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte("policies: {web: 100/s, hidden: 100/s}\nroutes: [{match: {path: /web}, key: [{const: all}], policies: [web]}, {match: {path: /**}, key: [{const: all}], policies: [web, hidden]}]\n"))
@@ -62,7 +62,7 @@ func envoyServer(t *testing.T, users string, noInline bool) *daemon.Daemon {
 	})
 }
 
-// asked is one request, sent over gRPC and as JSON over HTTP.
+// asked sends one request, over gRPC and as JSON over HTTP.
 func asked(t *testing.T, d *daemon.Daemon, c *grpc.ClientConn, secret string, r *pb.RateLimitRequest) (codes.Code, int, string) {
 	t.Helper()
 	ctx := t.Context()
@@ -133,8 +133,8 @@ func TestUsersOfEnvoy(t *testing.T) {
 	}
 }
 
-// TestUsersOfRoutesOverGRPC checks that external authorization charges only a user's own policies, and that listing
-// the services requires a user too.
+// TestUsersOfRoutesOverGRPC checks that external authorization charges only the policies that the user may use, and
+// that listing the services also requires a user.
 func TestUsersOfRoutesOverGRPC(t *testing.T) {
 	d := envoyServer(t, envoyUsers(t), false)
 	connection, err := grpc.NewClient(d.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -34,7 +34,7 @@ import (
 const guardedPolicies = "policies: {shop: 100/s, other: 100/s}\nroutes: [{match: {path: /**}, key: [{const: all}], policies: [shop]}]\n"
 
 // guardedServer starts a server with the users shop, which may use one policy but not send limits, and ops, which may
-// also administer. Their secrets are their names.
+// also administer. Each user's secret is its name.
 func guardedServer(t *testing.T, more string) *daemon.Daemon {
 	t.Helper()
 	hash := func(secret string) string {
@@ -61,7 +61,7 @@ func guardedServer(t *testing.T, more string) *daemon.Daemon {
 	})
 }
 
-// secretOf writes a users file whose only user, shop, has its name as its secret.
+// secretOf writes a users file with the single user shop, whose secret is its name.
 func secretOf(t *testing.T, may string) (file string) {
 	t.Helper()
 	digest := sha256.Sum256([]byte("shop"))
@@ -72,8 +72,8 @@ func secretOf(t *testing.T, may string) (file string) {
 	return file
 }
 
-// TestUsersOfAGateway checks that every path of a gateway needs a user, including paths that are the API's on other
-// servers, and that upstreams get no secrets.
+// TestUsersOfAGateway checks that every path of a gateway needs a user, including paths that on other servers belong
+// to the API, and that upstreams receive no secrets.
 func TestUsersOfAGateway(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Authorization"))
@@ -223,14 +223,14 @@ func TestWrongSecretsAreCounted(t *testing.T) {
 	}
 }
 
-// connection is a connection of RESP.
+// connection is a RESP connection.
 type connection struct {
 	net.Conn
 
 	replies *bufio.Reader
 }
 
-// connect opens a connection, and authenticates with HELLO if it has a name or a secret.
+// connect opens a connection. If there is a name or a secret, it authenticates with HELLO.
 func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) (c *connection, errorReply string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", d.RESPAddr().String())
@@ -296,7 +296,8 @@ func TestUsersOverRESP(t *testing.T) {
 	}
 }
 
-// Within one connection, AUTH changes the user, a wrong AUTH does not, and RESET removes it.
+// TestUserOfAConnection checks that within one connection AUTH changes the user, a wrong AUTH does not, and RESET
+// removes the user.
 func TestUserOfAConnection(t *testing.T) {
 	d := guardedServer(t, "")
 	conn, _ := connect(t, d, 2, "", "")
@@ -341,7 +342,8 @@ func TestUsersOverGRPC(t *testing.T) {
 	}
 }
 
-// A listener without users accepts every client, even if another listener has users.
+// TestListenersHaveTheirOwnUsers checks that a listener without users accepts every client, even if another listener
+// has users.
 func TestListenersHaveTheirOwnUsers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(file, []byte("users: {default: {may: [administer]}}"), 0o600); err != nil {

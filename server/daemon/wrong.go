@@ -11,15 +11,15 @@ import (
 // maxWrongLines is the maximum number of log lines about wrong secrets per second.
 const maxWrongLines = 10
 
-// wrongSecrets counts, by front end, the clients' secrets that belong to no user, and logs a sample. Clients without a
-// secret are not counted.
+// wrongSecrets counts, for each front end, the secrets from clients that belong to no user, and logs a sample.
+// Clients without a secret are not counted.
 type wrongSecrets struct {
 	lines  lograte.Limit
 	logger *slog.Logger
 	shown  [service.FrontEnds]atomic.Uint64
 }
 
-// in returns a function that counts and logs the wrong secrets of a front end.
+// in returns a function that counts and logs wrong secrets on a front end.
 func (w *wrongSecrets) in(from service.FrontEnd) func(client string) {
 	return func(client string) {
 		w.shown[from].Add(1)

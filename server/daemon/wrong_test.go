@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestWrongSecretsAreSampled checks that each is counted, at most ten per second are logged, and the next line has
-// the number of the others.
+// TestWrongSecretsAreSampled checks that every wrong secret is counted, that at most ten per second are logged, and
+// that the next line reports how many were omitted.
 func TestWrongSecretsAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

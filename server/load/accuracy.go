@@ -15,22 +15,23 @@ type entry struct {
 	allowed bool
 }
 
-// Accuracy compares the decisions with the exact steps for the same requests, for each key.
+// Accuracy compares the decisions with the exact steps for the same requests, key by key.
 type Accuracy struct {
-	// Known is false if there was no limit to compare with.
+	// Known is false if there was no limit for the comparison.
 	Known bool
 	// Exact is the number of units allowed by the steps, and Allowed the number allowed by the target.
 	Exact, Allowed int64
-	// Over is the sum, over all keys, of units allowed beyond Exact. Under is the sum of units missing.
+	// Over is the number of units allowed beyond Exact, and Under the number of units missing, each summed over all
+	// keys.
 	Over, Under int64
-	// StoreTime is true if the steps used the time of each decision. Otherwise they used the midpoint between sending
-	// and receiving, by this machine's clock, so units allowed within a round trip are uncertain.
+	// StoreTime is true if the steps used the store's time of each decision. Otherwise they used the midpoint between
+	// sending and receiving, by this machine's clock, which makes units allowed within a round trip uncertain.
 	StoreTime bool
-	// Skipped is the number of decisions beyond the recorded ones, which were not compared.
+	// Skipped is the number of decisions that were neither recorded nor compared, because there were too many.
 	Skipped int64
 }
 
-// compare runs the exact steps on the recorded requests.
+// compare runs the exact steps on the recorded requests, and compares the results.
 func compare(limit engine.Limit, keys int, log []entry) (a Accuracy) {
 	if limit.Err() != nil {
 		return a
@@ -40,7 +41,7 @@ func compare(limit engine.Limit, keys int, log []entry) (a Accuracy) {
 	states := make([]algo.State, keys)
 	excess := make([]int64, keys) // units allowed beyond the steps, by key
 	steps := make([]algo.Step, 1)
-	divides := limit.Algorithm().Divides() // then all keys have one state
+	divides := limit.Algorithm().Divides() // if so, all keys share one state
 	for _, e := range log {
 		of := e.key
 		if divides {

@@ -21,7 +21,7 @@ func newKeys(n int) []string {
 	return keys
 }
 
-// caller is one goroutine that sends requests.
+// caller sends requests from one goroutine.
 type caller struct {
 	config  *Config
 	index   int
@@ -33,7 +33,7 @@ type caller struct {
 }
 
 // run sends requests until ctx ends. At a fixed rate, request n of caller i of k is due at start + (n·k + i)/rate. If
-// an earlier answer is late, the wait counts as latency.
+// an earlier answer is late, the time that the request waits for it counts as latency.
 func (c *caller) run(ctx context.Context, start time.Time) {
 	next := c.picker()
 	interval, due := time.Duration(0), time.Now()
@@ -53,11 +53,11 @@ func (c *caller) run(ctx context.Context, start time.Time) {
 	}
 }
 
-// timerSlack is how late a timer may fire on an idle system: kernel timers have a resolution of a millisecond.
+// timerSlack is how late a timer may fire on an idle system. Kernel timers have a resolution of a millisecond.
 const timerSlack = 2 * time.Millisecond
 
-// latencyStart returns the time when the latency of a request starts to count: when it was due, or now if the caller's
-// timer fired within timerSlack.
+// latencyStart returns the time from which a request's latency counts: the time when it was due, or now if the
+// caller's timer fired within timerSlack.
 func latencyStart(due time.Time, early bool) time.Time {
 	if now := time.Now(); early && now.Sub(due) < timerSlack {
 		return now
@@ -78,7 +78,7 @@ func sleep(ctx context.Context, until time.Time) bool {
 	return ctx.Err() == nil
 }
 
-// picker returns a function that chooses the index of a key.
+// picker returns a function that chooses a key's index.
 func (c *caller) picker() func() int {
 	source := random.New(random.NewPCG(random.Uint64(), random.Uint64()))
 	if c.config.Zipf {
@@ -88,7 +88,7 @@ func (c *caller) picker() func() int {
 	return func() int { return source.IntN(len(c.keys)) }
 }
 
-// take sends one request. The end of the run does not cancel it, but Config.Timeout does.
+// take sends one request. It is canceled by Config.Timeout, but not by the end of the run.
 func (c *caller) take(ctx context.Context, key int, from time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.Timeout)
 	defer cancel()

@@ -1,9 +1,9 @@
-// Package load is a load generator for servers and stores. It sends requests as fast as
-// possible or at a fixed rate, and measures the latency and the accuracy of the decisions.
+// Package load is a load generator for servers and stores. It sends requests as fast as possible or at a fixed rate,
+// and measures the latency and the accuracy of the decisions.
 //
 //	load.go      a run: callers, progress, report
 //	caller.go    one caller
-//	target.go    the target of the requests; resp.go, http.go and store.go its kinds
+//	target.go    the target of the requests; resp.go, http.go and store.go implement it
 //	accuracy.go  comparison with the exact steps
 package load
 
@@ -21,21 +21,22 @@ import (
 
 // Config configures a run.
 type Config struct {
-	// Limit is the limit for every key. With a Policy it is only for comparison; the zero Limit compares nothing.
+	// Limit is the limit for every key. If Policy is set, Limit is used only for the comparison, and the zero Limit
+	// disables the comparison.
 	Limit engine.Limit
-	// Policy is the name of a server's policy, which replaces Limit in requests.
+	// Policy is the name of a server's policy, which requests use instead of Limit.
 	Policy string
 	// Keys is the number of keys: 1 to 10 million.
 	Keys int
-	// Zipf sends most requests to few keys: with 10 000 keys, a tenth or more to the first. Otherwise all keys are
+	// Zipf sends most requests to few keys: with 10 000 keys, at least a tenth to the first. Otherwise all keys are
 	// equally likely.
 	Zipf bool
-	// Callers is the number of concurrent callers: 1 to 10000.
+	// Callers is the number of concurrent callers: 1 to 10 000.
 	Callers int
-	// PerSecond is the rate of requests, independent of how long answers take; 0 sends the next request after each
-	// answer. Latency counts from the time when a request was due.
+	// PerSecond is the rate of requests, regardless of how long answers take. Latency then counts from the time when
+	// a request was due. If 0, each caller sends its next request after the previous answer.
 	PerSecond float64
-	// Duration is the length of the run: up to an hour.
+	// Duration is the length of the run: at most an hour.
 	Duration time.Duration
 	// Timeout bounds one request.
 	Timeout time.Duration
@@ -75,9 +76,9 @@ func (c *Config) Check() error {
 type Report struct {
 	Took                    time.Duration
 	Allowed, Denied, Failed int64
-	// Latency is in µs.
+	// Latency is the histogram of latencies in µs.
 	Latency *hdrhistogram.Histogram
-	// Error is one of the errors, or nil.
+	// Error is one of the errors that occurred, or nil.
 	Error    error
 	Accuracy Accuracy
 }
@@ -85,10 +86,10 @@ type Report struct {
 // Decisions returns the number of decisions, allowed or denied.
 func (r *Report) Decisions() int64 { return r.Allowed + r.Denied }
 
-// histogram returns a histogram of 1 µs to 5 minutes with three digits.
+// histogram returns a histogram for 1 µs to 5 minutes with three significant digits.
 func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 300_000_000, 3) }
 
-// counters are written by callers and read for progress reports.
+// counters are incremented by callers and read for progress reports.
 type counters struct {
 	allowed, denied, failed, logged atomic.Int64
 	failure                         atomic.Pointer[error]
@@ -99,8 +100,8 @@ type Progress struct {
 	Allowed, Denied, Failed int64
 }
 
-// Run sends requests to the target until Duration is over or ctx ends, and calls progress every second. If it returns
-// an error, no request was sent.
+// Run sends requests to the target until Duration is over or ctx ends, and calls progress every second. An error
+// means that no request was sent.
 func Run(ctx context.Context, target Target, c Config, progress func(time.Duration, Progress)) (*Report, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func watch(ctx context.Context, start time.Time, shared *counters, progress func
 	return ended
 }
 
-// report makes the report of a run.
+// report returns the report of a run.
 func report(c *Config, callers []*caller, shared *counters, took time.Duration, storeTime bool) *Report {
 	r := &Report{Took: took, Allowed: shared.allowed.Load(), Denied: shared.denied.Load(), Failed: shared.failed.Load(), Latency: histogram()}
 	if failure := shared.failure.Load(); failure != nil {

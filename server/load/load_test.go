@@ -15,7 +15,7 @@ import (
 
 var fivePerSecond = rule.SlidingLog(rule.PerSecond(5))
 
-// stub is a target whose answers come from a function.
+// stub is a target that gets its answers from a function.
 type stub func() (bool, error)
 
 func (s stub) open(context.Context, *Config) (client, error) { return s, nil }
@@ -28,7 +28,7 @@ func (s stub) take(context.Context, string) (bool, time.Time, error) {
 	return allowed, time.Time{}, err
 }
 
-// runOn runs the load on a target.
+// runOn runs the load generator on a target.
 func runOn(t *testing.T, target Target, c Config) *Report {
 	t.Helper()
 	c.Timeout = time.Second
@@ -39,8 +39,8 @@ func runOn(t *testing.T, target Target, c Config) *Report {
 	return r
 }
 
-// TestExactStoreIsFoundExact checks that a fixed rate sends as many requests as are due, and that an exact store
-// decides like the steps.
+// TestExactStoreIsFoundExact checks that at a fixed rate all due requests are sent, and that an exact store decides
+// like the steps.
 func TestExactStoreIsFoundExact(t *testing.T) {
 	for i, limit := range []engine.Limit{fivePerSecond, fivePerSecond, rule.FairShare(rule.PerSecond(300), rule.Burst(100))} {
 		synctest.Test(t, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestExactStoreIsFoundExact(t *testing.T) {
 	}
 }
 
-// TestOverAndUnder checks that the report counts units allowed beyond the limit and units denied within it, and counts
-// neither if there is no limit.
+// TestOverAndUnder checks that the report counts units allowed beyond the limit and units denied within it, and
+// counts neither if there is no limit.
 func TestOverAndUnder(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestOverAndUnder(t *testing.T) {
 	}
 }
 
-// TestStallCountsAsLatency checks that the latency of requests that were due while the target stalled counts from when
-// they were due.
+// TestStallCountsAsLatency checks that the latency of requests that became due while the target stalled counts from
+// the time when they were due.
 func TestStallCountsAsLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
@@ -100,7 +100,8 @@ func TestStallCountsAsLatency(t *testing.T) {
 	})
 }
 
-// TestFailuresAreCounted checks that failures are counted but not compared, and that the report has one of the errors.
+// TestFailuresAreCounted checks that failures are counted but not compared, and that the report includes one of the
+// errors.
 func TestFailuresAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("down")

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// respTarget is a server's RESP port. Every caller has its own connection.
+// respTarget is the RESP port of a server. Every caller has its own connection.
 type respTarget struct{ address string }
 
 func (t respTarget) open(ctx context.Context, c *Config) (client, error) {
@@ -30,8 +30,8 @@ func (t respTarget) storeTime() bool { return false }
 
 func (t respTarget) Close() error { return nil }
 
-// throttle returns the words of the command, with "" for the key. CL.THROTTLE supports only token buckets with a
-// period of whole seconds.
+// throttle returns the words of the command, with "" in place of the key. CL.THROTTLE supports only token buckets
+// with a period of whole seconds.
 func throttle(c *Config) ([]string, error) {
 	if c.Policy != "" {
 		return []string{"HEADGATE.ALLOW", c.Policy, ""}, nil

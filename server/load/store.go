@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// storeTarget is a store used directly by this process.
+// storeTarget is a store that this process uses directly.
 type storeTarget struct {
 	store   engine.Store
 	limiter *headgate.Limiter

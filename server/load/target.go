@@ -15,7 +15,7 @@ import (
 type Target interface {
 	// open returns the client of one caller.
 	open(ctx context.Context, c *Config) (client, error)
-	// storeTime reports whether decisions have the store's time.
+	// storeTime reports whether decisions include the store's time.
 	storeTime() bool
 	// Close closes the target.
 	Close() error
@@ -27,8 +27,8 @@ type client interface {
 	close()
 }
 
-// Open returns the target at an address: resp://host:port or http://host:port for a server, or the URL of a store,
-// which this process then uses directly.
+// Open returns the target at an address: resp://host:port or http://host:port for a server, or the URL of a store
+// that this process then uses directly.
 func Open(ctx context.Context, address string) (Target, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -39,7 +39,7 @@ func Open(ctx context.Context, address string) (Target, error) {
 	case address != open.Memory && !redisurl.Known(address):
 		return nil, &engine.InputError{Field: "target", Value: address, Accepted: "resp://host:port, http://host:port, " + open.Accepted}
 	}
-	opened, err := open.Store(ctx, address, open.Options{Deadline: -1}) // a slow answer is a measurement
+	opened, err := open.Store(ctx, address, open.Options{Deadline: -1}) // no deadline, because a slow answer is a measurement
 	if err != nil {
 		return nil, err
 	}

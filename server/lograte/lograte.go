@@ -1,4 +1,4 @@
-// Package lograte limits the log lines that clients can cause.
+// Package lograte limits log lines that clients can cause.
 package lograte
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limit allows at most Lines lines in each span of Per, and counts the others. It is safe for concurrent use.
+// Limit allows at most Lines lines in each period Per, and counts the others. It is safe for concurrent use.
 type Limit struct {
 	Lines int
 	Per   time.Duration
@@ -18,7 +18,7 @@ type Limit struct {
 	left  int64
 }
 
-// Allow reports whether a line may be written now, and how many lines were dropped since the last one.
+// Allow reports whether a line may be written now. notLogged is the number of lines dropped since the last one.
 func (l *Limit) Allow(now time.Time) (notLogged int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/headgate/headgate/server/lograte"
 )
 
-// TestLimit checks that there are at most two lines per second, and that the next line has the number of dropped lines.
+// TestLimit checks that at most two lines per second are allowed, and that the next line reports how many were
+// dropped.
 func TestLimit(t *testing.T) {
 	l := lograte.Limit{Lines: 2, Per: time.Second}
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

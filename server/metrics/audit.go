@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/audit"
 )
 
-// Audit are the metrics of the auditor.
+// Audit collects the auditor's metrics.
 type Audit struct {
 	// Figures returns the measurements.
 	Figures func() []audit.Figures

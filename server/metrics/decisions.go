@@ -12,26 +12,26 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxPolicies is the maximum number of policies with their own counters. Further ones are counted as other.
+// maxPolicies is the maximum number of policies with their own counters. Further policies are counted as other.
 const maxPolicies = 10_000
 
 const verbCount = int(engine.Kinds)
 
-// row has the counters of one policy.
+// row holds the counters of one policy.
 type row struct {
 	policy    string
 	decisions [service.FrontEnds]outcomes.Table[atomic.Uint64]
 	shadows   [outcomes.Count]atomic.Uint64
 }
 
-// table has the rows of the active policies. It is immutable except for the counts.
+// table holds the rows of the active policies. It is immutable except for the counts.
 type table struct {
 	rows          []*row // by policy.Index; at most maxPolicies
 	byName        map[string]*row
 	inline, other *row
 }
 
-// newTable returns the rows of policies. It keeps rows of the previous table by name.
+// newTable returns the rows of policies. It reuses the previous table's rows by name.
 func newTable(set *policy.Set, before *table) *table {
 	t := &table{byName: map[string]*row{}}
 	if before == nil {
@@ -53,8 +53,8 @@ func newTable(set *policy.Set, before *table) *table {
 	return t
 }
 
-// row returns the counters of a policy. The index of a replaced policy can now belong to another one, so the name is
-// compared.
+// row returns the counters of a policy. It compares the name, because the index of a replaced policy can now belong
+// to another policy.
 func (t *table) row(p *policy.Policy) *row {
 	if i := p.Index(); i < len(t.rows) && t.rows[i].policy == p.Name {
 		return t.rows[i]
@@ -65,7 +65,7 @@ func (t *table) row(p *policy.Policy) *row {
 	return t.other
 }
 
-// tally batches consecutive increments of one counter, because most requests of a call are alike.
+// tally combines consecutive increments of one counter, because most requests of a call have the same counter.
 type tally struct {
 	counter *atomic.Uint64
 	n       uint64
@@ -114,7 +114,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 	m.sizes[from].Observe(float64(len(o.Requests)))
 }
 
-// cell returns the counter of a decision.
+// cell returns the counter for a decision.
 func (r *row) cell(from service.FrontEnd, d *headgate.Decision, err error) *atomic.Uint64 {
 	return r.decisions[from].At(d.Allowed, d.Promise.Mode, err)
 }

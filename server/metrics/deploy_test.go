@@ -12,10 +12,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ours matches a metric name of this package in a document.
+// ours matches the name of one of this package's metrics in a document.
 var ours = regexp.MustCompile(`\b(headgate|ratelimit_service)_[a-z_]+\b`)
 
-// expressions returns the queries of the dashboard and of the alert rules.
+// expressions returns the queries in the dashboard and in the alert rules.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -70,12 +70,12 @@ var (
 	functions = regexp.MustCompile(`\b([a-z_]+)\s*\(`)
 )
 
-// functionsOf are the functions and operators of PromQL that the queries may use, with their number of arguments. -1
+// functionsOf lists the PromQL functions and operators that the queries may use, with their number of arguments. -1
 // means that the number is not checked.
 var functionsOf = map[string]int{"sum": 1, "rate": 1, "increase": 1, "histogram_quantile": 2, "topk": 2, "by": -1}
 
-// TestBoardAndAlerts checks in each query that the brackets match, the functions are known and have their arguments,
-// and each metric and label exists.
+// TestBoardAndAlerts checks for each query that the brackets match, that the functions are known and have the right
+// number of arguments, and that each metric and label exists.
 func TestBoardAndAlerts(t *testing.T) {
 	all := expressions(t)
 	if len(all) < 25 {
@@ -153,7 +153,7 @@ func checkSyntax(t *testing.T, where, text string) {
 	}
 }
 
-// TestMetricsAreDocumented checks that metrics.md has exactly the existing metrics with their labels.
+// TestMetricsAreDocumented checks that metrics.md lists exactly the existing metrics, with their labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	data, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/headgate/headgate/server/envoy"
 )
 
-// Envoy are the statistics of Envoy's rate limit service under the names that
-// envoyproxy/ratelimit gives them for Prometheus.
+// Envoy collects the statistics of Envoy's rate limit service, under the names that envoyproxy/ratelimit uses for
+// Prometheus.
 type Envoy struct {
 	// Stats returns the statistics.
 	Stats func() envoy.Stats
 }
 
-// seriesLabels are the labels of a rule. A series has key2 if its rule is below another rule.
+// seriesLabels lists the labels of a rule. A series has key2 if its rule is nested in another rule.
 var seriesLabels = []string{"domain", "key1", "key2"}
 
 func envoyDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -72,12 +72,12 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// labels are the values of seriesLabels.
+// labels holds the values of seriesLabels.
 type labels [3]string
 
-// labelsOf splits the name of a series, such as domain.key1_value.key2, like envoyproxy/ratelimit's mapping: with four
-// or more parts it drops the last one, so rules that differ only in that part are counted together. In
-// envoyproxy/ratelimit, a name with three parts has no labels but a longer name; here it has key2.
+// labelsOf splits the name of a series, such as domain.key1_value.key2, like envoyproxy/ratelimit's mapping does. Of
+// four or more parts it drops the last one, so rules that differ only in that part are counted together. In
+// envoyproxy/ratelimit, a name with three parts has no labels but a longer metric name; here it has key2.
 func labelsOf(name string) (of labels) {
 	parts := strings.Split(name, ".")
 	if n := len(parts); n > 3 {

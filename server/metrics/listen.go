@@ -14,11 +14,11 @@ import (
 type listenerCounts struct {
 	accepted, open atomic.Int64
 	read, written  atomic.Int64
-	_              [32]byte // each front end has its own cache lines
+	_              [32]byte // keeps the front ends on different cache lines
 	serving        atomic.Bool
 }
 
-// Listen returns a listener that counts connections and bytes, or nil for nil.
+// Listen returns a listener that counts connections and bytes. It returns nil if l is nil.
 func (m *Metrics) Listen(from service.FrontEnd, l net.Listener) net.Listener {
 	if l == nil {
 		return nil
@@ -47,7 +47,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &conn{Conn: c, counts: l.counts}, nil
 }
 
-// conn counts the bytes of a connection.
+// conn counts a connection's bytes.
 type conn struct {
 	net.Conn
 

@@ -60,7 +60,7 @@ func TestListenerCountsConnectionsAndBytes(t *testing.T) {
 	}
 	check(1)
 	_ = c.Close()
-	_ = c.Close() // closing twice counts as one
+	_ = c.Close() // closing twice counts only once
 	check(0)
 }
 

@@ -4,10 +4,10 @@
 //
 //	metrics.go    the registry, and the answer to a scrape
 //	decisions.go  decisions by policy, outcome, mode and front end
-//	store.go      calls of the store, and the counts of its layers
+//	store.go      calls to the store, and the counts of its layers
 //	listen.go     connections and bytes
 //	secrets.go    wrong secrets
-//	gateway.go    the requests of a gateway, by upstream
+//	gateway.go    a gateway's requests, by upstream
 //	envoy.go      the names of envoyproxy/ratelimit
 package metrics
 
@@ -27,15 +27,15 @@ import (
 )
 
 const (
-	// namespace is the prefix of every name.
+	// namespace is the prefix of every metric's name.
 	namespace = "headgate"
-	// maxScrapes is the maximum number of concurrent scrapes. Further ones get status 503.
+	// maxScrapes is the maximum number of concurrent scrapes. Further scrapes get status 503.
 	maxScrapes = 4
 	// scrapeTimeout bounds one scrape.
 	scrapeTimeout = 10 * time.Second
 )
 
-// Metrics are the metrics of one server. They are safe for concurrent use.
+// Metrics holds the metrics of one server. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	table    atomic.Pointer[table]
@@ -46,10 +46,10 @@ type Metrics struct {
 	storeCall, storeWait, storeOps prometheus.Histogram
 	listeners                      [service.FrontEnds]listenerCounts
 	reloads                        [2]atomic.Uint64 // failed, succeeded
-	invalid                        atomic.Bool      // the file that is not active
+	invalid                        atomic.Bool      // the file on disk has errors
 }
 
-// New returns metrics that have counted nothing.
+// New returns metrics with zero counts.
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.SetPolicies(nil)
@@ -76,7 +76,8 @@ func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register
 // Gatherer returns all metrics.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Handler answers scrapes in a format that the scraper accepts. Native histograms require protocol buffers.
+// Handler answers scrapes in a format that the scraper accepts. Native histograms are available only in protocol
+// buffers.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout,
@@ -93,7 +94,7 @@ func (m *Metrics) SetPolicies(set *policy.Set) {
 	}
 }
 
-// Reloaded counts an activation of policies, or its failure.
+// Reloaded counts an activation of policies, or a failed one.
 func (m *Metrics) Reloaded(err error) {
 	if err != nil {
 		m.reloads[0].Add(1)
@@ -102,8 +103,8 @@ func (m *Metrics) Reloaded(err error) {
 	m.reloads[1].Add(1)
 }
 
-// Rejected counts a file with errors, of policies or of Envoy's configuration. A nil error means that the file is valid
-// again.
+// Rejected counts a file with errors: a policies file, or Envoy's configuration. A nil error means that the file is
+// valid again.
 func (m *Metrics) Rejected(err error) {
 	m.invalid.Store(err != nil)
 	if err != nil {
@@ -111,14 +112,14 @@ func (m *Metrics) Rejected(err error) {
 	}
 }
 
-// Buckets of classic histograms.
+// Buckets of the classic histograms.
 var (
 	seconds = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1}
 	counts  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 )
 
-// described has the labels of all metrics of this package by name. Metrics that have not counted yet, or whose layer
-// the server lacks, are not on /metrics.
+// described holds the labels of all metrics of this package, by name. /metrics omits metrics that have not counted
+// yet, and metrics of layers that the server does not have.
 var described = map[string][]string{
 	namespace + "_decision_seconds":      {"frontend"},
 	namespace + "_decision_requests":     {"frontend"},
@@ -148,7 +149,7 @@ func ofFrontEnd(f service.FrontEnd, name, help string, buckets []float64) promet
 	return prometheus.NewHistogram(o)
 }
 
-// calls collects the histograms of the front ends. It omits a disabled front end that has decided nothing.
+// calls collects the front ends' histograms. It omits a disabled front end without decisions.
 type calls struct{ m *Metrics }
 
 // Describe implements [prometheus.Collector].
@@ -180,7 +181,7 @@ func counter(d *prometheus.Desc, value float64, labels ...string) prometheus.Met
 	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
-// oneIf is the value of a gauge that is 1 or 0.
+// oneIf returns the value of a gauge that is either 1 or 0.
 func oneIf(yes bool) float64 {
 	if yes {
 		return 1

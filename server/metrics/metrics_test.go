@@ -41,14 +41,14 @@ func parse(t testing.TB, text string) *policy.Set {
 	return config.Policies
 }
 
-// world is a service whose calls are counted by metrics.
+// world is a service whose calls are counted.
 type world struct {
 	metrics *metrics.Metrics
 	service *service.Service
 	store   *failing
 }
 
-// failing is a store that can be switched off.
+// failing is a store that can be made to fail.
 type failing struct {
 	engine.Store
 
@@ -86,7 +86,7 @@ func (w *world) do(from service.FrontEnd, requests ...decide.Request) {
 	w.service.Do(context.Background(), from, requests, make([]decide.Response, len(requests)))
 }
 
-// values returns the counters and gauges by name and label values.
+// values returns the values of counters and gauges, by name and label values.
 func values(t testing.TB, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()
@@ -162,7 +162,7 @@ func TestReloadKeepsCounts(t *testing.T) {
 	take := decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"}
 	w.do(service.RESP, take)
 	next := parse(t, "policies:\n  a: 1/1h\n  api: 1/1h\n")
-	w.metrics.SetPolicies(next) // not active yet
+	w.metrics.SetPolicies(next) // the new policies are not active yet
 	w.do(service.RESP, take)
 	w.service.SetPolicies(next, nil)
 	w.do(service.RESP, take, decide.Request{Kind: engine.OpAllow, Policy: "a", Key: "k"})
@@ -261,8 +261,8 @@ func TestServerState(t *testing.T) {
 	}
 }
 
-// TestEnvoyLabels compares with envoyproxy/ratelimit's mapping file: a rule nested in another one has key2, and deeper
-// rules are counted with it.
+// TestEnvoyLabels compares the labels with envoyproxy/ratelimit's mapping file: a rule nested in another one has
+// key2, and deeper rules are counted together with it.
 func TestEnvoyLabels(t *testing.T) {
 	m := metrics.New("v1")
 	err := m.Add(&metrics.Envoy{Stats: func() envoy.Stats {
@@ -291,7 +291,8 @@ func TestEnvoyLabels(t *testing.T) {
 	}
 }
 
-// A series whose name is not UTF-8 does not make a scrape fail or hide other series.
+// TestSeriesThatIsNoText checks that a series whose name is not valid UTF-8 neither makes a scrape fail nor hides
+// other series.
 func TestSeriesThatIsNoText(t *testing.T) {
 	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
 	registry := prometheus.NewRegistry()

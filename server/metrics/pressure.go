@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/pressure"
 )
 
-// Pressure are the metrics of a gate that watches CPU time and memory.
+// Pressure collects the metrics of a gate that watches CPU time and memory.
 type Pressure struct{ Gate *pressure.Gate }
 
 var (

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Tally counts the answers to requests that take units, by outcome and mode. The mode of an error is 0.
+// Tally counts the answers to requests that take units, by outcome and mode. Errors have mode 0.
 type Tally [outcomes.Count][outcomes.Modes]uint64
 
 // Decisions calls f with the tally of each policy that has decided anything since the server started.
@@ -56,8 +56,8 @@ func (t *Tally) InMode(mode engine.Mode) uint64 {
 	return t[outcomes.Allowed][mode] + t[outcomes.Denied][mode]
 }
 
-// Latency is a histogram of call durations: upper bounds of buckets, in seconds, with their counts. Each bound is at
-// most 10 % above the previous one.
+// Latency is a histogram of call durations. It maps the buckets' upper bounds, in seconds, to their counts. Each
+// bound is at most 10 % above the previous one.
 type Latency map[float64]uint64
 
 // Latency returns the durations of clients' calls since the server started.
@@ -92,7 +92,7 @@ func (l Latency) add(h *dto.Histogram) {
 	}
 }
 
-// Quantiles returns the durations, in seconds, at the given shares of the calls since an earlier reading, and the
+// Quantiles returns the durations, in seconds, at the given quantiles of the calls since an earlier reading, and the
 // number of these calls. ok is false if there were no calls.
 func (l Latency) Quantiles(before Latency, shares ...float64) (times []float64, calls uint64, ok bool) {
 	type bucket struct {

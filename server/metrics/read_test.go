@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// called returns one call of a front end with the given duration and answers.
+// called returns one call on a front end, with the given duration and answers.
 func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decision) *service.Observed {
 	o := &service.Observed{FrontEnd: from, Took: took}
 	for _, d := range answers {
@@ -43,8 +43,8 @@ func TestDecisionsByOutcomeAndMode(t *testing.T) {
 	}
 }
 
-// TestLatencyQuantiles checks that quantiles are at most 10 % above the true value, cover the calls since an earlier
-// reading, and exclude operators' calls.
+// TestLatencyQuantiles checks that quantiles are at most 10 % above the true value, cover only the calls since an
+// earlier reading, and exclude operators' calls.
 func TestLatencyQuantiles(t *testing.T) {
 	m := metrics.New("v1")
 	before := m.Latency()

@@ -6,11 +6,12 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Secrets are the metrics of wrong secrets from clients.
+// Secrets collects the metrics of wrong secrets from clients.
 type Secrets struct {
 	// Wrong returns the number of wrong secrets on a front end.
 	Wrong func(from service.FrontEnd) uint64
-	// Serving reports whether a front end is enabled. A disabled front end has a series only if it has counted wrong secrets.
+	// Serving reports whether a front end is enabled. A disabled front end has a series only if it has counted wrong
+	// secrets.
 	Serving func(from service.FrontEnd) bool
 }
 

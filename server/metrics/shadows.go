@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// Shadows are the metrics of policies with a shadow.
+// Shadows collects the metrics of policies with a shadow.
 type Shadows struct {
 	// Compare returns the counts.
 	Compare func() []adminapi.Shadow
@@ -19,8 +19,8 @@ var comparedDesc = desc("shadow_compared_total",
 // Describe implements [prometheus.Collector].
 func (*Shadows) Describe(to chan<- *prometheus.Desc) { to <- comparedDesc }
 
-// Collect implements [prometheus.Collector]. All four series of a policy exist from the
-// start, so that a first disagreement is an increase.
+// Collect implements [prometheus.Collector]. All four series of a policy exist from the start, so that the first
+// disagreement already appears as an increase.
 func (s *Shadows) Collect(to chan<- prometheus.Metric) {
 	for _, c := range s.Compare() {
 		for _, one := range []struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/server/snapshot"
 )
 
-// Snapshots are the metrics of the memory store's snapshots.
+// Snapshots collects the metrics of the memory store's snapshots.
 type Snapshots struct {
 	// Stats returns the counts.
 	Stats func() snapshot.Stats

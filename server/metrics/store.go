@@ -41,27 +41,27 @@ func (t *timed) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 // Unwrap returns the wrapped store.
 func (t *timed) Unwrap() engine.Store { return t.Store }
 
-// Outage is the store's state as the server sees it.
+// Outage is the state of the store from the server's point of view.
 type Outage struct {
 	// Away is true if the store has failed and has not answered since.
 	Away bool
 	// For is how long the store has been away, or 0.
 	For time.Duration
-	// Outages is the number of outages so far, and Total their total duration.
+	// Outages is the number of outages so far, and Total is their total duration.
 	Outages int64
 	Total   time.Duration
 	// Unknown is the number of undecided requests.
 	Unknown int64
 }
 
-// Server has the sources for a scrape of a server.
+// Server collects a server's metrics from the given sources.
 type Server struct {
 	// Store is the store with its layers.
 	Store engine.Store
-	// Outage returns the state of the store.
+	// Outage returns the store's state.
 	Outage func() Outage
-	// Generation returns the number of times that policies were activated, Policies the number of policies, and
-	// Changes the number of changes on top of the file.
+	// Generation returns how often policies have been activated. Policies returns the number of policies, and Changes
+	// the number of changes on top of the file.
 	Generation        func() uint64
 	Policies, Changes func() int
 }
@@ -98,7 +98,8 @@ var (
 	reloadsDesc   = desc("policy_reloads_total", "How often policies were put in force, and how often that failed.", "result")
 )
 
-// Describe implements [prometheus.Collector]. The metrics depend on the store, so they are checked at each scrape.
+// Describe implements [prometheus.Collector]. It sends nothing, because the metrics depend on the store. They are
+// checked at each scrape instead.
 func (s *Server) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
@@ -124,7 +125,7 @@ func (s *Server) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collectStore reads one layer, or the innermost store.
+// collectStore collects the metrics of one layer, or of the innermost store.
 func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 	switch store := store.(type) {
 	case *memstore.Store:

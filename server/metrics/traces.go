@@ -2,9 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Traces collects the counts of spans by their fate.
+// Traces collects the counts of spans: ended, sent and lost.
 type Traces struct {
-	// Stats returns how many spans have ended, were sent, and were in messages that the collector rejected.
+	// Stats returns how many spans have ended, how many were sent, and how many were in messages that the collector
+	// rejected.
 	Stats func() (ended, sent, lost int64)
 }
 

@@ -8,7 +8,7 @@ import (
 // v6Bits is the prefix length of IPv6 networks that count as one peer.
 const v6Bits = 64
 
-// group returns the address that a peer is counted under.
+// group returns the address under which a peer is counted.
 func group(peer netip.Addr) netip.Addr {
 	peer = peer.Unmap()
 	if !peer.Is6() {
@@ -21,7 +21,7 @@ func group(peer netip.Addr) netip.Addr {
 	return network.Addr()
 }
 
-// Addr is the address of the peer of a [Conn]. It gives access to the connection where only the address is known: in a
+// Addr is the peer address of a [Conn]. It gives access to the connection where only the address is available: in a
 // gRPC call, or if TLS wraps the connection.
 type Addr struct {
 	net.Addr
@@ -29,7 +29,7 @@ type Addr struct {
 	conn *Conn
 }
 
-// Of returns the connection for an address, or nil if it is not from a [Conn].
+// Of returns the connection with an address, or nil if the address does not come from a [Conn].
 func Of(a net.Addr) *Conn {
 	if own, ok := a.(*Addr); ok {
 		return own.conn
@@ -37,7 +37,7 @@ func Of(a net.Addr) *Conn {
 	return nil
 }
 
-// Peer returns the IP address of a peer, or the zero Addr if it has none, as on a Unix socket.
+// Peer returns a peer's IP address, or the zero Addr if it has none, for example on a Unix socket.
 func Peer(a net.Addr) netip.Addr {
 	if own, ok := a.(*Addr); ok {
 		a = own.Addr
@@ -55,7 +55,7 @@ func Peer(a net.Addr) netip.Addr {
 	return address.Addr().Unmap()
 }
 
-// IsSocket reports whether an address is a Unix socket.
+// IsSocket reports whether an address belongs to a Unix socket.
 func IsSocket(a net.Addr) bool {
 	if own, ok := a.(*Addr); ok {
 		a = own.Addr

@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// leastIdle is how long a connection must be idle to be closed. A new client has this time for its first request.
+	// leastIdle is how long a connection must have been idle before it is closed. A new client has this long to send
+	// its first request.
 	leastIdle = time.Second
 	// scanEvery is the minimum time between two searches for idle connections.
 	scanEvery = 100 * time.Millisecond
 )
 
-// Conns are the connections of a listener, with a share for each peer. While at most a tenth of the places are free,
-// each new connection closes the connection that has been idle the longest. With a bound below 10 no connection is
-// closed.
+// Conns holds the connections of a listener, with a share for each peer. While at most a tenth of the places are
+// free, each new connection closes the connection that has been idle the longest. If the bound is below 10, no
+// connection is closed.
 type Conns struct {
 	shares *Shares
-	tenth  int // a tenth of the bound; idle connections are closed while no more than that are free
+	tenth  int // a tenth of the bound; idle connections are closed while at most this many places are free
 	began  time.Time
 
 	mu      sync.Mutex
@@ -30,7 +31,7 @@ type Conns struct {
 	idle    []candidate // found by the last search, longest idle first
 	scanned time.Time
 	closed  int64         // connections closed because they were idle
-	freed   chan struct{} // has an element after a place is freed
+	freed   chan struct{} // receives a value after a place is freed
 }
 
 // candidate is a connection that was idle when it was found.
@@ -39,12 +40,12 @@ type candidate struct {
 	since int64
 }
 
-// NewConns returns the connections of a listener. It accepts up to most of them.
+// NewConns returns an empty Conns that accepts up to most connections.
 func NewConns(most int, r Rule) *Conns {
 	return &Conns{shares: NewShares(most, r), tenth: most / 10, began: time.Now(), open: map[*Conn]struct{}{}, freed: make(chan struct{}, 1)}
 }
 
-// Conn is a connection with its place. It is idle until Busy or Begin is called. A nil Conn is not counted.
+// Conn is a connection that occupies a place. It is idle until Busy or Begin is called. A nil Conn is not counted.
 type Conn struct {
 	net.Conn
 
@@ -52,10 +53,10 @@ type Conn struct {
 	addr  Addr
 	place Place
 	since atomic.Int64 // when it became idle, in ns after Conns.began; 0 while it is busy
-	calls atomic.Int64 // started and not ended
+	calls atomic.Int64 // calls in progress
 }
 
-// Admit counts a connection. If there is no place for it, the caller must close it.
+// Admit counts a connection. If the verdict is not Granted, the caller must close the connection.
 func (c *Conns) Admit(nc net.Conn) (*Conn, Verdict) {
 	peer := nc.RemoteAddr()
 	admitted := &Conn{Conn: nc, of: c}
@@ -110,8 +111,8 @@ func (c *Conns) CloseIdle() {
 	longest.end()
 }
 
-// takeIdle removes the connection that has been idle the longest, or returns nil if none has been idle for leastIdle.
-// The caller holds mu.
+// takeIdle removes and returns the connection that has been idle the longest, or returns nil if none has been idle
+// for leastIdle. The caller holds mu.
 func (c *Conns) takeIdle() *Conn {
 	now := time.Now()
 	if c.tenth == 0 {
@@ -144,7 +145,7 @@ func (c *Conns) scan(now time.Time) {
 	slices.SortFunc(c.idle, func(a, b candidate) int { return cmp.Compare(a.since, b.since) })
 }
 
-// remove frees the place of a connection. The caller holds mu.
+// remove frees a connection's place. The caller holds mu.
 func (c *Conns) remove(conn *Conn) {
 	if _, open := c.open[conn]; open {
 		delete(c.open, conn)
@@ -156,14 +157,14 @@ func (c *Conns) remove(conn *Conn) {
 	}
 }
 
-// Open returns the number of open connections, and of connections closed because they were idle.
+// Open returns the number of open connections, and the number of connections closed because they were idle.
 func (c *Conns) Open() (open int, closed int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open), c.closed
 }
 
-// end closes a connection whose place is already free. Its unsent output may be lost.
+// end closes a connection whose place has already been freed. Its unsent output may be lost.
 func (c *Conn) end() {
 	if c == nil {
 		return
@@ -174,7 +175,7 @@ func (c *Conn) end() {
 	_ = c.Conn.Close()
 }
 
-// Release frees the place of a connection without closing it.
+// Release frees a connection's place without closing the connection.
 func (c *Conn) Release() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -204,7 +205,7 @@ func (c *Conn) Busy() {
 	}
 }
 
-// Begin and End count the concurrent calls on a connection. Without calls it is idle.
+// Begin starts a call. Begin and End count the concurrent calls on a connection, which is idle while it has none.
 func (c *Conn) Begin() {
 	if c != nil {
 		c.calls.Add(1)
@@ -215,11 +216,11 @@ func (c *Conn) Begin() {
 // End ends a call started by Begin.
 func (c *Conn) End() {
 	if c != nil && c.calls.Add(-1) == 0 {
-		c.Idle() // a call that begins now is already counted in calls
+		c.Idle() // a call that begins now has already been counted in calls
 	}
 }
 
-// State follows an HTTP connection. It is a [http.Server.ConnState].
+// State tracks the state of an HTTP connection. It is a [http.Server.ConnState].
 func State(nc net.Conn, s http.ConnState) {
 	c := Of(nc.RemoteAddr())
 	switch s {

@@ -15,7 +15,8 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// TestShares checks that a peer gets its share of the slots, an exempt peer gets all slots, and no peer gets more than exist.
+// TestShares checks that a peer gets its share of the places, that an exempt peer gets all places, and that no peer
+// gets more than exist.
 func TestShares(t *testing.T) {
 	exempt := netip.MustParsePrefix("10.0.0.0/8")
 	for _, c := range []struct {
@@ -53,7 +54,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesOfManyGoroutines checks that no peer exceeds its share, and that all slots are freed.
+// TestSharesOfManyGoroutines checks that no peer exceeds its share, and that all places are freed.
 func TestSharesOfManyGoroutines(t *testing.T) {
 	s := peers.NewShares(40, peers.Rule{Percent: 25})
 	var all sync.WaitGroup
@@ -62,7 +63,7 @@ func TestSharesOfManyGoroutines(t *testing.T) {
 			peer := netip.AddrFrom4([4]byte{192, 0, 2, byte(i % 3)})
 			for range 2000 {
 				place, verdict := s.Take(peer)
-				if held := s.Held(); held > 30 { // by three peers
+				if held := s.Held(); held > 30 { // three peers with 10 each
 					t.Errorf("%d places are held, want at most 30", held)
 				}
 				if verdict == peers.Granted {
@@ -77,7 +78,7 @@ func TestSharesOfManyGoroutines(t *testing.T) {
 	}
 }
 
-// pipe is a connection from an address.
+// pipe is a connection with a peer address.
 type pipe struct {
 	net.Conn
 
@@ -107,8 +108,8 @@ func (p *pipe) isClosed() bool {
 	}
 }
 
-// TestTheLongestIdleIsClosed (known bug 70): if less than a tenth of the connections are free, each new one closes the
-// connection that has been idle the longest, but never a busy or recent one.
+// TestTheLongestIdleIsClosed (known bug 70): while at most a tenth of the places are free, each new connection closes
+// the one that has been idle the longest, but never a busy or recent one.
 func TestTheLongestIdleIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := peers.NewConns(20, peers.Rule{Percent: 100})
@@ -147,7 +148,7 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		conns[0].Busy()
-		conns[0].Idle() // it has just had a request
+		conns[0].Idle() // has just had a request
 		conns[2].Begin()
 		for range 3 {
 			if verdict := admit(); verdict != peers.Granted {
@@ -163,7 +164,7 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 		if got := closed(); !slices.Equal(got, []int{4, 6, 8, 10}) {
 			t.Errorf("closed are %v, want 10 too", got)
 		}
-		conns[12].Busy() // after the search has found it idle
+		conns[12].Busy() // becomes busy after the search has found it idle
 		conns[12].Idle()
 		conns[14].Begin()
 		conns[14].Idle() // like a call that ends while another one begins
@@ -188,7 +189,8 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 	})
 }
 
-// TestFewConnectionsStay checks that with a bound below 10 no connection is closed, because a tenth is less than one.
+// TestFewConnectionsStay checks that no connection is closed if the bound is below 10, because a tenth of it is less
+// than one.
 func TestFewConnectionsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := peers.NewConns(9, peers.Rule{})
@@ -202,8 +204,8 @@ func TestFewConnectionsStay(t *testing.T) {
 	})
 }
 
-// TestConnsHaveShares (known bug 70): the connections of one peer leave room for others, and closing a connection
-// frees its slot, once.
+// TestConnsHaveShares (known bug 70): the connections of one peer leave room for others. Closing a connection frees
+// its place, but only the first time.
 func TestConnsHaveShares(t *testing.T) {
 	c := peers.NewConns(8, peers.Rule{Percent: 25})
 	first, _ := c.Admit(newPipe("192.0.2.1:1"))
@@ -224,8 +226,8 @@ func TestConnsHaveShares(t *testing.T) {
 	}
 }
 
-// TestAddressOfAConnection checks that the address of a peer leads to its connection, even through TLS, and that it
-// formats like the plain address.
+// TestAddressOfAConnection checks that a peer's address leads to its connection, even through TLS, and that it is
+// formatted like the plain address.
 func TestAddressOfAConnection(t *testing.T) {
 	c := peers.NewConns(8, peers.Rule{})
 	conn, _ := c.Admit(newPipe("[2001:db8::1]:99"))

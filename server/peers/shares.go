@@ -1,11 +1,11 @@
-// Package peers gives each peer address a share of a bound on connections, requests or calls, so that one client cannot
-// take everything (known bug 70).
+// Package peers gives each peer address a share of a bound on connections, requests or calls, so that one client
+// cannot take everything (known bug 70).
 //
-// A peer is the address at the other end of a connection. IPv6 addresses count by /64, because one client usually has a
-// whole network of that size. Trusted proxies are exempt because they act for many clients. Peers without an address,
-// on a Unix socket, are exempt too.
+// A peer is the address at the other end of a connection. IPv6 addresses are counted by /64, because one client
+// usually has a whole network of that size. Trusted proxies are exempt, because they act for many clients. Peers
+// without an address, on a Unix socket, are also exempt.
 //
-//	shares.go    how much each peer holds of a bound
+//	shares.go    how much of a bound each peer holds
 //	conns.go     the connections of a listener, ordered by idle time
 //	addr.go      addresses of peers
 package peers
@@ -15,14 +15,14 @@ import (
 	"sync"
 )
 
-// DefaultPercent is the share of one peer, in percent of a bound.
+// DefaultPercent is one peer's default share of a bound, in percent.
 const DefaultPercent = 25
 
-// Rule configures the share of a peer.
+// Rule configures a peer's share.
 type Rule struct {
-	// Percent is the share of one peer, 1 to 100. 0 means 100: one peer may take everything.
+	// Percent is one peer's share of the bound, from 1 to 100. 0 means 100: one peer may take everything.
 	Percent int
-	// Exempt reports whether a peer has no share limit. nil exempts none.
+	// Exempt reports whether a peer may exceed the share. If nil, no peer may.
 	Exempt func(peer netip.Addr) bool
 }
 
@@ -34,17 +34,17 @@ func (r *Rule) of(most int) int {
 	return max(1, most*r.Percent/100)
 }
 
-// Verdict says whether a peer gets a place and, if not, why.
+// Verdict tells whether a peer gets a place and, if not, why.
 type Verdict int
 
-// The verdicts.
+// The possible verdicts.
 const (
 	Granted   Verdict = iota
 	Full              // all places are taken
 	OverShare         // the peer already has its share
 )
 
-// Shares count the places of a bound and the peers that hold them. It is safe for concurrent use.
+// Shares counts the places of a bound and the peers that hold them. It is safe for concurrent use.
 type Shares struct {
 	most, each int
 	exempt     func(netip.Addr) bool
@@ -54,18 +54,18 @@ type Shares struct {
 	by   map[netip.Addr]int // only peers that hold places
 }
 
-// NewShares returns the shares of a bound.
+// NewShares returns the shares of a bound. All places are free.
 func NewShares(most int, r Rule) *Shares {
 	return &Shares{most: most, each: r.of(most), exempt: r.Exempt, by: map[netip.Addr]int{}}
 }
 
-// Place is a slot held by a peer. The zero Place means no slot.
+// Place is a place held by a peer. The zero Place means none.
 type Place struct {
 	of   *Shares
-	peer netip.Addr // the zero Addr if the peer has no share limit
+	peer netip.Addr // the zero Addr if no share applies to the peer
 }
 
-// Take takes a place for a peer, or for the zero Addr if it has no address. The caller must free the place.
+// Take takes a place for a peer. peer is the zero Addr if the peer has no address. The caller must free the place.
 func (s *Shares) Take(peer netip.Addr) (Place, Verdict) {
 	p := Place{of: s}
 	if peer.IsValid() && s.each < s.most && (s.exempt == nil || !s.exempt(peer)) {
@@ -86,7 +86,7 @@ func (s *Shares) Take(peer netip.Addr) (Place, Verdict) {
 	return p, Granted
 }
 
-// Free gives the place back.
+// Free frees the place.
 func (p Place) Free() {
 	s := p.of
 	if s == nil {
@@ -113,5 +113,5 @@ func (s *Shares) Held() int {
 // Most returns the bound.
 func (s *Shares) Most() int { return s.most }
 
-// Share returns the number of places for a peer that is not exempt.
+// Share returns the number of places that a peer can take unless it is exempt.
 func (s *Shares) Share() int { return s.each }

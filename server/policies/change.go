@@ -15,7 +15,7 @@ import (
 
 // Bounds of changes.
 const (
-	// MaxChanges is the maximum number of changes. A further one is an error.
+	// MaxChanges is the maximum number of changes. A further change is an error.
 	MaxChanges = 10_000
 	// MaxAuthorBytes and MaxReasonBytes are the maximum lengths of a change's author and reason.
 	MaxAuthorBytes = 256
@@ -26,16 +26,16 @@ const (
 type Change struct {
 	adminapi.Change
 
-	// For is how long the change lasts, by the same clock. It is an alternative to Expires.
+	// For is how long the change lasts, by the clock that also applies to Expires. It is an alternative to Expires.
 	For time.Duration `json:"-"`
 	// Before and After describe the target before and after the change was made or cleared. See [Describe].
 	Before string `json:"-"`
 	After  string `json:"-"`
 }
 
-// The errors of changes.
+// Errors of changes.
 var (
-	// ErrConflict is returned if the change to replace is no longer the latest one.
+	// ErrConflict is returned if the change to be replaced is no longer the latest one.
 	ErrConflict = errors.New("another change was made in the meantime")
 	// ErrTooMany is returned for a change beyond [MaxChanges].
 	ErrTooMany = fmt.Errorf("there are %d changes; clear some, or write them into the file", MaxChanges)
@@ -43,7 +43,7 @@ var (
 	ErrNoChange = errors.New("there is no such change")
 )
 
-// name identifies the target of a change. A later change with the same name replaces it.
+// name identifies the target of a change. A later change with the same name replaces the earlier one.
 type name struct{ policy, key string }
 
 func (c *Change) name() name { return name{c.Policy, c.Key} }
@@ -52,10 +52,10 @@ func (n name) compare(other name) int {
 	return cmp.Or(cmp.Compare(n.policy, other.policy), cmp.Compare(n.key, other.key))
 }
 
-// expired reports whether the change has ended at an instant.
+// expired reports whether the change has expired at the given time.
 func (c *Change) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
 
-// check returns an [*engine.InputError] for a change that no server accepts, whatever its file.
+// check returns an [*engine.InputError] for a change that every server rejects, regardless of its file.
 func (c *Change) check(now time.Time) error {
 	switch {
 	case c.Author == "" || len(c.Author) > MaxAuthorBytes || !utf8.ValidString(c.Author):
@@ -78,7 +78,8 @@ func (c *Change) onFile() policy.Change {
 // describe describes the current state of a change's target.
 func (m *Manager) describe(c *Change) string { return Describe(m.current, c.Policy, c.Key) }
 
-// audit logs a change with its author, its target before and after, and the change that it replaced, or nil.
+// audit logs a change with its author, its target before and after, and before, the change that it replaced. before
+// can be nil.
 func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {

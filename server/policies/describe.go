@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Describe describes the target of a change under a configuration in one line: a policy with its settings, or the
-// limits of a key. It returns "none" if there is no such policy.
+// Describe describes a change's target under a configuration in one line: a policy with its settings, or a key's
+// limits. It returns "none" if there is no such policy.
 func Describe(c *policy.Config, target, key string) string {
 	name, _, _ := strings.Cut(target, "/") // the target can be one limit of a policy, such as free/minute
 	p, ok := c.Policies.Get(name)

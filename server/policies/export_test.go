@@ -2,7 +2,7 @@ package policies
 
 import "github.com/headgate/headgate/engine"
 
-// NewBounded is NewShared with a smaller limit than MaxChanges.
+// NewBounded is like NewShared, with a smaller limit than MaxChanges.
 func NewBounded(values engine.Coordinator, most int) Store {
 	return &shared{values: values, most: most, changes: map[string]stored{}}
 }

@@ -12,14 +12,14 @@ import (
 // storeTimeout bounds one check for other servers' changes.
 const storeTimeout = 2 * time.Second
 
-// unreadPoll is the interval for retrying changes that New could not read.
+// unreadPoll is the interval for retrying to read changes that New could not read.
 const unreadPoll = 100 * time.Millisecond
 
-// unread is the log line for a store that does not answer, so that its changes are unknown.
+// unread is the log line for a store that does not answer, which leaves its changes unknown.
 const unread = "changes of other servers cannot be read; the policies stay as they are"
 
-// Run follows other servers' changes and the expiry of changes until ctx ends. It reads the store whenever it may have
-// changed, and at the next expiry. If the store does not answer, everything stays as it is.
+// Run follows other servers' changes and the expiry of changes until ctx ends. It reads the store whenever it may
+// have changed, and at the next expiry. While the store does not answer, the policies stay unchanged.
 func (m *Manager) Run(ctx context.Context) {
 	poll := m.config.Changes.Poll()
 	m.mu.Lock()
@@ -63,7 +63,7 @@ func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	for i := range m.changes {
 		switch c := &m.changes[i]; {
 		case c.Expires.IsZero():
-		case c.expired(now): // could not be cleared
+		case c.expired(now): // clearing it has failed
 			next = min(next, pollShared)
 		default:
 			next = min(next, max(time.Millisecond, c.Expires.Sub(now)))
@@ -72,7 +72,7 @@ func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	return next
 }
 
-// look activates other servers' changes, and ends expired ones.
+// look activates other servers' changes, and ends expired changes.
 func (m *Manager) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -87,8 +87,8 @@ func (m *Manager) look(ctx context.Context) error {
 	return err
 }
 
-// clearExpired ends the changes that have expired, including changes that expired while no server ran. If clearing
-// fails, it is retried. Only one of several servers clears a change. before is the previous configuration.
+// clearExpired ends the changes that have expired, including those that expired while no server was running. If
+// clearing fails, it is retried. Of several servers, only one clears a change. before is the previous configuration.
 func (m *Manager) clearExpired(ctx context.Context, now time.Time, before *policy.Config) {
 	left := make([]Change, 0, len(m.changes))
 	for _, c := range m.changes {

@@ -58,8 +58,9 @@ func (r *reverting) revert(to map[string]valueOf) {
 	r.values = maps.Clone(to)
 }
 
-// TestChangesOutliveAFailover (known bug 65): the store comes back with an earlier state, or empty. Cleared changes
-// stay cleared, the later of two changes wins whichever server polls first, and all servers agree after the next poll.
+// TestChangesOutliveAFailover (known bug 65): after the store comes back with an earlier state, or empty, cleared
+// changes stay cleared, the later of two changes wins no matter which server polls first, and all servers agree after
+// the next poll.
 func TestChangesOutliveAFailover(t *testing.T) {
 	for n := range 4 {
 		first, empty := n%2, n >= 2
@@ -74,7 +75,7 @@ func TestChangesOutliveAFailover(t *testing.T) {
 			cleared.Version = put(t, servers[0], "cleared", 0)
 			version := put(t, servers[0], "changed", 0)
 			later()
-			loaded(t, servers[1]) // knows only the first versions
+			loaded(t, servers[1]) // has read only the first versions
 			earlier := store.save()
 			later()
 			if err := servers[0].Delete(t.Context(), cleared); err != nil {
@@ -90,7 +91,7 @@ func TestChangesOutliveAFailover(t *testing.T) {
 				earlier = map[string]valueOf{}
 			}
 			store.revert(earlier)
-			put(t, servers[1], "new", 0)  // makes as many changes as the other server knows of
+			put(t, servers[1], "new", 0)  // the store then lists as many changes as the other server has read
 			var last [3][]policies.Change // the last server starts now
 			servers = append(servers, policies.NewShared(store))
 			for range 3 {
@@ -111,8 +112,8 @@ func TestChangesOutliveAFailover(t *testing.T) {
 	}
 }
 
-// TestChangesExpireWithoutAServer (known bug 65): the next server clears a change that expired while no server ran,
-// with one audit line.
+// TestChangesExpireWithoutAServer (known bug 65): if a change expires while no server is running, the next server
+// clears it, with one audit line.
 func TestChangesExpireWithoutAServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &reverting{values: map[string]valueOf{}}

@@ -18,27 +18,28 @@ import (
 type Config struct {
 	// File is the path of the policies file, or "".
 	File string
-	// Base is the content of File as read to set up the server, or nil if File is "".
+	// Base is the content of File as it was read to set up the server, or nil if File is "".
 	Base *policy.Config
-	// Changes stores the changes. The default store ends with the process.
+	// Changes stores the changes. The default store lasts as long as the process.
 	Changes Store
 	// Rejected is called with an error when the file is invalid and the previous one stays active, and with nil when
-	// it is valid again. It can be nil.
+	// the file is valid again. It can be nil.
 	Rejected func(err error)
-	// Check returns the reason why policies cannot be active on this server, such as with this store. nil accepts all.
-	// A rejected file or change is treated like an invalid one.
+	// Check returns the reason why policies cannot be active on this server, for example with its store. nil accepts
+	// all. A rejected file or change is treated like an invalid one.
 	Check func(c *policy.Config) error
 	// Apply activates policies and returns their generation. Its error is only logged as a warning, because the
 	// policies are active anyway.
 	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
-	// Away reports whether an error of Changes means that the store did not answer. New then starts without the
-	// changes, which are read later. By default New returns all errors.
+	// Away reports whether an error from Changes means that the store did not answer. New then starts without the
+	// changes, which are read later. If Away is nil, New returns all errors.
 	Away func(err error) bool
-	// ShowKey returns the form of a change's key for the log. The default is the whole key.
+	// ShowKey returns a change's key as it appears in the log. By default the whole key is shown.
 	ShowKey func(key string) string
-	// Logger gets the log, with an audit line for each change.
+	// Logger is the log. It receives an audit line for each change.
 	Logger *slog.Logger
-	// Now is the clock for the expiry of changes, the same for all servers that share them. The default is time.Now.
+	// Now is the clock for the expiry of changes. All servers that share changes must use the same clock. The default
+	// is time.Now.
 	Now func() time.Time
 }
 
@@ -49,19 +50,20 @@ type Manager struct {
 
 	mu      sync.Mutex
 	file    *policy.Config
-	made    []policy.Made  // from other configurations than the file
+	made    []policy.Made  // policies from other sources than the file
 	base    *policy.Config // the file together with made
-	current *policy.Config // base with the active changes
+	current *policy.Config // base with the active changes on top
 	changes []Change       // as stored
 	unread  bool           // New could not read the changes
 	pending bool           // the changes are not active yet
-	active  []Change       // active changes: not expired, and compatible with the file
+	active  []Change       // not expired, and compatible with the file
 	broken  map[name]int64 // versions of incompatible changes that have been logged
 	refused bool           // the file was invalid when it was last read
 }
 
-// New activates the file's policies, with the store's changes on top. If the store does not answer, New returns an
-// error, unless [Config.Away] classifies the store as away: until the changes are read, only the file applies.
+// New activates the file's policies with the store's changes on top. If the store does not answer, New returns an
+// error, unless [Config.Away] classifies the store as away. In that case only the file applies until the changes have
+// been read.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Base == nil {
 		c.Base = policy.Empty()
@@ -94,7 +96,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// SetMade activates policies made from something other than the file, replacing the previous ones.
+// SetMade activates policies from another source than the file, replacing the previous ones from there.
 func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,10 +114,11 @@ func (m *Manager) Changes() []Change {
 	return slices.Clone(m.active)
 }
 
-// Change makes a change, replacing any earlier change to the same policy and key, and activates it here before it
-// returns. Other servers follow within a second. It uses Policy, Key, Fields, Author, Reason, and Expires or For; the
-// result has all other fields. If the change conflicts, the error is a [*engine.InputError] or an error of package
-// policy, and nothing has changed. It is [ErrConflict] if another change was made at the same time.
+// Change makes a change, replacing any earlier change to the same policy and key. It activates the change on this
+// server before it returns; other servers follow within a second. It uses the fields Policy, Key, Fields, Author,
+// Reason, and Expires or For; the result has all other fields. If the change conflicts, nothing changes, and the
+// error is an [*engine.InputError] or an error of package policy. It is [ErrConflict] if another change was made at
+// the same time.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	now := m.config.Now()
 	c.At, c.Version = now.UTC().Truncate(time.Microsecond), 0
@@ -157,7 +160,7 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	return c, err
 }
 
-// Clear ends the change to a policy, or to a key under it, and returns the change. The error is [ErrNoChange] if there
+// Clear ends the change to a policy, or to a key under it, and returns the change. It returns [ErrNoChange] if there
 // is no such change.
 func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason string) (Change, error) {
 	now := m.config.Now()
@@ -233,7 +236,7 @@ func (m *Manager) reload(ctx context.Context) error {
 	return nil
 }
 
-// apply activates a file with the changes on top. Incompatible changes are omitted, and logged once.
+// apply activates a file with the changes on top. Incompatible changes are omitted, and logged one time.
 func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	now := m.config.Now()
 	live := make([]Change, 0, len(m.changes))
@@ -242,7 +245,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 			live = append(live, c)
 		}
 	}
-	// In creation order, because a later change was tried on top of the earlier ones.
+	// Changes are applied in the order of creation, because a later change was tried on top of the earlier ones.
 	slices.SortStableFunc(live, func(a, b Change) int { return cmp.Compare(a.Version, b.Version) })
 	onFile := make([]policy.Change, len(live))
 	for i := range live {

@@ -31,7 +31,7 @@ policies:
   open: 10/m
 `
 
-// server is a manager with its activated policies and its log.
+// server is a manager with the policies that it activated and its log.
 type server struct {
 	*policies.Manager
 
@@ -108,8 +108,8 @@ func wants(t testing.TB, s *server, name, key, want string) {
 	}
 }
 
-// A change is active when the call returns, until it is cleared. The log has a line for each, with the author, the
-// reason, and the fields before and after.
+// TestChangeAndClear checks that a change is active when the call returns, and until it is cleared. The log has a
+// line for each, with the author, the reason, and the fields before and after.
 func TestChangeAndClear(t *testing.T) {
 	s := begin(t, base, nil)
 	wants(t, s, "api", "k", "100/s burst 200")
@@ -144,8 +144,8 @@ func TestChangeAndClear(t *testing.T) {
 	}
 }
 
-// Known bug 52: changing a policy, or clearing its change, is rejected if this would drop the change to a key. The
-// error names the key, whose change stays active.
+// TestChangeKeepsOthersInForce (known bug 52): changing a policy, or clearing its change, is rejected if this would
+// drop the change to a key. The error names the key, whose change stays active.
 func TestChangeKeepsOthersInForce(t *testing.T) {
 	s := begin(t, base, nil)
 	joe := policies.Change{Change: adminapi.Change{Policy: "api", Key: "joe", Fields: json.RawMessage(`{"set": {"limit": 7}}`), Author: "bob"}}
@@ -172,7 +172,7 @@ func TestChangeKeepsOthersInForce(t *testing.T) {
 	wants(t, s, "api", "joe", "100/s burst 200")
 }
 
-// An invalid change says why it is invalid, and nothing changes.
+// TestChangesAreChecked checks that an invalid change gets an error with the reason, and that nothing changes.
 func TestChangesAreChecked(t *testing.T) {
 	s := begin(t, base, nil)
 	with := func(edit func(*policies.Change)) policies.Change {
@@ -201,7 +201,7 @@ func TestChangesAreChecked(t *testing.T) {
 	}
 }
 
-// A change that expires is active until then.
+// TestExpiry checks that a change stays active until it expires.
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, base, nil)
@@ -224,7 +224,7 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// Changes in a state file survive a restart. Only its owner can read it.
+// TestStateFile checks that changes in a state file survive a restart, and that only the file's owner can read it.
 func TestStateFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	reopen := func() *server {
@@ -266,8 +266,8 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// Two servers on one store: a change on one is active on the other within a second, and after both restart. A change
-// that does not fit one server's file is left out there.
+// TestSharedChanges runs two servers on one store. A change on one is active on the other within a second, and on
+// both after a restart. A change that is incompatible with one server's file is omitted there.
 func TestSharedChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis, err := memstore.New(memstore.Config{})
@@ -297,7 +297,7 @@ func TestSharedChanges(t *testing.T) {
 		wants(t, a, "open", "k", "deny")
 		wants(t, older, "open", "k", "deny")
 		before := a.generation
-		time.Sleep(10 * time.Minute) // everything is read again, and nothing has changed
+		time.Sleep(10 * time.Minute) // everything is read again, but nothing has changed
 		if a.generation != before {
 			t.Errorf("generation %d after %d, and nothing has changed", a.generation, before)
 		}
@@ -321,8 +321,8 @@ func TestSharedChanges(t *testing.T) {
 	})
 }
 
-// The store of the changes must answer when a server starts, because without the changes the server would allow
-// requests that they deny.
+// TestStartNeedsTheChanges checks that the store of the changes must answer when a server starts. Without the changes
+// the server would allow requests that they deny.
 func TestStartNeedsTheChanges(t *testing.T) {
 	redis, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -337,7 +337,8 @@ func TestStartNeedsTheChanges(t *testing.T) {
 	}
 }
 
-// A rejected change does not hide changes that another server made meanwhile.
+// TestRefusedChangeHidesNothing checks that a rejected change does not hide changes that another server has made in
+// the meantime.
 func TestRefusedChangeHidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis, err := memstore.New(memstore.Config{})

@@ -3,14 +3,14 @@ package policies
 import "time"
 
 // A server that reloads its file alternates between working for workSpan and resting for restSpan. Ten thousand
-// policies take an eighth of a second of CPU time. Without rests, requests would wait for it; with rests, the policies
-// are still active within a second. The benchmark group reload has the figures.
+// policies take an eighth of a second of CPU time. Without rests, requests would have to wait that long. With rests,
+// the policies are still active within a second. The benchmark group reload has the figures.
 const (
 	workSpan = 250 * time.Microsecond
 	restSpan = 1500 * time.Microsecond
 )
 
-// pausing returns a pause function that rests after workSpan of work.
+// pausing returns a function that rests after each workSpan of work.
 func pausing(now func() time.Time, sleep func(time.Duration)) func() {
 	since := now()
 	return func() {

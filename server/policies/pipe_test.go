@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// A named pipe in place of the file is an error that names it. Opening the pipe used to wait for a writer forever, and
-// so did stopping the process.
+// TestNamedPipeInPlaceOfTheFile checks that a named pipe in place of the file causes an error that names it. Opening
+// the pipe used to wait for a writer forever, and so did stopping the process.
 func TestNamedPipeInPlaceOfTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policies.yaml")
 	if err := os.WriteFile(file, []byte(base), 0o600); err != nil {

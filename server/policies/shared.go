@@ -14,22 +14,23 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// pollShared is the interval between checks for other servers' changes. A check is one read of a short value.
+// pollShared is the interval between checks for other servers' changes. A check reads one short value.
 const pollShared = 300 * time.Millisecond
 
-// reconcileEvery is the interval for reading all changes again: a server that dies while it makes a change may have
-// stored it without announcing it.
+// reconcileEvery is the interval for reading all changes again, because a server that dies while it makes a change
+// may have stored it without announcing it.
 const reconcileEvery = time.Minute
 
 // shared keeps changes in the store shared by all servers, as values of its coordinator:
 //
-//	policies                 head: how many changes were made, and the names of the last
+//	policies                 head: how many changes were made, and the names of the latest
 //	policies/names/<00..ff>  the names of all changes, by their first digits
 //	policies/change/<name>   a change; "" after it was cleared
 //
-// A name is a hash of the policy and the key. A server replaces a value only if its version is still the one that the
-// server read, so an older change never replaces a newer one. A cleared change leaves an empty value with a version. If
-// the store has lost values, or has older ones after a failover, any server with newer ones writes them again.
+// A name is a hash of the policy and the key. A server replaces a value only if it still has the version that the
+// server has read, so an older change never replaces a newer one. A cleared change leaves an empty value with a
+// version. If the store has lost values, or has older ones after a failover, any server with newer values writes them
+// again.
 type shared struct {
 	values engine.Coordinator
 	most   int // maximum number of changes
@@ -37,29 +38,29 @@ type shared struct {
 	mu      sync.Mutex
 	changes map[string]stored // by hash
 	live    int               // number of changes that are not cleared
-	head    int64             // the version of the head when last read
-	made    int64             // the head's number of changes
-	losses  int64             // the head's number of losses
-	full    time.Time         // when everything was last read
-	loaded  bool              // last was returned by Load
+	head    int64             // version of the head when it was last read
+	made    int64             // the head's count of changes
+	losses  int64             // the head's count of losses
+	full    time.Time         // when all values were last read
+	loaded  bool              // last has been returned by Load
 	last    []Change
 }
 
-// stored is a value of the coordinator and its version. made is the version under which its content was first stored:
-// a value written again after a loss has a later version, but is not a later change.
+// stored is a coordinator value with its version. made is the version under which its content was first stored: a
+// value written again after a loss has a later version, but is not a later change.
 type stored struct {
 	change        Change
 	version, made int64
 	cleared       bool
 }
 
-// head is the value with the recent changes. Losses is the number of times that a server found the store to have
-// fewer changes than itself.
+// head is the value that lists the recent changes. Losses is the number of times that a server found fewer changes in
+// the store than it had itself.
 type head struct {
 	Format int      `json:"format"`
 	Made   int64    `json:"made"`
 	Losses int64    `json:"losses,omitempty"`
-	Recent []string `json:"recent"` // the last names, newest last
+	Recent []string `json:"recent"` // the latest names, newest last
 }
 
 const (
@@ -73,14 +74,14 @@ const (
 	attempts = 50
 )
 
-// NewShared returns a store of changes for all servers that use one Redis.
+// NewShared returns a store of changes for all servers that use the same Redis.
 func NewShared(values engine.Coordinator) Store {
 	return &shared{values: values, most: MaxChanges, changes: map[string]stored{}}
 }
 
 func (s *shared) Poll() time.Duration { return pollShared }
 
-// hashOf returns the name of a change's value.
+// hashOf returns the name of the value for a change.
 func hashOf(n name) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(n.policy), n.policy, n.key))
 	return hex.EncodeToString(sum[:16])
@@ -158,11 +159,11 @@ func (s *shared) write(ctx context.Context, hash string, c *Change, version int6
 	return now, nil
 }
 
-// errUnannounced is the error for a change that is stored but not announced: other servers find it only when they read
-// everything again.
+// errUnannounced is the error for a change that is stored but not announced. Other servers find it only when they
+// read all changes again.
 var errUnannounced = errors.New("policies: other servers learn of the change within a minute")
 
-// valueOf decodes a value. ok is false for a value from a later build, which this build cannot read.
+// valueOf decodes a value. ok is false for a value that this build cannot read because a later build wrote it.
 func valueOf(text string, version int64) (v stored, ok bool) {
 	v = stored{version: version, made: version, cleared: text == ""}
 	if !v.cleared && json.Unmarshal([]byte(text), &v.change) != nil {
@@ -231,7 +232,7 @@ func (s *shared) list(ctx context.Context, hash string, add bool) error {
 	})
 }
 
-// update replaces a value. It retries if another server has replaced the value in the meantime.
+// update replaces a value. If another server has replaced it in the meantime, update retries.
 func (s *shared) update(ctx context.Context, name string, change func(string) (string, error)) error {
 	for range attempts {
 		text, version, err := s.values.Get(ctx, name)

@@ -58,7 +58,8 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	return next, same, nil
 }
 
-// since returns the names of the changes after the first made ones, or nil if the head no longer lists them.
+// since returns the names of the changes made after the first made changes, or nil if the head no longer lists them
+// all.
 func (h *head) since(made int64) []string {
 	n := h.Made - made
 	if made == 0 || n < 0 || n > int64(len(h.Recent)) {
@@ -86,8 +87,8 @@ func (s *shared) loadAll(ctx context.Context) error {
 	return s.read(ctx, slices.Collect(maps.Keys(listed)))
 }
 
-// restore writes a value that the store has lost, replacing the store's version. If another server was faster, its
-// value is read with the next head.
+// restore writes a value that the store has lost, replacing the store's version. If another server was faster, that
+// server's value is read with the next head.
 func (s *shared) restore(ctx context.Context, hash string, v stored, version int64) error {
 	if err := s.list(ctx, hash, !v.cleared); err != nil {
 		return err
@@ -127,8 +128,8 @@ func (s *shared) listed(ctx context.Context) (map[string]bool, error) {
 	return listed, nil
 }
 
-// read reads changes and caches them. Values that are older than the cached ones, because the store has lost data,
-// are written again.
+// read reads changes and caches them. If a value is older than the cached one, because the store has lost data, read
+// writes the cached one again.
 func (s *shared) read(ctx context.Context, hashes []string) error {
 	names := make([]string, len(hashes))
 	for i, hash := range hashes {
@@ -152,7 +153,7 @@ func (s *shared) read(ctx context.Context, hashes []string) error {
 	return err
 }
 
-// value is a value of the coordinator.
+// value is the result of reading a coordinator value.
 type value struct {
 	text    string
 	version int64

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// faulty is a coordinator whose calls sometimes fail, before or after they took effect.
+// faulty is a coordinator whose calls sometimes fail, before or after taking effect.
 type faulty struct {
 	mu     sync.Mutex
 	now    engine.Coordinator
@@ -75,8 +75,9 @@ func coordinator(t *testing.T) engine.Coordinator {
 	return store
 }
 
-// Servers make changes at random, on a store whose calls fail at random and that once loses its data. In the end they
-// agree: each change is the last one that was reported as stored, or one with an unknown outcome.
+// TestServersAgree lets servers make changes at random, on a store whose calls fail at random and that loses its data
+// one time. In the end the servers agree: each change is the last one that was reported as stored, or one with an
+// unknown outcome.
 func TestServersAgree(t *testing.T) {
 	for seed := range uint64(9) {
 		synctest.Test(t, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestServersAgree(t *testing.T) {
 			for i := range servers {
 				servers[i] = policies.NewShared(store)
 			}
-			last := map[string]int64{} // the highest version known to be stored, by key; -1 if cleared
+			last := map[string]int64{} // the latest version known to be stored, by key; -1 if cleared
 			ctx := context.Background()
 			for step := range 300 {
 				time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
@@ -165,7 +166,8 @@ func agree(t *testing.T, seed uint64, store engine.Coordinator, servers []polici
 	}
 }
 
-// A change above the maximum is rejected; clearing one makes room.
+// TestSharedChangesAreBounded checks that a change above the maximum is rejected, and that clearing a change makes
+// room.
 func TestSharedChangesAreBounded(t *testing.T) {
 	ctx := context.Background()
 	s := policies.NewBounded(coordinator(t), 100)
@@ -197,7 +199,7 @@ func TestSharedChangesAreBounded(t *testing.T) {
 	}
 }
 
-// counted counts the values read.
+// counted is a coordinator that counts the values read.
 type counted struct {
 	engine.Coordinator
 
@@ -234,7 +236,8 @@ func put(t *testing.T, s policies.Store, key string, replaces int64) int64 {
 	return version
 }
 
-// The store accepts a change only if the caller has seen the version that it replaces.
+// TestOlderChangeNeverReplacesNewer checks that the store accepts a change only if the caller has read the version
+// that it replaces.
 func TestOlderChangeNeverReplacesNewer(t *testing.T) {
 	ctx := context.Background()
 	file, err := policies.OpenStateFile(t.TempDir() + "/state.json")
@@ -261,8 +264,8 @@ func TestOlderChangeNeverReplacesNewer(t *testing.T) {
 	}
 }
 
-// A server reads only changed values, except when it cannot know which ones changed: at the start, after many changes,
-// and once per minute.
+// TestServersReadWhatHasChanged checks that a server reads only changed values, unless it cannot determine which ones
+// have changed: at the start, after many changes, and once per minute.
 func TestServersReadWhatHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coordinator(t)
@@ -298,7 +301,8 @@ func TestServersReadWhatHasChanged(t *testing.T) {
 	})
 }
 
-// If the store has lost all its data, changes come back from any server that has them, and cleared changes do not.
+// TestLostChangesComeBack checks that after the store has lost all its data, any server that still has a change
+// stores it again, and that cleared changes do not come back.
 func TestLostChangesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{now: coordinator(t), rand: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a reproducible test

@@ -23,8 +23,9 @@ type state struct {
 	Changes []Change `json:"changes"`
 }
 
-// OpenStateFile returns a store in a file, so that changes survive a restart. Writes replace the file atomically with
-// one that only its owner can read. The file need not exist. Two processes must not use one file.
+// OpenStateFile returns a store in a file, so that changes survive a restart. Each write replaces the file
+// atomically, with a file that only its owner can read. The file does not have to exist. Two processes must not use
+// the same file.
 func OpenStateFile(path string) (Store, error) {
 	m := &memory{changes: map[name]Change{}, changed: true}
 	m.keep = func(changes []Change) error { return writeState(path, changes) }
@@ -39,7 +40,7 @@ func OpenStateFile(path string) (Store, error) {
 		m.changes[c.name()] = c
 		m.version = max(m.version, c.Version)
 	}
-	// Find out at the start, not at the first change, if the file cannot be written.
+	// Fail at the start, and not at the first change, if the file cannot be written.
 	if err := writeState(path, sorted(m.changes)); err != nil {
 		return nil, err
 	}

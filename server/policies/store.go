@@ -8,21 +8,22 @@ import (
 	"time"
 )
 
-// Store keeps changes. A single [Manager] uses a local store; the managers of all servers use a shared store.
+// Store keeps changes. A local store is used by a single [Manager], and a shared store by the managers of all
+// servers.
 type Store interface {
 	// Load returns all changes, sorted by policy and key. same is true if nothing has changed since the last call;
 	// changes may then be nil.
 	Load(ctx context.Context) (changes []Change, same bool, err error)
-	// Put stores a change that replaces the given version, 0 for none, and returns its version. It returns
+	// Put stores a change that replaces the given version (0 for none), and returns its version. It returns
 	// [ErrConflict] if the stored version differs.
 	Put(ctx context.Context, c Change, replaces int64) (version int64, err error)
-	// Delete removes a change of this version. It returns [ErrConflict] if the stored version differs.
+	// Delete removes a change. It returns [ErrConflict] if the stored version differs from the change's.
 	Delete(ctx context.Context, c Change) error
 	// Poll returns the interval for checking for other servers' changes, or 0 if there are no other servers.
 	Poll() time.Duration
 }
 
-// memory keeps changes for the life of the process. keep, if set, is called with all changes before a new one takes
+// memory keeps changes as long as the process lives. keep, if set, is called with all changes before a new one takes
 // effect, and can reject it.
 type memory struct {
 	mu      sync.Mutex
@@ -32,7 +33,7 @@ type memory struct {
 	keep    func(changes []Change) error
 }
 
-// NewMemory returns a store that ends with the process.
+// NewMemory returns a store that lasts as long as the process.
 func NewMemory() Store { return &memory{changes: map[name]Change{}, changed: true} }
 
 func (m *memory) Poll() time.Duration { return 0 }

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Try returns the active configuration, and the configuration after a change, without making it. It returns the same
-// errors as [Manager.Change].
+// Try returns the active configuration, and the configuration that a change would result in, without making the
+// change. It returns the same errors as [Manager.Change].
 func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
 	now := m.config.Now()
 	if c.Author == "" {
@@ -46,8 +46,8 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 	return config, m.config.Check(config)
 }
 
-// others returns the changes that have not ended, except the change with the given name, also in the form used by
-// package policy.
+// others returns the changes that have not expired, except the change with the given name. It also returns them in
+// the form used by package policy.
 func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
 	now := m.config.Now()
 	for i := range m.changes {
@@ -58,7 +58,7 @@ func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
 	return others, onFile
 }
 
-// unfit returns an error if one of the other active changes would be left out.
+// unfit returns an error if one of the other active changes would be omitted.
 func (m *Manager) unfit(others []*Change, left map[int]error) error {
 	for i, other := range others {
 		if left[i] != nil && m.broken[other.name()] != other.Version {

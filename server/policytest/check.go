@@ -20,17 +20,17 @@ const (
 	maxAfter = 100 * 365 * 24 * time.Hour
 )
 
-// The values of do and of expect.
+// Accepted values of the fields do and expect.
 var (
 	verdicts = []string{"allowed", "denied", "error"}
-	// classless are the verbs that ignore classes.
+	// classless lists the verbs that ignore classes.
 	classless = []string{"reset", "release"}
 )
 
-// begin is the start of tests that do not set one.
+// begin is the start time of tests that do not set one.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// file checks the whole file.
+// file checks a whole file.
 func (c *checker) file(text *content) {
 	if text.Policies == nil {
 		c.invalid("missing; accepted: the path of a policies file", "policies")
@@ -97,7 +97,7 @@ func (c *stepChecker) check(last time.Duration) {
 	}
 }
 
-// only reports fields that are set but require another field.
+// only reports fields that are set without the field that they require.
 func (c *stepChecker) only(other string, set map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if set[name] {
@@ -122,7 +122,7 @@ func (c *stepChecker) when(last time.Duration) {
 	}
 }
 
-// words checks the fields with few accepted values.
+// words checks the fields with a fixed set of accepted values.
 func (c *stepChecker) words() {
 	s := c.step
 	c.oneOf("do", s.Do, verbs())
@@ -157,14 +157,14 @@ func (c *stepChecker) words() {
 	}
 }
 
-// oneOf reports a word that is not in a list, with the nearest one.
+// oneOf reports a word that is not in a list, and suggests the nearest one.
 func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 	if value != nil && !slices.Contains(accepted, *value) {
 		c.field(name, format.Quote(*value), strings.Join(accepted, ", ")+yamlfile.DidYouMean(*value, accepted))
 	}
 }
 
-// request reads the HTTP request of a step. Its policy and key are expectations.
+// request reads the HTTP request of a step. In such a step, policy and key are expectations.
 func (c *stepChecker) request() {
 	s := c.step
 	c.only("policy and key", map[string]bool{"do": s.Do != nil, "cost": s.Cost != nil, "id": s.ID != nil, "class": s.Class != nil, "found": s.Found != nil})
@@ -188,7 +188,7 @@ func (c *stepChecker) request() {
 	s.http = &seen
 }
 
-// span reads a duration of 0 or more.
+// span parses a duration that is not negative.
 func span(text string) (time.Duration, bool) {
 	if text == "0" {
 		return 0, true

@@ -21,20 +21,20 @@ const (
 	none      = "none"
 )
 
-// mismatch is a field of a step's answer that is not as expected.
+// mismatch is a field of a step's answer that differs from the expectation.
 type mismatch struct{ field, expected, got string }
 
 // answer is the answer to a step.
 type answer struct {
 	decide.Response
-	route  int // -1 without a route
+	route  int // -1 if there is no route
 	key    string
 	status int // status of a denied HTTP request
-	// denies reports for each policy with a shadow whether the shadow would have denied the request.
+	// denies tells for each policy with a shadow whether the shadow would have denied the request.
 	denies map[string]bool
 }
 
-// answerOf copies an answer, because the batch reuses the keys' memory.
+// answerOf copies an answer, because the batch reuses the memory of keys.
 func answerOf(r *decide.Request, response *decide.Response, shadows []decide.Shadow) answer {
 	a := answer{Response: *response, route: -1, key: r.Key, denies: map[string]bool{}}
 	for i := range shadows {
@@ -65,7 +65,7 @@ func (a *answer) verdict() string {
 	}
 }
 
-// verdictMismatch compares the verdict. An error is a mismatch unless it is expected.
+// verdictMismatch compares the verdict. An error is a mismatch unless the step expects it.
 func (a *answer) verdictMismatch(s *Step) *mismatch {
 	got, expected := a.verdict(), "no error"
 	switch {
@@ -85,8 +85,8 @@ func (a *answer) verdictMismatch(s *Step) *mismatch {
 	return &mismatch{"expect", expected, got}
 }
 
-// mismatches compares an answer with a step's expectations. If the verdict differs, it lists only the verdict, because
-// the numbers differ too.
+// mismatches compares an answer with a step's expectations. If the verdict differs, it returns only that mismatch,
+// because then the numbers differ too.
 func (a *answer) mismatches(s *Step) (all []mismatch) {
 	if wrong := a.verdictMismatch(s); wrong != nil {
 		return []mismatch{*wrong}
@@ -129,7 +129,7 @@ func (a *answer) mismatches(s *Step) (all []mismatch) {
 	return append(all, a.shadowMismatches(s)...)
 }
 
-// shadowMismatches compares the answers of the shadows.
+// shadowMismatches compares the shadows' answers.
 func (a *answer) shadowMismatches(s *Step) (all []mismatch) {
 	for _, name := range slices.Sorted(maps.Keys(s.Shadows)) {
 		got := none
@@ -165,8 +165,8 @@ func units(d *headgate.Decision, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// spanAs formats a duration in whole milliseconds, rounded up as in the front ends. It returns the expected text if
-// that is the same duration.
+// spanAs formats a duration in whole milliseconds, rounded up like in the front ends. If expected is the same
+// duration, it returns expected.
 func spanAs(expected string, got time.Duration) string {
 	if got == headgate.Never {
 		return never

@@ -10,10 +10,10 @@ import (
 	"github.com/headgate/headgate/server/policytest"
 )
 
-// named matches a block on a page that is introduced by a file name.
+// named matches a YAML block on a page that is introduced by a file name.
 var named = regexp.MustCompile("(?ms)^`([a-z_]+\\.yaml)`[^\n]*:\n\n```yaml\n(.*?)^```")
 
-// TestDocumentedCases runs the test files of the documentation against their policies files.
+// TestDocumentedCases runs the test files in the documentation against their policies files.
 func TestDocumentedCases(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

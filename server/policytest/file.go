@@ -16,7 +16,7 @@ import (
 type File struct {
 	// Name is the path of the test file.
 	Name string
-	// Tests are independent: each starts with an empty store.
+	// Tests holds the tests. They are independent: each starts with an empty store.
 	Tests []Test
 
 	config *policy.Config
@@ -61,17 +61,17 @@ type Step struct {
 	Shadows    map[string]string `yaml:"shadows"`
 
 	after time.Duration  // time since the start of the test
-	http  *route.Request // the request of Request
+	http  *route.Request // the parsed form of Request
 }
 
-// content is the text of a test file.
+// content is the content of a test file.
 type content struct {
 	Policies *string `yaml:"policies"`
 	Tests    []Test  `yaml:"tests"`
 }
 
-// Load reads a test file, and the policies file that it names, relative to its directory. The error is
-// [yamlfile.Errors] if one of them is invalid, or the operating system's error.
+// Load reads a test file, and the policies file that it names. That name is relative to the test file's directory. If
+// one of the files is invalid, the error is [yamlfile.Errors]; otherwise it is the operating system's error.
 func Load(name string) (*File, error) {
 	data, err := files.Read(name, yamlfile.MaxBytes)
 	if err != nil {
@@ -112,7 +112,8 @@ func parse(name string, data []byte, load func(path string) (*policy.Config, err
 	return &File{Name: name, Tests: text.Tests, config: config, root: c.root}, nil
 }
 
-// unloadable returns the error for the policies file. If it cannot be read, the error is at the field that names it.
+// unloadable returns the error for the policies file. If that file cannot be read, the error points to the field that
+// names it.
 func (c *checker) unloadable(err error, data []byte) error {
 	if _, invalid := err.(policy.Errors); invalid { //nolint:errorlint // policy.Load returns it unwrapped
 		return err
@@ -121,7 +122,7 @@ func (c *checker) unloadable(err error, data []byte) error {
 	return c.errs.Sorted(data)
 }
 
-// line returns the line of a field of a step, or of the step if it has no such field.
+// line returns the line of a step's field, or of the step if it does not have the field.
 func (f *File) line(test, step int, field string) int {
 	return f.root.Find("tests", strconv.Itoa(test), "steps", strconv.Itoa(step), field).Line
 }
@@ -137,7 +138,7 @@ func (c *checker) add(at yamlfile.Place, message string) {
 	c.errs.Add(yamlfile.ErrorAt(c.name, at, message))
 }
 
-// invalid reports an error in the field at a path.
+// invalid reports an error in the field with the given path.
 func (c *checker) invalid(message string, path ...string) {
 	c.add(c.root.Find(path...), strings.Join(path, ".")+": "+message)
 }

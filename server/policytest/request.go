@@ -16,14 +16,14 @@ type HTTPRequest struct {
 	Text string
 	// Host is the host, or "" to use the host from the target or a Host header.
 	Host string
-	// Client is the address that the connection comes from.
+	// Client is the address from which the connection comes.
 	Client string
 	Header http.Header
-	// BodySize is the size of the body, or -1 if unknown.
+	// BodySize is the size of the body in bytes, or -1 if it is unknown.
 	BodySize int64
 }
 
-// Read returns the request for routes. Its error is a *engine.InputError for the field request, client, body_size
+// Read returns the request for the routes. Its error is a *engine.InputError for the field request, client, body_size
 // or headers.
 func (h *HTTPRequest) Read() (r route.Request, err error) {
 	words := strings.Fields(h.Text)

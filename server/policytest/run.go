@@ -18,13 +18,13 @@ type Difference struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	Test     string `json:"test"`
-	Step     int    `json:"step"` // from 1
+	Step     int    `json:"step"` // counts from 1
 	Field    string `json:"field"`
 	Expected string `json:"expected"`
 	Got      string `json:"got"`
 }
 
-// String returns the difference as a line.
+// String formats the difference as one line.
 func (d *Difference) String() string {
 	return fmt.Sprintf("%s:%d: %s: step %d: %s: expected %s, got %s", d.File, d.Line, d.Test, d.Step, d.Field, d.Expected, d.Got)
 }
@@ -49,7 +49,7 @@ func (f *File) Run(ctx context.Context) (r Result, err error) {
 	return r, nil
 }
 
-// runner is the server of one test.
+// runner runs the steps of one test.
 type runner struct {
 	*File
 	clock *headgatetest.Clock
@@ -78,8 +78,8 @@ func (f *File) runTest(ctx context.Context, place int, r *Result) error {
 	return errors.Join(ctx.Err(), store.Close())
 }
 
-// step runs a step as many times as it says. All answers must have the expected verdict; the other expectations apply
-// to the last answer.
+// step runs a step the given number of times. All answers must have the expected verdict. The other expectations
+// apply to the last answer.
 func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 	times := int64(1)
 	if s.Times != nil {
@@ -96,7 +96,7 @@ func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 	return got.mismatches(s)
 }
 
-// call makes the request of a step once.
+// call makes a step's request one time.
 func (r *runner) call(ctx context.Context, s *Step) answer {
 	request := decide.Request{}
 	if s.http != nil {
@@ -125,7 +125,7 @@ func (r *runner) call(ctx context.Context, s *Step) answer {
 	return answerOf(&request, &responses[0], b.Shadows(responses))
 }
 
-// kindOf returns the operation of a step.
+// kindOf returns a step's operation.
 func kindOf(s *Step) engine.Kind {
 	if s.Do == nil {
 		return engine.OpAllow
@@ -133,10 +133,10 @@ func kindOf(s *Step) engine.Kind {
 	return kinds[slices.Index(verbs(), *s.Do)]
 }
 
-// kinds are the operations of steps.
+// kinds lists the operations that a step can make.
 var kinds = [...]engine.Kind{engine.OpAllow, engine.OpPeek, engine.OpGive, engine.OpReset, engine.OpAcquire, engine.OpRelease}
 
-// verbs returns the values of do.
+// verbs returns the accepted values of do.
 func verbs() []string {
 	words := make([]string, len(kinds))
 	for i, kind := range kinds {

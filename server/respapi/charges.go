@@ -13,10 +13,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// errCharges is the error of a command with too many charges.
+// errCharges is the error for a command with too many charges.
 var errCharges = errors.New("charges must be 1 to 32, each a policy, a key and units")
 
-// ownUnits means the policy's own cost.
+// ownUnits stands for the policy's own cost.
 const ownUnits = "*"
 
 // ofCharges returns HEADGATE.ALLOWALL, PEEKALL or RESERVEALL.
@@ -96,9 +96,9 @@ func parseItem(words [][]byte, kind engine.Kind) (item decide.Item, err error) {
 	return item, err
 }
 
-// appendLimits appends an array of the limits, the binding one first. Each has its policy, the index of its first
-// charge, CL.THROTTLE's five integers and, if above 0, the units that open reservations with a ceiling can still
-// charge.
+// appendLimits appends an array of the limits, with the binding limit first. Each element contains the policy, the
+// index of the limit's first charge, and CL.THROTTLE's five integers. If open reservations with a ceiling can still
+// charge units, their number follows.
 func appendLimits(dst []byte, r *decide.Response) []byte {
 	dst = wire.AppendArray(dst, len(r.Limits))
 	if len(r.Limits) == 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// TestCharges checks that a command is charged under all of several keys or none, and that the reply has each limit.
+// TestCharges checks that a command with several keys is charged on all of them or on none, and that the reply has
+// each limit.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -57,8 +58,8 @@ func integers(values []wire.Value) string {
 	return strings.TrimSuffix(fmt.Sprintln(all...), "\n")
 }
 
-// TestReserveAllCeilings checks that a ceiling follows the units, and that the reply has the units that open
-// reservations can still charge.
+// TestReserveAllCeilings checks that a ceiling is accepted after the units, and that the reply has the units that
+// open reservations can still charge.
 func TestReserveAllCeilings(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -87,8 +88,8 @@ policies:
 	}
 }
 
-// TestReserveAll checks that a list with a permit is reserved, renewed and settled with the actual units of each
-// charge.
+// TestReserveAll checks that several charges, including a permit, are reserved and renewed together, and settled with
+// the actual units of each.
 func TestReserveAll(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

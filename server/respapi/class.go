@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// classSyntax is the syntax for the class of a request.
+// classSyntax is the syntax of a request's class.
 const classSyntax = " [CLASS class]"
 
-// cutClass removes CLASS and a class from the end of a command with at least that many other words.
+// cutClass removes CLASS and a class from the end of a command, if at least others words precede them.
 func cutClass(words [][]byte, others int) (rest [][]byte, class string) {
 	last := len(words) - 2
 	if last < others || !bytes.EqualFold(words[last], []byte("class")) {

@@ -20,8 +20,8 @@ import (
 // ending is a command whose reply marks the end of the replies to an input.
 const ending = "ECHO -end-\r\n"
 
-// untilEnding reads to the reply to ending, or to the end of the connection. It does not read line by line, because
-// large replies would then cost this client more than the server.
+// untilEnding reads until the reply to ending, or until the end of the connection. It does not read line by line,
+// because large replies would then cost this client more than the server.
 func untilEnding(from *bufio.Reader) (last bool) {
 	for end := ""; ; {
 		if _, err := from.Peek(1); err != nil {
@@ -89,8 +89,8 @@ func TestCostOfCommands(t *testing.T) {
 		input("a line of words", strings.Repeat("x ", 30_000)+"\r\n"),
 		input("a line of escapes", `ECHO "`+strings.Repeat(`\x61`, 15_000)+"\"\r\n"),
 	)
-	// The server closes the connection after these, so each includes the cost of a new connection, like this plain
-	// take.
+	// The server closes the connection after each of these inputs, so each includes the cost of a new connection. The
+	// plain take does too.
 	closing := func(name, commands string) costtest.Input { return raw(name, commands) }
 	costtest.Compare(t, closing("plain, on a new connection", command("HEADGATE.ALLOW", "api", "customer-17")+"QUIT\r\n"),
 		closing("a long length", "*1\r\n$"+strings.Repeat("1", 40)),
@@ -102,7 +102,7 @@ func TestCostOfCommands(t *testing.T) {
 	)
 }
 
-// serving returns the address of a server.
+// serving starts a server and returns its address.
 func serving(t *testing.T, s *service.Service) string {
 	t.Helper()
 	server, err := resp.New(resp.Config{Decisions: respapi.Commands(), Decide: s.For(service.RESP)})

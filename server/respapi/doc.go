@@ -1,5 +1,5 @@
-// Package respapi has the RESP commands that make decisions: CL.THROTTLE, the commands that its users apply to its
-// keys, such as DEL and TTL, and HEADGATE.* for policies.
+// Package respapi implements the RESP commands that make decisions: CL.THROTTLE, the commands that its users apply to
+// its keys, such as DEL and TTL, and the HEADGATE.* commands for policies.
 //
 //	                    CL.THROTTLE laoqian:reply 15 30 60 1
 //	                                      │        │  │  │ └ quantity, by default 1

@@ -11,11 +11,11 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// anyBucket is the limit for commands with only CL.THROTTLE's key. Its numbers do not matter, because they are not
-// part of the counter's name.
+// anyBucket is the limit for commands that have only CL.THROTTLE's key. Its numbers do not matter, because they are
+// not part of the counter's name.
 var anyBucket = rule.TokenBucket(rule.PerSecond(1))
 
-// eachKey returns a parser that makes a request for each key of the command.
+// eachKey returns a parser that makes a request for each of the command's keys.
 func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Request, error) {
 	return func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 		for _, word := range words[1:] {

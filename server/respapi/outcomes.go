@@ -6,10 +6,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// outcomesSyntax is the syntax for outcomes of earlier requests.
+// outcomesSyntax is the syntax of the outcomes of earlier requests.
 const outcomesSyntax = " [OUTCOMES good bad retry_after_ms]"
 
-// cutOutcomes removes OUTCOMES and its numbers from the end of a command with at least that many other words.
+// cutOutcomes removes OUTCOMES and its numbers from the end of a command, if at least others words precede them.
 func cutOutcomes(words [][]byte, others int) (rest [][]byte, r *algo.Report, err error) {
 	at := len(words) - 4
 	if at < others || !bytes.EqualFold(words[at], []byte("outcomes")) {

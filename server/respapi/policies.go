@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// policySummaries are the commands' summaries for clients.
+// policySummaries has the commands' summaries for clients.
 var policySummaries = map[engine.Kind]string{
 	engine.OpAllow: "Charges units of a policy, or returns when to retry.",
 	engine.OpPeek:  "Answers as HEADGATE.ALLOW would, and charges nothing.",
@@ -21,7 +21,7 @@ var policySummaries = map[engine.Kind]string{
 	engine.OpReset: "Forgets what a key has spent of a policy.",
 }
 
-// byPolicy returns a command HEADGATE.VERB policy key [units].
+// byPolicy returns a command of the form HEADGATE.VERB policy key [units].
 func byPolicy(name string, kind engine.Kind, reply func([]byte, *decide.Response) []byte) command {
 	spec := resp.Spec{
 		Name: name, Arity: -3, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: 2, KeyStep: 1,
@@ -87,7 +87,7 @@ func parsePolicy(dst []decide.Request, kind engine.Kind, class string, words [][
 	return append(dst, r), nil
 }
 
-// ofUnits renames the field cost to units, the commands' name for it.
+// ofUnits renames the field cost in an error to units, which is its name in commands.
 func ofUnits(err error) error {
 	var decided *service.Error
 	var input *engine.InputError
@@ -99,8 +99,8 @@ func ofUnits(err error) error {
 	return &service.Error{Code: decided.Code, Field: units.Field, Err: &units}
 }
 
-// appendSix appends an array of CL.THROTTLE's five integers, the delay in ms and, if the policy has first, the limit
-// that paid.
+// appendSix appends an array of CL.THROTTLE's five integers and the delay in ms. If the policy has the field first,
+// the limit that was charged follows.
 func appendSix(dst []byte, r *decide.Response) []byte {
 	if r.Paid == "" {
 		return appendSixOf(dst, 6, r)
@@ -108,7 +108,7 @@ func appendSix(dst []byte, r *decide.Response) []byte {
 	return wire.AppendBulk(appendSixOf(dst, 7, r), r.Paid)
 }
 
-// appendSixOf starts an array of length elements with these six values.
+// appendSixOf starts an array of length elements with CL.THROTTLE's five integers and the delay in ms.
 func appendSixOf(dst []byte, length int, r *decide.Response) []byte {
 	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
 	return wire.AppendInt(dst, format.Millis(r.Decision.Delay))

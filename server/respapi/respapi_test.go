@@ -93,11 +93,11 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	return a
 }
 
-// limitsOf returns the reply's part for each limit of several charges.
+// limitsOf returns the part of a reply about the limits of several charges.
 func limitsOf(limits []wire.Value) string {
 	var texts []string
 	for _, l := range limits {
-		if of := l.Items; of[3].Int >= 0 { // −1: there is no limit
+		if of := l.Items; of[3].Int >= 0 { // −1 means that no limit applies
 			texts = append(texts, servicetest.LimitText(of[0].Text, int(of[1].Int), of[4].Int))
 		}
 	}
@@ -191,7 +191,7 @@ func newService(t *testing.T, clock *headgatetest.Clock, policies *policy.Set) *
 	return service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: policies, AllowWrites: true})
 }
 
-// ints returns the integers of an array, or the only one.
+// ints returns the integers in an array, or the single integer.
 func ints(v wire.Value) []int64 {
 	if v.Kind == wire.Integer {
 		return []int64{v.Int}
@@ -203,7 +203,8 @@ func ints(v wire.Value) []int64 {
 	return all
 }
 
-// A denied reserve returns its wait in milliseconds and in seconds, both rounded up.
+// TestReserveTellsMillisecondsUntilRetry checks that a denied reserve returns its wait in milliseconds and in
+// seconds, both rounded up.
 func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 	clock := headgatetest.NewClock()
 	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}}"))
@@ -234,7 +235,7 @@ func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 	}
 }
 
-// Errors of the policy commands say units, like COMMAND DOCS, and not cost.
+// TestErrorsNameUnits checks that errors of the policy commands say units, like COMMAND DOCS, and not cost.
 func TestErrorsNameUnits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}, jobs: {algorithm: concurrency, limit: 2}}"))
 	if err != nil {

@@ -41,7 +41,7 @@ func Commands() []resp.DecisionCommand {
 	}
 }
 
-// formerly sets the name that a command had before.
+// formerly sets the former name of a command.
 func formerly(name string, c command) command {
 	c.Was = name
 	return c
@@ -96,7 +96,7 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	return append(dst, decide.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
 }
 
-// appendFive appends the five integers of CL.THROTTLE. If no limit applies, capacity and remaining are -1.
+// appendFive appends CL.THROTTLE's five integers. If no limit applies, capacity and remaining are -1.
 func appendFive(dst []byte, d *headgate.Decision) []byte {
 	denied := int64(1)
 	if d.Allowed {
@@ -116,8 +116,8 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	return dst
 }
 
-// seconds rounds up like format.Ceil. It is repeated here because the code path of CL.THROTTLE may touch only a bounded
-// number of files (scripts/hops).
+// seconds rounds up like format.Ceil. The code is repeated here because CL.THROTTLE's code path may touch only a
+// bounded number of files (scripts/hops).
 func seconds(d time.Duration) int64 {
 	whole := int64(d / time.Second)
 	if d%time.Second > 0 {
@@ -142,7 +142,7 @@ func errArity(name string) error {
 }
 
 // text returns the word as a string that shares its memory. This is safe because the word does not change during the
-// service call, and [engine.Store] forbids stores and layers to retain a key.
+// service call, and [engine.Store] forbids stores and layers to keep a key.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
 
 func parseKey(word []byte) (string, error) {
@@ -152,7 +152,7 @@ func parseKey(word []byte) (string, error) {
 	return text(word), nil
 }
 
-// parseInt reads a decimal number without a plus sign and checks its range.
+// parseInt parses a decimal number without a plus sign and checks its range.
 func parseInt(name string, word []byte, least, most int64) (int64, error) {
 	n, err := strconv.ParseInt(text(word), 10, 64)
 	if err != nil || word[0] == '+' || n < least || n > most {
@@ -161,11 +161,11 @@ func parseInt(name string, word []byte, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// numbers are the arguments of CL.THROTTLE that describe the limit.
+// numbers holds the arguments of CL.THROTTLE that describe the limit.
 type numbers struct{ maxBurst, count, period int64 }
 
-// limitCache caches built limits, because most of a client's calls use the same few. It is indexed by a hash; a new
-// limit replaces the one in its entry.
+// limitCache caches limits, because most of a client's calls use the same few. It is indexed by a hash. A new limit
+// replaces the previous one in its entry.
 var limitCache [256]atomic.Pointer[builtLimit]
 
 type builtLimit struct {
@@ -173,9 +173,9 @@ type builtLimit struct {
 	limit   engine.Limit
 }
 
-// limit returns the token bucket for the numbers.
+// limit returns the token bucket described by the numbers.
 func (n numbers) limit() (engine.Limit, error) {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: spreads small numbers
+	const golden = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio, which spreads small numbers
 	h := uint64(n.maxBurst)
 	h = (h*golden + uint64(n.count)) * golden
 	h = (h + uint64(n.period)) * golden
@@ -191,13 +191,13 @@ func (n numbers) limit() (engine.Limit, error) {
 	return limit, nil
 }
 
-// WrongVerb is the error code of a command that does not apply to the limits of its policy.
+// WrongVerb is the error code for a command that does not apply to its policy's limits.
 const WrongVerb = "WRONGVERB"
 
-// errorCodes maps the codes of the service's errors to codes of RESP errors. All other errors have the code ERR.
+// errorCodes maps the service's error codes to RESP error codes. All other errors have the code ERR.
 var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
 
-// appendError appends an error of the service.
+// appendError appends an error from the service.
 func appendError(dst []byte, err error) []byte {
 	code := "ERR"
 	if e, ok := errors.AsType[*service.Error](err); ok {

@@ -41,7 +41,7 @@ func TestThrottleReplies(t *testing.T) {
 		{0, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},
 		{333333 * time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{1, 1, 0, 1, 1}},
 		{time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},
-		// A rate too high for redis-cell to enforce.
+		// redis-cell cannot enforce a rate this high.
 		{0, "CL.THROTTLE fast 0 6000 1 1", []int64{0, 1, 0, -1, 1}},
 		{0, "CL.THROTTLE fast 0 6000 1 1", []int64{1, 1, 0, 1, 1}},
 		{167 * time.Microsecond, "CL.THROTTLE fast 0 6000 1 1", []int64{0, 1, 0, -1, 1}},
@@ -53,7 +53,7 @@ func TestThrottleReplies(t *testing.T) {
 	}
 }
 
-// TestErrorsNameTheArgument: an error names the argument and changes nothing.
+// TestErrorsNameTheArgument checks that an error names the argument, and that nothing changes.
 func TestErrorsNameTheArgument(t *testing.T) {
 	c := open(t, newService(t, headgatetest.NewClock(), nil))
 	for words, want := range map[string]string{

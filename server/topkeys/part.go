@@ -8,14 +8,14 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// part is the part of a request for one key: the whole request, or one of several charges.
+// part is the part of a request that belongs to one key: the whole request, or one of several charges.
 type part struct {
 	request int
-	limit   *decide.LimitAnswer // limit of the charge; nil for the whole request
+	limit   *decide.LimitAnswer // the charge's limit; nil for the whole request
 }
 
-// partsOf returns the keys of a call's requests. A request with several charges has several keys. It returns nil if
-// every request has one key.
+// partsOf returns the parts of a call's requests. A request with several charges has several parts. It returns nil if
+// every request has a single key.
 func partsOf(o *service.Observed) []part {
 	charges := func(r *decide.Response) bool { return len(r.Limits) > 0 && r.Limits[0].Items != nil }
 	several := false
@@ -45,7 +45,7 @@ func partsOf(o *service.Observed) []part {
 	return parts
 }
 
-// subject returns the policy and the key.
+// subject returns the policy and the key of a part.
 func (p part) subject(o *service.Observed) (policy, key string) {
 	if p.limit == nil {
 		return o.Policy(p.request), o.Key(p.request)
@@ -53,5 +53,5 @@ func (p part) subject(o *service.Observed) (policy, key string) {
 	return cmp.Or(p.limit.Policy, service.InlinePolicy), p.limit.Key
 }
 
-// denies reports whether the key caused the denial of its request, if it was denied.
+// denies reports whether the key caused its request's denial, provided that the request was denied.
 func (p part) denies() bool { return p.limit == nil || p.limit.Decision.RetryAfter > 0 }

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/topkeys"
 )
 
-// TestTimelineKeepsTheLastDecisions checks that the timeline has at most 32 decisions, latest first, separately for
-// each key and policy, with allowed and denied ones in order.
+// TestTimelineKeepsTheLastDecisions checks that each key under each policy has its own timeline with at most 32
+// decisions, latest first, and with allowed and denied ones in order.
 func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	tracker := topkeys.New()
 	if got := tracker.Timeline("api", "a"); len(got) != 0 {
@@ -43,8 +43,8 @@ func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	}
 }
 
-// TestTimelineIsBounded checks that the least recently seen keys make room, that the memory stays below 8 MiB
-// whatever the keys are, and that no key shares memory with a call.
+// TestTimelineIsBounded checks that the least recently seen keys make room for others, that the memory stays below 8
+// MiB whatever the keys are, and that no key shares memory with a call.
 func TestTimelineIsBounded(t *testing.T) {
 	tracker := topkeys.New()
 	var before, after runtime.MemStats
@@ -54,7 +54,7 @@ func TestTimelineIsBounded(t *testing.T) {
 	at := start
 	for round := range 3 {
 		for i := range 3000 {
-			// Slow enough to count each event.
+			// The rate is low enough that each event is counted.
 			at = at.Add(300 * time.Microsecond)
 			buffer := []byte(fmt.Sprintf("%04d%s", i, long))
 			tracker.Observe(call(at, api, string(buffer)))
@@ -87,7 +87,7 @@ func TestTimelineIsBounded(t *testing.T) {
 func TestTimelineSamplesHotKeys(t *testing.T) {
 	tracker := topkeys.New()
 	at := start
-	for range 20_000 { // 100 000 per second, with 100 denied ones
+	for range 20_000 { // 100 000 per second, of which 100 are denied
 		at = at.Add(time.Millisecond)
 		keys := make([]string, 100)
 		for i := range keys {

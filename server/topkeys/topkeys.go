@@ -1,4 +1,4 @@
-// Package topkeys feeds the calls of the service to a [topkeys.Tracker].
+// Package topkeys feeds the service's calls to a [topkeys.Tracker].
 package topkeys
 
 import (
@@ -8,13 +8,14 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Tracker observes the calls of the service. It is safe for concurrent use.
+// Tracker observes the service's calls. It is safe for concurrent use.
 type Tracker struct{ *topkeys.Tracker }
 
 // New returns an empty tracker.
 func New() *Tracker { return &Tracker{topkeys.New()} }
 
-// Observe counts the takes of one call, and the denied ones. It implements [service.Observer].
+// Observe counts the requests of one call that take units, and the denied ones among them. It implements
+// [service.Observer].
 func (t *Tracker) Observe(o *service.Observed) {
 	parts := partsOf(o)
 	at := func(i int) part {
@@ -69,7 +70,7 @@ type requests struct {
 	event  func(i int, counts int64) *topkeys.Event
 }
 
-// count counts n requests of a call, and the denied ones. Each is in a timeline once.
+// count counts n requests of a call, and the denied ones among them. Each appears in a timeline one time.
 func (t *Tracker) count(at time.Time, n int, r requests) {
 	t.Add(topkeys.Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
 		s, ok := r.of(i)

@@ -28,7 +28,7 @@ var (
 	other = &policy.Policy{Name: "other"}
 )
 
-// call is one service call with answers. A key that begins with "!" is denied.
+// call returns one service call with answers. A key that begins with "!" is denied.
 func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	o := &service.Observed{Ended: at}
 	for _, key := range keys {
@@ -44,8 +44,8 @@ func changed(live bool) decide.Shadow {
 	return decide.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
 }
 
-// TestKeysOfChangedAnswers checks the keys that a shadow would newly deny and, separately, the keys that it would newly
-// allow.
+// TestKeysOfChangedAnswers checks that the keys that a shadow would newly deny and the keys that it would newly allow
+// are counted separately.
 func TestKeysOfChangedAnswers(t *testing.T) {
 	tracker := topkeys.New()
 	for _, c := range []struct {
@@ -124,8 +124,8 @@ func TestCountsOnlyTakes(t *testing.T) {
 	}
 }
 
-// TestCountsEachCharge checks that a request with several keys counts once for each, and its denial for the keys that
-// denied.
+// TestCountsEachCharge checks that a request with several keys counts one time for each, and that its denial counts
+// only for the keys that caused it.
 func TestCountsEachCharge(t *testing.T) {
 	tracker := topkeys.New()
 	limit := func(policy, key string, cost int64, retry time.Duration) decide.LimitAnswer {
@@ -197,7 +197,7 @@ func (e exact) check(t *testing.T, r core.Report, first int) {
 	}
 }
 
-// TestMillionKeysInAMinute sends a million requests for about as many keys and a few noisy ones.
+// TestMillionKeysInAMinute sends a million requests, for about as many different keys and for a few noisy ones.
 func TestMillionKeysInAMinute(t *testing.T) {
 	before := heap()
 	tracker, want := topkeys.New(), exact{}
@@ -218,8 +218,8 @@ func TestMillionKeysInAMinute(t *testing.T) {
 	runtime.KeepAlive(tracker)
 }
 
-// TestEachIsCounted checks that at 4000 requests per second every request is counted, and that with many more keys than
-// slots the bounds always hold.
+// TestEachIsCounted checks that at 4000 requests per second every request is counted, and that the bounds hold even
+// with many more keys than counters.
 func TestEachIsCounted(t *testing.T) {
 	tracker, want := topkeys.New(), exact{}
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(3, 4)), 1.1, 1, 1_000_000)
@@ -236,13 +236,13 @@ func TestEachIsCounted(t *testing.T) {
 	t.Logf("%d keys; %s", len(want), counts(report)[:120])
 }
 
-// TestMemory uses the longest keys, all different, in all windows.
+// TestMemory measures the memory with the longest keys, all different, in all windows.
 func TestMemory(t *testing.T) {
 	before := heap()
 	tracker := topkeys.New()
 	long := strings.Repeat("k", engine.MaxKeyBytes-20)
 	at := start
-	for _, span := range []time.Duration{10 * time.Minute, 10 * time.Second} { // the hour's windows, then the minute's
+	for _, span := range []time.Duration{10 * time.Minute, 10 * time.Second} { // first the hour's windows, then the minute's
 		for i := range 6 * 2000 {
 			at = at.Add(span / 2000)
 			o := call(at, api, fmt.Sprintf("!%d%s%s", i, span, long))
