@@ -14,13 +14,13 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// status has the memory for a descriptor's answer, in one allocation.
+// status holds a descriptor's answer in one allocation.
 type status struct {
 	pb.RateLimitResponse_DescriptorStatus
 	reset durationpb.Duration
 }
 
-// answer makes the response to a request whose operations are decided.
+// answer builds the response to a request whose operations have been decided.
 func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimitResponse {
 	memory := make([]status, len(b.matches))
 	response := &pb.RateLimitResponse{Statuses: make([]*pb.RateLimitResponse_DescriptorStatus, len(b.matches)), OverallCode: pb.RateLimitResponse_OK}
@@ -53,12 +53,12 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 // tally combines the statuses of the descriptors.
 type tally struct {
 	denied, quotas, quotasOver int
-	// closest is a status over its limit, or the status nearest to its limit.
+	// closest is the status that is over its limit or, if there is none, nearest to it.
 	closest   *pb.RateLimitResponse_DescriptorStatus
 	remaining uint32
 }
 
-// add adds a status. Rules with quota mode deny only if all of them are over.
+// add adds a status. Rules with quota mode deny only if all of them are over their limits.
 func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 	over := st.Code == pb.RateLimitResponse_OVER_LIMIT
 	if st.CurrentLimit != nil && st.LimitRemaining < t.remaining {
@@ -78,7 +78,7 @@ func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 
 func (t *tally) over() bool { return t.denied > 0 || t.quotas > 0 && t.quotas == t.quotasOver }
 
-// status fills in the answer for one descriptor, and counts its hits in the statistics.
+// status fills in the answer for one descriptor, and adds its hits to the statistics.
 func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *status) {
 	st.Code = pb.RateLimitResponse_OK
 	m, at := &b.matches[i], b.places[i]
@@ -86,12 +86,12 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 		st.LimitRemaining = math.MaxUint32
 		return
 	}
-	if m.quota == nil || b.responses[at.request].Err != nil { // no rule, or an error of a rule that cannot deny
+	if m.quota == nil || b.responses[at.request].Err != nil { // no rule, or an error for a rule that cannot deny
 		return
 	}
 	q, r := &b.requests[at.request], &b.responses[at.request]
 	o, ok := outcomeOf(r, at.item)
-	if !ok { // the failure mode allows, or an error of a shadow
+	if !ok { // allowed by the failure mode, or an error in a shadow
 		return
 	}
 	if o.unlimited {
@@ -128,12 +128,12 @@ type verdict struct {
 	reset     int64  // in s
 }
 
-// verdict reads a descriptor's answer from its outcome.
+// verdict derives a descriptor's answer from its outcome.
 func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
 	v := verdict{allowed: o.allowed, granted: uint64(o.granted)}
 	remaining := max(0, o.standing.Remaining)
 	if q.blocked() {
-		// The window of a quota of 0 has a limit of 1, so only an empty one allows 0 hits.
+		// The window for a quota of 0 has a limit of 1, and only an empty window allows 0 hits.
 		v.allowed = kind == engine.OpGive || kind == engine.OpCount && o.cost == 0 && remaining > 0
 		remaining, v.granted = 0, 0
 	}
@@ -142,7 +142,7 @@ func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
 	return v
 }
 
-// before returns the number of hits counted before these n. It returns limit if there were at least that many.
+// before returns the number of hits counted before these n. It returns limit if there were at least limit hits.
 func (v *verdict) before(n, limit uint64) uint64 {
 	if !v.allowed {
 		return limit - min(limit, v.granted)

@@ -16,10 +16,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// The clock of these tests is at 2026-01-01 00:00:00 UTC, the start of a minute, an hour and a day.
+// In these tests the clock is set to 2026-01-01 00:00:00 UTC, the start of a minute, an hour and a day.
 
-// TestDeniedHitsAreCounted checks that hits beyond the limit count, as in envoyproxy/ratelimit, so that even a smaller
-// number of hits after them is denied.
+// TestDeniedHitsAreCounted checks that hits beyond the limit are counted, as in envoyproxy/ratelimit, so that
+// afterwards even a smaller number of hits is denied.
 func TestDeniedHitsAreCounted(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OK: OK 2/5 60s", "a=1 x3")
@@ -32,8 +32,8 @@ func TestDeniedHitsAreCounted(t *testing.T) {
 	f.want("OK: OK 4/5 60s", "a=1")
 }
 
-// TestChecksCountNothing checks that a request with 0 hits reports whether the count is within the limit. A limit that
-// is exactly used up counts as within.
+// TestChecksCountNothing checks that a request with 0 hits reports whether the count is within the limit. A limit
+// that is exactly used up still counts as within.
 func TestChecksCountNothing(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 2}}, {key: none, rate_limit: {unit: minute}}]")
 	for range 3 {
@@ -47,7 +47,7 @@ func TestChecksCountNothing(t *testing.T) {
 }
 
 // TestHitsGiveBack checks that negative hits lower the count, at most to 0, and are never denied. (They are new in
-// Envoy's API; envoyproxy/ratelimit reads them as hits.)
+// Envoy's API; envoyproxy/ratelimit interprets them as ordinary hits.)
 func TestHitsGiveBack(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/5 60s", "a=1 x7")
@@ -60,8 +60,8 @@ func TestHitsGiveBack(t *testing.T) {
 	}
 }
 
-// TestMatchingOrder checks the order: the exact value, then the first wildcard in the file, then the key alone, and
-// only at the request's depth. Wildcards in the middle work as in envoyproxy/ratelimit since March 2026.
+// TestMatchingOrder checks the order of matching: the exact value, then the first wildcard in the file, then the key
+// alone, and only at the request's depth. Wildcards in the middle work like in envoyproxy/ratelimit since March 2026.
 func TestMatchingOrder(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -90,8 +90,8 @@ descriptors:
 	}
 }
 
-// TestShareThreshold checks that values of a shared wildcard share a counter and other values have one each, even for a
-// wildcard in the middle of a value.
+// TestShareThreshold checks that all values of a shared wildcard have one counter, and that other values have one
+// counter each, even for a wildcard in the middle of a value.
 func TestShareThreshold(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -113,7 +113,7 @@ descriptors:
 }
 
 // TestQuotaMode checks that an exceeded quota denies only if every quota of the request is exceeded, and that its
-// status shows this, as in envoyproxy/ratelimit since March 2026.
+// status still shows that it is exceeded, as in envoyproxy/ratelimit since March 2026.
 func TestQuotaMode(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -133,7 +133,7 @@ descriptors:
 	global.want("OVER_LIMIT: OVER_LIMIT 0/0 86400s", "n=")
 }
 
-// TestReplaces checks that a rule replaced by another descriptor's rule is not counted, even if the other is
+// TestReplaces checks that a rule replaced by another descriptor's rule is not counted, even if the other rule is
 // unlimited, and that a replaced rule still replaces others.
 func TestReplaces(t *testing.T) {
 	f := serving(t, Options{}, `
@@ -150,7 +150,8 @@ descriptors:
 	f.want("OK: OK 2/5 86400s", "all=1")
 }
 
-// TestUnitMultiplier covers the file and a request's override, whose counters depend on the length of their windows.
+// TestUnitMultiplier covers multipliers in the file and in a request's override. The counters depend on the length of
+// their windows.
 func TestUnitMultiplier(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: second, unit_multiplier: 10, requests_per_unit: 5}}]")
 	f.clock.Advance(13 * time.Second)
@@ -166,7 +167,8 @@ func TestUnitMultiplier(t *testing.T) {
 	}
 }
 
-// TestOverridesAreBounded checks that limits in requests create at most MaxSeries statistics, however many there are.
+// TestOverridesAreBounded checks that limits in requests create at most MaxSeries statistics, however many limits
+// there are.
 func TestOverridesAreBounded(t *testing.T) {
 	f := serving(t, Options{}, "domain: d")
 	for i := range MaxSeries + 500 {
@@ -178,8 +180,8 @@ func TestOverridesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLongNamesAreCountedTogether (known bug 69): if a request's descriptor makes a name longer than MaxSeriesName
-// bytes, no statistic of that name is created. Its hits are in the series "other".
+// TestLongNamesAreCountedTogether (known bug 69): if a request's descriptor results in a name longer than
+// MaxSeriesName bytes, no statistic with that name is created. Its hits are counted in the series "other".
 func TestLongNamesAreCountedTogether(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -205,7 +207,7 @@ descriptors:
 	}
 }
 
-// TestStatistics checks the numbers of hits within and over the limit, and from 80 % of it.
+// TestStatistics checks the numbers of hits within the limit, near it (from 80 % of it) and over it.
 func TestStatistics(t *testing.T) {
 	const file = `
 domain: d
@@ -217,7 +219,7 @@ descriptors:
   - {key: ip, value: "1.2.3.4:80", rate_limit: {unit: day, requests_per_unit: 10}}
 `
 	f := serving(t, Options{}, file)
-	for _, hits := range []string{"x7", "x2", "x4", "x3"} { // 7, 9, 13, 16
+	for _, hits := range []string{"x7", "x2", "x4", "x3"} { // counts of 7, 9, 13 and 16
 		f.ask("a=1 "+hits, "s=1 "+hits, "none=1 "+hits, "u=1 "+hits)
 	}
 	f.ask("ip=1.2.3.4:80")
@@ -243,7 +245,7 @@ descriptors:
 	}
 }
 
-// TestMetricNames checks the effect of detailed_metric and value_to_metric on names, by the tables in
+// TestMetricNames checks how detailed_metric and value_to_metric affect names, using the tables in
 // envoyproxy/ratelimit's README.
 func TestMetricNames(t *testing.T) {
 	f := serving(t, Options{}, `
@@ -287,8 +289,8 @@ descriptors:
 	}
 }
 
-// TestMetadata checks that the answer has the metadata of the rules that are not over their limits. If two rules set a
-// field, the first value counts. Mappings are merged, but only in the answer.
+// TestMetadata checks that the answer has the metadata of the rules that are not over their limits. If two rules set
+// a field, the first value applies. Mappings are merged, but only in the answer.
 func TestMetadata(t *testing.T) {
 	f := serving(t, Options{DynamicMetadata: true}, `
 domain: d
@@ -335,14 +337,14 @@ descriptors:
 	f.want("OVER_LIMIT: OVER_LIMIT 0/2 30s", "log=1")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "zero=1")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "zero=1 x0")
-	// More hits than can ever pass, for keys without a request.
+	// More hits than can ever pass, for keys that have had no request.
 	f.want("OVER_LIMIT: OVER_LIMIT 2/2 60s", "log=2 x3")
 	f.want("OVER_LIMIT: OVER_LIMIT 5/2 1s", "bucket=2 x6")
 	f.want("OVER_LIMIT: OVER_LIMIT 2/2 60s, OK 4/2 1s", "log=3 x3", "bucket=3")
 }
 
 // TestImproved checks that all descriptors are charged or none, that denied hits are not counted, and that two
-// descriptors with one counter are both charged.
+// descriptors that share a counter are both charged.
 func TestImproved(t *testing.T) {
 	f := serving(t, Options{Semantics: Improved}, `
 domain: d
@@ -361,14 +363,14 @@ descriptors:
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 86400s, OK 5/5 86400s", "none=1", "b=2")
 	f.want("OK: OK 0/1 86400s, OK 4/5 86400s", "s=1", "b=2")
 	f.want("OK: OK 0/1 86400s, OK 3/5 86400s", "s=1", "b=2")
-	// If one check finds no units left, the others are not charged.
+	// If one check finds no units left, the other descriptors are not charged.
 	f.want("OVER_LIMIT: OVER_LIMIT 0/2 86400s, OK 3/5 86400s", "a=1 x0", "b=2")
 	f.want("OK: OK 1/2 86400s, OK 2/5 86400s", "a=3 x1", "b=2")
 }
 
-// TestOneCounterUnderTwoLimits checks that descriptors with one counter but different limits are both charged while the
-// smaller limit has room for both, and that each answer is for the descriptor's own limit. Limits with other units have
-// other counters.
+// TestOneCounterUnderTwoLimits checks that two descriptors with the same counter but different limits are both
+// charged as long as the smaller limit has room for both, and that each answer is for the descriptor's own limit.
+// Limits with other units have other counters.
 func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f := serving(t, Options{Semantics: Improved}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	f.want("OK: OK 3/5 86400s, OK 8/10 86400s", "b=1 limit=5/DAY", "b=1 limit=10/DAY")
@@ -427,7 +429,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestOneStoreCall checks that all descriptors of a request are sent in one store call.
+// TestOneStoreCall checks that all descriptors of a request are sent in one call to the store.
 func TestOneStoreCall(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	f.want("OK: OK 8/9 86400s, OK 8/9 86400s, OK", "a=1", "a=2", "q=1")

@@ -9,14 +9,14 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// classes are the classes of a rule in order. The zero value has no classes.
+// classes holds a rule's classes in order. The zero value has no classes.
 type classes struct {
 	all []policy.Class
-	// lowered are the limits of the classes. They decide if the rule's policy is not active.
+	// lowered holds the limits of the classes. They apply if the rule's policy is not active.
 	lowered []engine.Limit
 }
 
-// limit returns the limit for a class. An unknown class gets the last class's limit.
+// limit returns the limit for a class. For an unknown class it returns the last class's limit.
 func (c *classes) limit(name string, limit engine.Limit) engine.Limit {
 	for i := range c.all {
 		if limit = c.lowered[i]; c.all[i].Name == name {
@@ -38,7 +38,7 @@ func (c *classes) String() string {
 // hasClasses reports whether the rule has classes.
 func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }
 
-// classify reads the classes of a rule once its quota is built. of is the rule's rate_limit.
+// classify reads a rule's classes after its quota has been built. of is the rule's rate_limit.
 func (r *Rule) classify(entries []*yamlfile.Node, of *node) error {
 	at := of.get("classes")
 	if at == nil || at.Kind == yamlfile.Null {

@@ -14,9 +14,9 @@ descriptors:
   - {key: c, rate_limit: {unit: minute, requests_per_unit: 5}}
 `
 
-// TestClasses checks that a descriptor whose only entry is class sets the class of the request, for a rule's policy and
-// for a rule on its own. Denied requests of a class use none of the units that the class must leave. A request without
-// a class belongs to the last class.
+// TestClasses checks that a descriptor whose only entry is class sets the request's class, both for a rule with a
+// policy and for a rule on its own. Denied requests of a class use none of the units that the class must leave. A
+// request without a class belongs to the last class.
 func TestClasses(t *testing.T) {
 	for _, semantics := range []Semantics{Original, Improved} {
 		for _, ruled := range []bool{true, false} {
@@ -32,7 +32,7 @@ func TestClasses(t *testing.T) {
 			f.want("OK: OK 1/4 60s, OK", "a=1", "class=live")
 			f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s, OK", "a=1", "class=made-up")
 			f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s", "a=1")
-			f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s, OK", "a=1", "class=live,x=y") // no class
+			f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s, OK", "a=1", "class=live,x=y") // two entries, so this sets no class
 			f.want("OK: OK 0/4 60s, OK", "a=1", "class=live")
 			f.want("OVER_LIMIT: OVER_LIMIT 0/4 60s, OK", "a=1", "class=live")
 			f.want("OK: OK 0/60 6s, OK 4/5 60s, OK", "b=1 x6", "c=1", "class=batch")
@@ -42,7 +42,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestClassesThatCannotBe checks that the error names the position and the accepted values.
+// TestClassesThatCannotBe checks that an error names the position and the accepted values.
 func TestClassesThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ limit, want string }{
 		{"unit: day, requests_per_unit: 5, classes: []", "3:69: invalid classes: classes is 0 classes; accepted: 1 to 8"},
@@ -68,8 +68,8 @@ func TestClassesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestGuarantees checks that the class of a request selects its guarantee: a flood of the last class leaves the other
-// classes their guarantees.
+// TestGuarantees checks that a request's class selects its guarantee: a flood of requests in the last class leaves
+// the other classes their guarantees.
 func TestGuarantees(t *testing.T) {
 	for _, semantics := range []Semantics{Original, Improved} {
 		for _, ruled := range []bool{true, false} {
@@ -89,13 +89,13 @@ descriptors:
 			f.want("OK: OK 0/10 60s, OK", "a=1 x2", "class=batch")
 			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // up to its ceiling
 			f.want("OK: OK 6/10 20s, OK", "a=3 x2", "class=live")
-			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // given back to the class that spent them
+			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // given back to the class that has spent them
 		}
 	}
 }
 
-// TestFairShares checks that a limit is divided among the values of its descriptor, and that two rules of a domain do
-// not share.
+// TestFairShares checks that a limit is divided among its descriptor's values, and that two rules in a domain do not
+// share their units.
 func TestFairShares(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -110,7 +110,7 @@ descriptors:
 	f.want("OK: OK 0/20 30s", "b=flood x10")
 }
 
-// TestAdaptiveRates checks that a rule has the fields of its algorithm.
+// TestAdaptiveRates checks that a rule can have the fields of its algorithm.
 func TestAdaptiveRates(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -123,8 +123,8 @@ descriptors:
 	}
 }
 
-// TestOutcomes checks that a descriptor whose only entry is outcomes reports them to adaptive rates: the rate falls by an
-// eighth after an interval with failures, and a pause stops all requests. Unreadable values are ignored.
+// TestOutcomes checks that a descriptor whose only entry is outcomes reports them to adaptive rates. The rate falls
+// by an eighth after an interval with failures, and a pause stops all requests. Unreadable values are ignored.
 func TestOutcomes(t *testing.T) {
 	for _, semantics := range []Semantics{Original, Improved} {
 		for _, ruled := range []bool{true, false} {
@@ -140,7 +140,7 @@ descriptors:
 				f.want(fmt.Sprintf("OK: OK %d/60 %ds, OK", 9-n, n+1), "a=1", "outcomes="+value)
 			}
 			f.clock.Advance(10 * time.Second)
-			f.want("OK: OK 9/60 1s, OK", "a=1", "outcomes=8/2") // as fast as before
+			f.want("OK: OK 9/60 1s, OK", "a=1", "outcomes=8/2") // the rate is unchanged
 			f.clock.Advance(time.Second)
 			f.want("OK: OK 9/60 2s, OK", "a=1", "outcomes=9/0") // 1/0.875 s, rounded up
 			f.want("OVER_LIMIT: OVER_LIMIT 0/60 7s, OK", "a=1", "outcomes=0/1/7000")

@@ -9,14 +9,15 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Entry keys of descriptors that describe the request instead of counting it. Each is a separate descriptor with a
-// single entry, because Envoy omits a descriptor whose header is missing: the other descriptors then keep their limits.
+// Entry keys of descriptors that describe the request and are not counted. Each is a separate descriptor with a
+// single entry, because Envoy omits a descriptor whose header is missing, and the other descriptors then keep their
+// limits.
 const (
 	classKey    = "class"
 	outcomesKey = "outcomes"
 )
 
-// valueOf returns the value of the first descriptor that has only the entry, or "".
+// valueOf returns the value of the first descriptor whose only entry has the key, or "".
 func valueOf(request *pb.RateLimitRequest, key string) string {
 	for _, d := range request.GetDescriptors() {
 		if entries := d.GetEntries(); len(entries) == 1 && entries[0].GetKey() == key {
@@ -27,8 +28,8 @@ func valueOf(request *pb.RateLimitRequest, key string) string {
 }
 
 // outcomesOf returns the outcomes that a request reports as "good/bad" or "good/bad/retry_after_ms", or nil. An
-// unreadable value is ignored: as an error it would let clients that can write it cause answers without a decision,
-// which Envoy may treat as allowed.
+// unreadable value is ignored. If it were an error, clients that can set the value could cause answers without a
+// decision, which Envoy may treat as allowed.
 func outcomesOf(request *pb.RateLimitRequest) *algo.Report {
 	all := strings.Split(valueOf(request, outcomesKey), "/")
 	if len(all) == 2 {

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// Environment has the settings from envoyproxy/ratelimit's environment variables. The field of an unset variable is
-// empty.
+// Environment holds the settings from envoyproxy/ratelimit's environment variables. The field for an unset variable
+// is empty.
 type Environment struct {
-	// HTTP and GRPC are addresses; Directory is the directory of the configuration.
+	// HTTP and GRPC are addresses. Directory is the configuration's directory.
 	HTTP, GRPC, Directory string
-	// Store is the URL of a Redis.
+	// Store is the URL of a Redis server.
 	Store string
-	// TLSCert, TLSKey and TLSClientCA are the files for gRPC over TLS, or "".
+	// TLSCert, TLSKey and TLSClientCA name the files for gRPC over TLS, or are "".
 	TLSCert, TLSKey, TLSClientCA string
 	LogLevel, LogFormat          string
 	// MaxAge and MaxAgeGrace bound the lifetime of a gRPC connection.
 	MaxAge, MaxAgeGrace time.Duration
 	Options             Options
-	// Ignored lists the set variables without effect, with reasons.
+	// Ignored lists the variables that are set but have no effect, with reasons.
 	Ignored []string
 }
 
-// ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are Headgate's, not
-// envoyproxy/ratelimit's: it listens on loopback, and keeps its counters in memory unless REDIS_URL is set. The error
-// names each variable that is invalid, or whose effect would be lost.
+// ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are those of Headgate, not
+// of envoyproxy/ratelimit: the server listens on loopback, and keeps its counters in memory unless REDIS_URL is set.
+// The error names each variable that is invalid, or whose effect would be lost.
 func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
 	e := &Environment{Options: Options{Headers: DefaultHeaders}}
 	r := &variables{lookup: lookup}
@@ -87,7 +87,7 @@ func (e *Environment) addresses(r *variables) {
 	}
 }
 
-// redis builds the URL of the store.
+// redis builds the store's URL.
 func (e *Environment) redis(r *variables) {
 	address := r.text("REDIS_URL")
 	if address == "" {
@@ -186,7 +186,7 @@ func (r *variables) text(name string) string {
 	return value
 }
 
-// port reads a port number, or "" if the variable is not set.
+// port returns a port number, or "" if the variable is not set.
 func (r *variables) port(name string) string {
 	text := r.text(name)
 	if _, err := strconv.ParseUint(text, 10, 16); err != nil && text != "" {

@@ -1,6 +1,6 @@
 package envoy
 
-// unsupported are variables that would change the server's behaviour but are not implemented, so setting one is an
+// unsupported lists variables that would change the server's behaviour but are not implemented. Setting one is an
 // error.
 var unsupported = []struct {
 	name     string
@@ -17,7 +17,7 @@ var unsupported = []struct {
 	{"CACHE_KEY_PREFIX", nil, "use --store with ?prefix=, which is the prefix of all keys"},
 }
 
-// meaningless are variables that can be ignored; the reason names their replacement.
+// meaningless lists variables that can be ignored. The reason names the replacement, if there is one.
 var meaningless = []struct {
 	names []string
 	why   string

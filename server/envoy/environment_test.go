@@ -18,7 +18,8 @@ func environment(variables ...string) (*Environment, error) {
 	return ReadEnvironment(func(name string) (string, bool) { v, ok := set[name]; return v, ok })
 }
 
-// TestEnvironment reads the environment variables of a typical ratelimit deployment, including ignored and unrelated ones.
+// TestEnvironment reads the environment variables of a typical ratelimit deployment, including ignored and unrelated
+// ones.
 func TestEnvironment(t *testing.T) {
 	e, err := environment("PORT=80", "GRPC_HOST=10.0.0.1", "RUNTIME_ROOT=/data", "RUNTIME_SUBDIRECTORY=ratelimit", "GRPC_MAX_CONNECTION_AGE=1h",
 		"LOG_LEVEL=WARN", "SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=1", "NEAR_LIMIT_RATIO=0.5", "LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset",
@@ -42,7 +43,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEnvironmentStores checks that the store accepts each URL, and that the URL means the same server.
+// TestEnvironmentStores checks that the store accepts each URL, and that the URL refers to the same server as the
+// variables.
 func TestEnvironmentStores(t *testing.T) {
 	for _, c := range []struct {
 		variables string
@@ -73,8 +75,8 @@ func TestEnvironmentStores(t *testing.T) {
 	}
 }
 
-// TestEnvironmentErrors checks that a value that is invalid, or whose effect would be lost, is an error that names its
-// variable.
+// TestEnvironmentErrors checks that a value that is invalid, or whose effect would be lost, causes an error that
+// names its variable.
 func TestEnvironmentErrors(t *testing.T) {
 	for _, c := range [][2]string{
 		{"PORT=abc", `PORT="abc"; accepted: the number of a port, 0 to 65535`},

@@ -30,22 +30,22 @@ type fixture struct {
 	clock *headgatetest.Clock
 	// failing makes every decision fail.
 	failing error
-	// operations are the kinds of the operations that were decided.
+	// operations lists the kinds of the decided operations.
 	operations []engine.Kind
 	limiter    *headgate.Limiter
-	policies   *policy.Config // active policies: made from the rules, with changes
+	policies   *policy.Config // the active policies: made from the rules, with changes
 	made       []policy.Made
 	calls      int
 }
 
-// options returns the options of a service whose rules are policies.
+// options returns the options for a service whose rules are policies.
 func (f *fixture) options(o Options) Options {
 	f.policies = policy.Empty()
 	o.SetPolicies = func(made []policy.Made) { f.made, f.policies = made, policy.Empty().WithMade(made) }
 	return o
 }
 
-// change changes the rules' policies, like an operator.
+// change changes the rules' policies, as an operator would.
 func (f *fixture) change(changes ...policy.Change) {
 	f.t.Helper()
 	changed, left := policy.Empty().WithMade(f.made).With(changes)
@@ -55,13 +55,13 @@ func (f *fixture) change(changes ...policy.Change) {
 	f.policies = changed
 }
 
-// decided decides by the active policies.
+// decided decides requests by the active policies.
 func (f *fixture) decided(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 	f.calls++
 	decide.New(f.policies, f.limiter).Do(ctx, requests, responses)
 }
 
-// failingStore fails if its fixture says so.
+// failingStore fails while its fixture's failing is set.
 type failingStore struct {
 	engine.Store
 
@@ -77,7 +77,7 @@ func (s *failingStore) Do(ctx context.Context, ops []engine.Op, results []engine
 	}
 }
 
-// serving returns a service with one file.
+// serving returns a service whose configuration is a single file.
 func serving(t *testing.T, options Options, yaml string) *fixture {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -102,8 +102,8 @@ func (f *fixture) load(yaml string) {
 	}
 }
 
-// described parses "key=value,key=value". A suffix " x3" means hits, " -x3" hits to give back, " limit=5/MINUTE" an
-// override, and " limit=5/30/SECOND" an override with a multiplier.
+// described parses a descriptor written as "key=value,key=value". The suffix " x3" means hits, " -x3" hits to give
+// back, " limit=5/MINUTE" an override, and " limit=5/30/SECOND" an override with a multiplier.
 func described(t *testing.T, text string) *ratelimit.RateLimitDescriptor {
 	t.Helper()
 	words := strings.Fields(text)
@@ -137,8 +137,8 @@ func scan(t *testing.T, text string, to any) {
 	}
 }
 
-// ask sends a request for the domain d and returns the answer as text: the overall code, then for each descriptor its
-// code, the remaining units, the limit, and the seconds until the window ends: "OK: OK 4/5 60s".
+// ask sends a request for the domain d. It returns the answer as text: the overall code, then for each descriptor its
+// code, the remaining units, the limit, and the seconds until the window ends, such as "OK: OK 4/5 60s".
 func (f *fixture) ask(descriptors ...string) string {
 	f.t.Helper()
 	request := &pb.RateLimitRequest{Domain: "d"}
@@ -169,7 +169,7 @@ func (f *fixture) want(answer string, descriptors ...string) {
 	}
 }
 
-// stats returns the counters that are not 0: "d.key total_hits=3 …", by name.
+// stats returns the counters that are not 0, by name, such as "d.key total_hits=3 …".
 func (f *fixture) stats() map[string]string {
 	all := map[string]string{}
 	for _, s := range f.Stats().Rules {

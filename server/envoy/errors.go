@@ -4,17 +4,17 @@ package envoy
 type Code uint8
 
 const (
-	// Unknown is the code of every error with the semantics of envoyproxy/ratelimit.
+	// Unknown is the code of every error with envoyproxy/ratelimit's semantics.
 	Unknown Code = iota
-	// InvalidArgument: a field of the request is invalid.
+	// InvalidArgument means that a field of the request is invalid.
 	InvalidArgument
-	// FailedPrecondition: no configuration is loaded.
+	// FailedPrecondition means that no configuration is loaded.
 	FailedPrecondition
-	// Unavailable: the decision is not known.
+	// Unavailable means that the decision is not known.
 	Unavailable
 )
 
-// Error is the reason why a request was not decided, worded as in envoyproxy/ratelimit.
+// Error is the reason why a request was not decided, in envoyproxy/ratelimit's wording.
 type Error struct {
 	Code Code
 	Err  error

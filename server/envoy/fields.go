@@ -10,15 +10,15 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// validKeys are the keys that a file may have, at any level, as in envoyproxy/ratelimit. The others are in
-// [extraKeys].
+// validKeys lists the keys that a file may have, at any level, as in envoyproxy/ratelimit. [extraKeys] has further
+// keys.
 var validKeys = map[string]bool{
 	"domain": true, "key": true, "value": true, "descriptors": true, "rate_limit": true, "unit": true,
 	"requests_per_unit": true, "unlimited": true, "shadow_mode": true, "quota_mode": true, "name": true, "replaces": true,
 	"detailed_metric": true, "value_to_metric": true, "share_threshold": true, "metadata": true,
 }
 
-// extraKeys are keys added by Headgate, and unit_multiplier from Envoy's API.
+// extraKeys lists the keys added by Headgate, and unit_multiplier from Envoy's API.
 var extraKeys = func() map[string]bool {
 	keys := map[string]bool{"algorithm": true, "burst": true, "classes": true, "leaves": true, "weight": true, "unit_multiplier": true}
 	for _, key := range limitKeys {
@@ -27,7 +27,7 @@ var extraKeys = func() map[string]bool {
 	return keys
 }()
 
-// limitKeys are the fields of limits that a rule can have under rate_limit, by their names in policies. The other
+// limitKeys lists the fields of limits that a rule can have under rate_limit, by their names in policies. The other
 // fields do not apply to Envoy: unit sets the windows, the algorithm determines whether denied hits count, and the
 // keys of descriptors have no groups.
 var limitKeys = func() (keys []string) {
@@ -40,7 +40,7 @@ var limitKeys = func() (keys []string) {
 	return keys
 }()
 
-// known has the names of both lists, for hints.
+// known has the keys from both lists, for hints.
 var known = slices.Sorted(func(yield func(string) bool) {
 	for _, keys := range []map[string]bool{validKeys, extraKeys} {
 		for key := range keys {
@@ -51,10 +51,10 @@ var known = slices.Sorted(func(yield func(string) bool) {
 	}
 })
 
-// checker checks the keys of a whole file before its values are read.
+// checker checks all keys of a file before its values are read.
 type checker struct{ found *found }
 
-// wrong collects an error if all errors are reported, and otherwise returns it.
+// wrong collects the error if all errors are reported, and otherwise returns it.
 func (c *checker) wrong(err error) error {
 	if c.found.every {
 		c.found.add(err)
@@ -63,7 +63,7 @@ func (c *checker) wrong(err error) error {
 	return err
 }
 
-// check checks a mapping.
+// check checks the keys of a mapping.
 func (c *checker) check(n *node) error {
 	for _, p := range n.pairs() {
 		key := (*node)(p.Key)
@@ -80,7 +80,7 @@ func (c *checker) check(n *node) error {
 			continue
 		}
 		if key.Text == "metadata" {
-			continue // its keys and values are arbitrary
+			continue // metadata can have any keys and values
 		}
 		if err := c.value((*node)(p.Value)); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (c *checker) value(n *node) error {
 	return nil
 }
 
-// fields reads the fields of a mapping and keeps the first error.
+// fields reads a mapping's fields and keeps the first error.
 type fields struct {
 	*node
 	err error
@@ -131,7 +131,7 @@ func shownKind(n *node) string {
 	return strconv.Quote(n.shown())
 }
 
-// text returns the text of a scalar as written, or "" if the field is not set.
+// text returns a scalar's text as written, or "" if the field is not set.
 func (f *fields) text(field string) string {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -170,8 +170,8 @@ func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	return uint32(value)
 }
 
-// list returns the mappings of a list, or nil if the field is not set. first is the first field of a mapping, for the
-// error.
+// list returns the mappings in a list, or nil if the field is not set. first is the first field of such a mapping,
+// for the error.
 func (f *fields) list(field, first string) []*yamlfile.Node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -183,7 +183,7 @@ func (f *fields) list(field, first string) []*yamlfile.Node {
 	return n.Items
 }
 
-// child returns the mapping of a field, or nil if it is not set.
+// child returns a field's mapping, or nil if the field is not set.
 func (f *fields) child(field string) *node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {

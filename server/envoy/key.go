@@ -9,11 +9,11 @@ import (
 // Space is the prefix of the counters' name spaces: envoy:<domain>.
 const Space = "envoy:"
 
-// keyWriter writes the key of a counter from the matched entries: key=value,key=value…, with a backslash before each
+// keyWriter writes the key of a counter from the matched entries, as key=value,key=value…. A backslash precedes each
 // comma, equals sign or backslash inside a key or value, so that different entries have different keys, whatever
 // bytes they contain.
 //
-// A key that is too long for a store is replaced by its SHA-256, as in routes.
+// A key that is too long for a store is replaced by its SHA-256, like in routes.
 type keyWriter struct {
 	buffer []byte
 	from   int
@@ -37,8 +37,8 @@ func (k *keyWriter) end() []byte {
 	return append(k.buffer[:k.from], route.Shortened(string(key))...)
 }
 
-// appendValue appends a value from a request to the name of a statistic. If keys are hashed, it appends the hash,
-// because the value can be a person's address.
+// appendValue appends a value from a request to the name of a statistic. If keys are hashed, it appends the value's
+// hash, because the value can be a person's address.
 func appendValue(to []byte, value string, secrets *keyhash.Secrets) []byte {
 	if secrets == nil || value == "" {
 		return append(to, value...)

@@ -19,8 +19,8 @@ import (
 
 type unit = pb.RateLimitResponse_RateLimit_Unit
 
-// unitSeconds are the lengths of the units. Months and years are 30 and 365 days: their windows are aligned to 1970,
-// not to the calendar.
+// unitSeconds has the lengths of the units. Months and years are 30 and 365 days, because their windows are aligned
+// to 1970, not to the calendar.
 var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_SECOND: 1,
 	pb.RateLimitResponse_RateLimit_MINUTE: 60,
@@ -31,7 +31,7 @@ var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_YEAR:   365 * 86_400,
 }
 
-// units are sorted by length. Weeks are omitted, so seven days are shown as days.
+// units are sorted by length. Weeks are omitted, so that seven days are shown as days.
 var units = []unit{
 	pb.RateLimitResponse_RateLimit_SECOND, pb.RateLimitResponse_RateLimit_MINUTE, pb.RateLimitResponse_RateLimit_HOUR,
 	pb.RateLimitResponse_RateLimit_DAY,
@@ -43,23 +43,24 @@ func parseUnit(name string) (unit, bool) {
 	return u, u != pb.RateLimitResponse_RateLimit_UNKNOWN
 }
 
-// quota is the number of requests that a rule, or a request's override, allows per unit of time.
+// quota is the number of requests that a rule, or an override in a request, allows per unit of time.
 type quota struct {
-	// current describes the quota in answers, which share the message.
+	// current describes the quota in answers. All answers share this message.
 	current *pb.RateLimitResponse_RateLimit
 	limit   engine.Limit
 	// seconds is the length of a fixed window aligned to the clock, or 0 for other algorithms.
 	seconds int64
 }
 
-// settings are the fields of a quota.
+// settings holds the fields of a quota.
 type settings struct {
 	name, algorithm            string
 	perUnit, multiplier, burst uint32
 	unit                       unit
-	// more are further fields of the limit, by their names in policies.
+	// more holds further fields of the limit, by their names in policies.
 	more map[string]string
-	// counter names the counter of a limit that divides its units among keys. The key does not name such a counter.
+	// counter is the name of the counter for a limit that divides its units among keys. Such a counter is not named
+	// by the key.
 	counter string
 }
 
@@ -73,7 +74,7 @@ func (q *quota) counts() bool { return q.seconds > 0 }
 // longestSeconds is the longest window of a limit: 100 years of 365.25 days.
 const longestSeconds = 36_525 * 86_400
 
-// build builds the quota. The multiplier is at least 1.
+// build builds the quota. The multiplier must be at least 1.
 func (s *settings) build() (quota, error) {
 	seconds := unitSeconds[s.unit] * int64(s.multiplier)
 	if seconds > longestSeconds {
@@ -92,8 +93,8 @@ func (s *settings) build() (quota, error) {
 	return q, err
 }
 
-// limit builds the limit. A count of 0 gets a limit of 1 whose answers never allow a hit. It still counts hits, because
-// the answer to a request with 0 hits depends on them.
+// limit builds the limit. For a count of 0 it builds a limit of 1 whose answers never allow a hit. Hits are still
+// counted, because the answer to a request with 0 hits depends on them.
 func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	a := algo.FixedWindow
 	if s.algorithm != "" {
@@ -125,7 +126,7 @@ func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	return limit, nil
 }
 
-// settings returns the further settings of a limit of the algorithm.
+// settings returns the further settings for a limit with the algorithm.
 func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) {
 	for _, field := range slices.Sorted(maps.Keys(s.more)) {
 		if !a.Has(field) {
@@ -146,8 +147,8 @@ func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) 
 // plain returns the text of an error without the package name.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
-// rateAlgorithms are the algorithms that a rule can name. A pacer delays requests, which Envoy cannot do, a concurrency
-// limit needs a release, and a penalty counts the denials of other limits.
+// rateAlgorithms lists the algorithms that a rule can name. The others cannot be used here: a pacer delays requests,
+// which Envoy cannot do, a concurrency limit needs a release, and a penalty counts the denials of other limits.
 var rateAlgorithms = slices.DeleteFunc(algo.Algorithms(), func(a algo.Algorithm) bool {
 	return a.Paces() || a.Holds() || a.Punishes() || a.Constant()
 })

@@ -15,27 +15,27 @@ import (
 
 // File is one file of a configuration.
 type File struct {
-	// Name is for error messages.
+	// Name is used in error messages.
 	Name string
 	Data []byte
 }
 
-// Config is a parsed configuration, ready for matching. It is immutable.
+// Config is a parsed configuration. It is immutable.
 type Config struct {
 	domains map[string]*domain
 	rules   []*Rule
-	// Warnings list parts of the files that have no effect.
+	// Warnings lists the parts of the files that have no effect.
 	Warnings []string
 }
 
-// LoadOptions configure how files are read.
+// LoadOptions configures how files are read.
 type LoadOptions struct {
-	// MergeDomains allows several files with one domain and merges their descriptors.
+	// MergeDomains allows several files with the same domain, and merges their descriptors.
 	MergeDomains bool
 	// NearLimitRatio is the fraction of a limit above which its hits count as near the limit; 0 means 0.8.
 	NearLimitRatio float32
-	// EveryError reports up to 100 errors of each file, instead of only the first one like envoyproxy/ratelimit. The
-	// descriptors below an invalid one are not read.
+	// EveryError reports up to 100 errors per file, instead of only the first one like envoyproxy/ratelimit.
+	// Descriptors below an invalid one are not read.
 	EveryError bool
 
 	stats func(fullKey string) *ruleStats
@@ -48,8 +48,8 @@ func (o *LoadOptions) ratio() float32 {
 	return o.NearLimitRatio
 }
 
-// Load parses the files of a configuration. The error has a line for each file with an error, in
-// envoyproxy/ratelimit's wording: "<file>:<line>:<column>: <words>".
+// Load parses the files of a configuration. The error has a line for each invalid file, in envoyproxy/ratelimit's
+// format: "<file>:<line>:<column>: <words>".
 func Load(files []File, options LoadOptions) (*Config, error) {
 	if options.stats == nil {
 		options.stats = newRuleStats
@@ -73,7 +73,7 @@ func Load(files []File, options LoadOptions) (*Config, error) {
 	return c, nil
 }
 
-// found collects the errors of a file.
+// found collects a file's errors.
 type found struct {
 	every bool
 	errs  []error
@@ -82,7 +82,7 @@ type found struct {
 // maxErrors is the maximum number of errors kept per file.
 const maxErrors = 100
 
-// add keeps an error, and returns whether to read the rest of the file. Errors beyond maxErrors are dropped.
+// add keeps an error, and reports whether to read the rest of the file. Errors beyond maxErrors are dropped.
 func (f *found) add(err error) (goOn bool) {
 	if err != nil && len(f.errs) < maxErrors {
 		f.errs = append(f.errs, err)
@@ -90,7 +90,7 @@ func (f *found) add(err error) (goOn bool) {
 	return err == nil || f.every && len(f.errs) < maxErrors
 }
 
-// file adds one file.
+// file adds one file to the configuration.
 func (b *builder) file(f File, merge bool) error {
 	root, documents, errs := parse(f.Name, f.Data)
 	for _, err := range errs {
@@ -131,7 +131,7 @@ func (b *builder) file(f File, merge bool) error {
 	return b.level(&d.level, name+".", descriptors)
 }
 
-// Recognise reports whether the text of a YAML file is a configuration of envoyproxy/ratelimit: it has domain or
+// Recognise reports whether the text of a YAML file is a configuration of envoyproxy/ratelimit, which has domain or
 // descriptors at the top level.
 func Recognise(data []byte) bool {
 	root, _, _ := parse("", data)
@@ -171,8 +171,8 @@ func (c *Config) Empty() bool { return len(c.domains) == 0 }
 // maxFiles is the maximum number of files in a directory.
 const maxFiles = 10_000
 
-// ReadDir reads every file in a directory and its subdirectories, in the order of names. It skips names that begin with
-// a dot, because a ConfigMap keeps its versions there.
+// ReadDir reads every file in a directory and its subdirectories, in the order of their names. It skips names that
+// begin with a dot, because a ConfigMap keeps its versions under such names.
 func ReadDir(dir string) ([]File, error) {
 	var files []File
 	err := readInto(&files, dir, "", 0)
@@ -214,7 +214,7 @@ func readInto(files *[]File, dir, under string, depth int) error {
 	return nil
 }
 
-// readFile reads at most one byte more than a file may have, so that Load rejects a longer file.
+// readFile reads at most one byte more than a file may have, so that Load can reject a longer file.
 func readFile(path string) ([]byte, error) {
 	f, err := files.Open(path)
 	if err != nil {

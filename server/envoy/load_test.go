@@ -51,7 +51,7 @@ two.yaml:1:1: config file cannot have empty domain`
 	}
 }
 
-// TestLoadErrors checks that errors have envoyproxy/ratelimit's text, after the file name and position.
+// TestLoadErrors checks that errors have envoyproxy/ratelimit's text, preceded by the file name and position.
 func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"descriptors:", "1:1: config file cannot have empty domain"},
@@ -81,7 +81,7 @@ func TestLoadErrors(t *testing.T) {
 		{"- domain: d", "1:1: error loading config file: the file is a list; accepted: domain and descriptors"},
 		{"domain: *absent", "1:9: error loading config file: no anchor &absent before this alias"},
 		{"...\ndomain: d", `1:1: error loading config file: "..." ends a document before one begins; accepted: a file that begins with its first field`},
-		// Headgate's own fields.
+		// Fields added by Headgate.
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, algorithm: pacer}}]", "2:36: invalid algorithm 'pacer'; accepted: token-bucket, fixed-window, sliding-window, sliding-log, warm-up, fair-share, adaptive-rate, guaranteed-rate; gcra, leaky-bucket and funnel are the token bucket"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, burst: 5}}]", "2:36: burst is 5 with algorithm fixed-window; accepted: burst with an algorithm that refills, such as token-bucket"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, max_paus: 1s}}]", "2:70: config error, unknown key 'max_paus'; did you mean \"max_pause\"?"},
@@ -97,7 +97,7 @@ func TestLoadErrors(t *testing.T) {
 		{"domain: d\ndescriptors: [{key: a, metadata: [1]}]", "config error"},
 	} {
 		_, err := Load([]File{{Name: "f.yaml", Data: []byte(c.yaml)}}, LoadOptions{})
-		if c.want == "config error" { // any error: in envoyproxy/ratelimit it comes from the YAML library
+		if c.want == "config error" { // any error, because in envoyproxy/ratelimit it comes from the YAML library
 			if err == nil {
 				t.Errorf("%s: no error", c.yaml)
 			}
@@ -109,7 +109,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestInvalidYAML checks that text that is not YAML is an error that says so.
+// TestInvalidYAML checks that text that is not YAML causes an error that says so.
 func TestInvalidYAML(t *testing.T) {
 	for _, text := range []string{"'''", "a: b: c", "{", "domain: [", strings.Repeat("[", 10_000), "domain: \x00"} {
 		_, err := Load([]File{{Name: "f.yaml", Data: []byte(text)}}, LoadOptions{})
@@ -135,8 +135,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestAliasesAreBounded: a file of a few hundred bytes cannot make the server build
-// millions of rules.
+// TestAliasesAreBounded checks that a file of a few hundred bytes cannot make the server build millions of rules.
 func TestAliasesAreBounded(t *testing.T) {
 	text := "domain: d\ndescriptors:\n- {key: k0, descriptors: &a0 [{key: k}] }\n"
 	for i := range 12 {
@@ -151,7 +150,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	}
 }
 
-// TestMergeDomains checks that two files with the same domain are an error or are merged, depending on the option.
+// TestMergeDomains checks that two files with the same domain cause an error or are merged, depending on the option.
 func TestMergeDomains(t *testing.T) {
 	files := []File{
 		{Name: "a.yaml", Data: []byte("domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]")},
@@ -190,7 +189,7 @@ descriptors:
 	c.eachStats(func(*ruleStats) {})
 }
 
-// TestEveryFileIsChecked checks that the error has a line for each bad file.
+// TestEveryFileIsChecked checks that the error has a line for each invalid file.
 func TestEveryFileIsChecked(t *testing.T) {
 	bad := func(name string) File { return File{Name: name, Data: []byte("descriptors:")} }
 	_, err := Load([]File{bad("a"), {Name: "b", Data: []byte("domain: d")}, bad("c")}, LoadOptions{})
@@ -199,7 +198,7 @@ func TestEveryFileIsChecked(t *testing.T) {
 	}
 }
 
-// TestReadDir checks that ReadDir reads subdirectories and links, but no names that begin with a dot.
+// TestReadDir checks that ReadDir reads subdirectories and links, but skips names that begin with a dot.
 func TestReadDir(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"..1/b.yaml", ".hidden", "a.yml", "sub/c", "sub/.d"} {

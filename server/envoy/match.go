@@ -6,20 +6,21 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// match is the rule for one descriptor of a request.
+// match is the rule that applies to one descriptor of a request.
 type match struct {
 	rule  *Rule   // nil if no rule applies
 	quota *quota  // from the rule or the request's override; nil if nothing is counted
-	stats *series // of the rule; nil if nothing is counted
+	stats *series // the rule's series; nil if nothing is counted
 	near  uint64
-	// key is the position of the counter's key in the buffer.
+	// from and to are the position of the counter's key in the buffer.
 	from, to int
 }
 
 // find matches the entries of a descriptor, and appends the counter's key to the buffer.
 //
-// At each level the descriptor with exactly this key and value takes precedence, then the first wildcard, then the
-// descriptor with only the key. A rule applies only if the request has as many entries as the rule has levels.
+// At each level the descriptor with exactly this key and value takes precedence, followed by the first matching
+// wildcard, and then the descriptor with only the key. A rule applies only if the request has as many entries as the
+// rule has levels.
 func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
 	at := &d.level
 	key := keyWriter{buffer: b.keys, from: len(b.keys)}
@@ -71,7 +72,7 @@ type step struct {
 	how how
 }
 
-// how tells what an entry matched: a descriptor's key alone, its exact value, or a wildcard pattern.
+// how tells what matched the entry: a descriptor's key alone, its exact value, or a wildcard pattern.
 type how uint8
 
 const (
@@ -83,7 +84,7 @@ const (
 // sharedPattern reports whether all values of the step share one counter.
 func (s *step) sharedPattern() bool { return s.how == wild && s.shared }
 
-// hidden returns the secrets for hashing the step's value, or nil if the value is in the configuration.
+// hidden returns the secrets for hashing the step's value, or nil if the value comes from the configuration.
 func (s *step) hidden(secrets *keyhash.Secrets) *keyhash.Secrets {
 	if s.how == exact {
 		return nil
@@ -108,8 +109,8 @@ func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descr
 	return l.exact[e.Key], byKey
 }
 
-// detailedName appends the statistic's name for a rule with detailed_metric: every key and value of the request, with
-// the pattern instead of values that share a threshold.
+// detailedName appends the name of the statistic for a rule with detailed_metric: every key and value of the request.
+// The pattern replaces values that share a threshold.
 func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
 	shared := false
 	for i := range path {
@@ -128,7 +129,7 @@ func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescri
 	return to
 }
 
-// valueName appends the statistic's name if a level has value_to_metric.
+// valueName appends the name of the statistic if a level has value_to_metric.
 func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
 	to = append(to, domain...)
 	for i, e := range entries {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// globbed reports whether a pattern matches, the slow and obvious way.
+// globbed reports whether a pattern matches, using a slow but obvious algorithm.
 func globbed(pattern, text string) bool {
 	before, after, star := strings.Cut(pattern, "*")
 	if !star {
@@ -32,7 +32,7 @@ func globbed(pattern, text string) bool {
 	return false
 }
 
-// TestWildcardIndex checks that the index finds the first matching pattern, like a linear search.
+// TestWildcardIndex checks that the index finds the same first matching pattern as a linear search.
 func TestWildcardIndex(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func(letters string, most int) string {
@@ -110,16 +110,16 @@ func TestKeysDiffer(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	check("k", long)
 	check("k", long+"y")
-	check("k", long[:1021]) // 1023 bytes: not cut
+	check("k", long[:1021]) // 1023 bytes, which is short enough
 	check("k", long[:1022])
 	check("k", long[:1023])
-	check("k", keyOf("k", long)[2:]) // the cut key as a value
+	check("k", keyOf("k", long)[2:]) // a value equal to the shortened key
 	if keyOf("user", "7", "path", "/a=b") != `user=7,path=/a\=b` {
 		t.Errorf("%s", keyOf("user", "7", "path", "/a=b"))
 	}
 }
 
-// TestDomainsAndRulesShareNoCounter covers equal values under two keys, and in two domains.
+// TestDomainsAndRulesShareNoCounter covers the same value under two keys and in two domains.
 func TestDomainsAndRulesShareNoCounter(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}, {key: a_b, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	_, err := f.Load([]File{
@@ -149,7 +149,7 @@ func many(n int) string {
 	return b.String()
 }
 
-// BenchmarkDecision measures a decision in memory by the number of descriptors.
+// BenchmarkDecision measures a decision in memory, by number of descriptors in the configuration.
 func BenchmarkDecision(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

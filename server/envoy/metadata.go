@@ -15,11 +15,11 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// metadata returns the metadata of a descriptor for its answers, or nil.
+// metadata returns a descriptor's metadata for answers, or nil.
 func (f *fields) metadata() (*structpb.Struct, error) {
 	n := f.child("metadata")
 	if n == nil || len(n.Pairs) == 0 {
-		return nil, nil //nolint:nilnil // no metadata is not an error
+		return nil, nil //nolint:nilnil // a descriptor without metadata is not an error
 	}
 	v, err := n.value()
 	if err != nil {
@@ -28,7 +28,7 @@ func (f *fields) metadata() (*structpb.Struct, error) {
 	return v.GetStructValue(), nil
 }
 
-// value converts a value from the file to protobuf.
+// value converts a value in the file to protobuf.
 func (n *node) value() (*structpb.Value, error) {
 	switch n.kind() {
 	case yamlfile.Null:
@@ -78,8 +78,8 @@ func parseNumber(text string) (float64, error) {
 	return v, err
 }
 
-// mergeMetadata adds the fields of another rule's metadata. If both have a field, the first counts, but two mappings
-// are merged. It changes only into, not the rules.
+// mergeMetadata adds the fields of another rule's metadata. If both have a field, the first value is kept, except
+// that two mappings are merged. It changes only into, not the rules.
 func mergeMetadata(into, from *structpb.Struct) {
 	for name, value := range from.GetFields() {
 		have, ok := into.Fields[name]
@@ -93,8 +93,8 @@ func mergeMetadata(into, from *structpb.Struct) {
 	}
 }
 
-// dynamicMetadata describes the request for Envoy's other filters, with the metadata of the rules that are not over
-// their limits.
+// dynamicMetadata describes the request for Envoy's other filters. It includes the metadata of the rules that are not
+// over their limits.
 func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []status) *structpb.Struct {
 	descriptors := make([]*structpb.Value, len(request.Descriptors))
 	passed := &structpb.Struct{Fields: map[string]*structpb.Value{}}
@@ -117,10 +117,11 @@ func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []s
 	return &structpb.Struct{Fields: all}
 }
 
-// bare describes an empty descriptor. A request can have many of them, at two bytes each.
+// bare describes an empty descriptor. It is shared because a request can have many empty descriptors, at two bytes
+// each.
 var bare = structpb.NewStructValue(describe(nil))
 
-// descriptionOf returns the description of a descriptor. It may share memory with others.
+// descriptionOf returns the description of a descriptor. Descriptions may share memory.
 func descriptionOf(d *ratelimit.RateLimitDescriptor) *structpb.Value {
 	if len(d.GetEntries()) == 0 && d.GetLimit() == nil && d.GetHitsAddend() == nil {
 		return bare
@@ -128,7 +129,7 @@ func descriptionOf(d *ratelimit.RateLimitDescriptor) *structpb.Value {
 	return structpb.NewStructValue(describe(d))
 }
 
-// describe builds the description of a descriptor of the request.
+// describe builds the description of one of the request's descriptors.
 func describe(d *ratelimit.RateLimitDescriptor) *structpb.Struct {
 	entries := make([]*structpb.Value, len(d.GetEntries()))
 	for i, e := range d.GetEntries() {

@@ -18,11 +18,11 @@ type outcome struct {
 	allowed, unlimited, shadow bool
 	granted, cost              int64
 	at                         time.Time
-	limit                      engine.Limit // the binding limit, which may not be the rule's own
+	limit                      engine.Limit // the binding limit, which can differ from the rule's own
 	standing                   engine.Standing
 }
 
-// outcomeOf returns a response's outcome for an item; ok is false if it is not known.
+// outcomeOf returns a response's outcome for an item. ok is false if the outcome is not known.
 func outcomeOf(r *decide.Response, item int) (o outcome, ok bool) {
 	d := &r.Decision
 	if d.Promise.Mode == engine.Fallback && d.Unlimited {
@@ -47,8 +47,8 @@ func ofDecision(d *headgate.Decision, limit engine.Limit, cost int64, shadow boo
 	}
 }
 
-// itemOf returns the outcome for an item's limits: of the limit that denies, or else of the limit with the fewest
-// remaining units. ok is false if there are no such limits.
+// itemOf returns the outcome for an item's limits, taken from the limit that denies or, if none does, from the limit
+// with the fewest remaining units. ok is false if there are no such limits.
 func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 	for i := range r.Limits {
 		l := &r.Limits[i]
@@ -72,7 +72,8 @@ func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 	return o, ok
 }
 
-// besides returns the answer of an item's shadow, or of its own limit if it was charged under a smaller one, or nil.
+// besides returns the answer of an item's shadow. If the item was charged under a smaller limit than its own, it
+// returns the answer of its own limit. Otherwise it returns nil.
 func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	for i := range r.Shadows {
 		if s := &r.Shadows[i]; s.Item == item {
@@ -82,7 +83,7 @@ func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	return nil
 }
 
-// ownLimit replaces the outcome with the outcome of the descriptor's own limit, if a smaller one was charged.
+// ownLimit replaces the outcome with that of the descriptor's own limit, if a smaller limit was charged.
 func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	d := &own.Decision
 	o.allowed = o.allowed || d.Remaining >= o.cost
@@ -90,7 +91,7 @@ func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	o.standing = engine.Standing{Limit: d.Limit, Remaining: d.Remaining, ResetAfter: d.ResetAfter}
 }
 
-// as returns the quota for a limit that an operator has set in place of the rule's.
+// as returns the quota for a limit that an operator has set instead of the rule's limit.
 func (q *quota) as(limit engine.Limit) *quota {
 	if limit.Algorithm().DeniesAll() {
 		return &quota{current: &pb.RateLimitResponse_RateLimit{Unit: q.current.Unit, UnitMultiplier: q.current.UnitMultiplier, Name: q.current.Name}, limit: q.limit, seconds: q.seconds}

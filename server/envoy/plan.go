@@ -11,14 +11,14 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// plan builds the decide requests for a request.
+// plan builds the requests to package decide for a request from Envoy.
 //
-// Hits on rules with classes count only if they are allowed: otherwise denied hits of one class would use up the units
-// that it must leave to the classes before it.
+// Hits on rules with classes count only if they are allowed. Otherwise denied hits of one class would use up the
+// units that it must leave to the classes before it.
 //
-// With envoyproxy/ratelimit's semantics each descriptor is one request. With the improved semantics all descriptors
-// that can deny the request are items of one request, which charges all of them or none. Descriptors of quota rules
-// are separate requests.
+// With envoyproxy/ratelimit's semantics each descriptor is a separate request. With the improved semantics all
+// descriptors that can deny are items of one request, which is charged for all of them or for none. Descriptors of
+// quota rules are separate requests.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
 	b.own, b.class = own, valueOf(request, classKey)
 	outcomes := outcomesOf(request)
@@ -61,25 +61,25 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 	b.responses = slices.Grow(b.responses, len(b.requests))[:len(b.requests)]
 }
 
-// counted reports whether hits are counted or given back.
+// counted reports whether an operation counts hits or gives them back.
 func counted(kind engine.Kind) bool { return kind == engine.OpCount || kind == engine.OpGive }
 
-// kind returns the operation on one descriptor, and its cost.
+// kind returns the operation for one descriptor, and its cost.
 func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kind, int64) {
 	switch {
 	case negative && hits > 0:
 		return engine.OpGive, hits
 	case semantics == Original && m.quota.counts() && !m.hasClasses():
 		return engine.OpCount, hits
-	case hits == 0: // a check whether one hit would pass
+	case hits == 0: // checks whether one hit would pass
 		return engine.OpPeek, 1
 	default:
 		return engine.OpAllow, hits
 	}
 }
 
-// forKind returns the limit for an operation. A quota of 0 counts hits in a window for OpCount and OpGive, and denies
-// other operations.
+// forKind returns the limit for an operation. For a quota of 0, OpCount and OpGive count hits in a window, and other
+// operations are denied.
 func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	if q.blocked() && !counted(kind) {
 		return rule.DenyAll()
@@ -87,7 +87,7 @@ func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	return q.limit
 }
 
-// denies reports whether the rule alone can deny a request, unless its policy is a shadow.
+// denies reports whether the rule on its own can deny a request, unless its policy is a shadow.
 func (m *match) denies() bool { return m.rule == nil || !m.rule.quotaMode }
 
 // charge decides the requests.
@@ -111,7 +111,7 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 	return nil
 }
 
-// check determines whether rules that only check deny the request. If so, nothing may be charged elsewhere.
+// check determines whether descriptors with 0 hits deny the request. If so, no other descriptor is charged.
 func (s *Service) check(ctx context.Context, b *buffers) {
 	for i := range b.matches {
 		at := b.places[i].request

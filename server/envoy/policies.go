@@ -11,13 +11,13 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// MaxPolicies is the maximum number of rules in a configuration that get policies. Later rules still decide, but have
-// no name that operators could use to change them.
+// MaxPolicies is the maximum number of rules in a configuration that get policies. Further rules still decide, but
+// have no name under which operators could change them.
 const MaxPolicies = 10_000
 
-// policyName returns the name of a rule's policy: "envoy." and the rule's path, such as envoy.shop.user_joe. Bytes
-// not allowed in policy names become hyphens. A name that had such bytes, is too long or is taken ends with part of
-// the path's SHA-256.
+// policyName returns the name of a rule's policy: "envoy." followed by the rule's path, such as envoy.shop.user_joe.
+// Bytes that are not allowed in policy names become hyphens. If that changes the path, or the name is too long or
+// already used, it ends with part of the path's SHA-256.
 func (b *builder) policyName(fullKey string) string {
 	if b.limited++; len(b.names) == MaxPolicies {
 		return ""
@@ -26,7 +26,7 @@ func (b *builder) policyName(fullKey string) string {
 	if engine.CheckPolicyName(name) != nil || b.names[name] {
 		name = b.hashedName(fullKey, "")
 	}
-	for n := 2; b.names[name]; n++ { // domains and keys with dots can have the same path
+	for n := 2; b.names[name]; n++ { // if domains or keys contain dots, two rules can have the same path
 		name = b.hashedName(fullKey, " "+strconv.Itoa(n))
 	}
 	b.names[name] = true

@@ -18,7 +18,7 @@ descriptors:
   - {key: s, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 1}}
 `
 
-// TestRulesArePolicies checks that an operator can override, try and change the limit of a rule like the limit of any
+// TestRulesArePolicies checks that an operator can override, try and change a rule's limit like the limit of any
 // policy, and that the answers have the active numbers.
 func TestRulesArePolicies(t *testing.T) {
 	for _, semantics := range []Semantics{Original, Improved} {
@@ -26,7 +26,7 @@ func TestRulesArePolicies(t *testing.T) {
 		f.want("OK: OK 2/3 60s", "a=1")
 		f.change(policy.Change{Policy: "envoy.d.a", Key: "a=1", Fields: "1/1h"}, policy.Change{Policy: "envoy.d.a", Key: "a=2", Fields: "deny"},
 			policy.Change{Policy: "envoy.d.a", Key: "a=3", Fields: "unlimited"}, policy.Change{Policy: "envoy.d.a_closed", Key: "a=closed", Fields: "2/2d"})
-		by := func(theirs, improved string) string { // improved counts no denied hits
+		by := func(theirs, improved string) string { // improved does not count denied hits
 			return map[Semantics]string{Original: theirs, Improved: improved}[semantics]
 		}
 		f.want(by("OVER_LIMIT: OVER_LIMIT 0/1 3600s", "OVER_LIMIT: OVER_LIMIT 1/1 3600s"), "a=1 x4")
@@ -49,7 +49,7 @@ func TestRulesArePolicies(t *testing.T) {
 	}
 }
 
-// TestNamesOfPolicies checks that each rule with a limit has a name that shows its position.
+// TestNamesOfPolicies checks that each rule with a limit has a policy name that shows its path.
 func TestNamesOfPolicies(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d

@@ -9,21 +9,22 @@ import (
 	"github.com/headgate/headgate/server/watch"
 )
 
-// Directory is a configuration in a directory that is reloaded when it changes.
+// Directory is a directory with a configuration that is reloaded when it changes.
 type Directory struct {
 	service *Service
 	path    string
 	logger  *slog.Logger
 	watcher *watch.Watcher
-	loading sync.Mutex // one load at a time, so that the latest files are the last to be loaded
-	// Loaded is called after the configuration was replaced. It can be nil.
+	loading sync.Mutex // serializes loads, so that the latest files are loaded last
+	// Loaded is called after the configuration has been replaced. It can be nil.
 	Loaded func()
-	// Rejected is called with the error of each reload, nil if it was valid. It can be nil.
+	// Rejected is called with the error of each reload, which is nil if the configuration was valid. It can be nil.
 	Rejected func(error)
 }
 
-// Open watches a directory and loads it. If force is set, an invalid configuration is logged and the service starts
-// without one; every request is an error until the files are fixed. Call Run or Close afterwards.
+// Open watches a directory and loads its configuration. If force is set, an invalid configuration is only logged and
+// the service starts without one. Every request then gets an error until the files are fixed. The caller must call
+// Run or Close afterwards.
 func Open(service *Service, path string, force bool, logger *slog.Logger) (*Directory, error) {
 	watcher, err := watch.Path(path)
 	if err != nil {
@@ -39,12 +40,13 @@ func Open(service *Service, path string, force bool, logger *slog.Logger) (*Dire
 	return d, nil
 }
 
-// Run loads the directory after each change, until ctx ends. An invalid configuration leaves the last one active.
+// Run loads the directory after each change, until ctx ends. If the configuration is invalid, the previous one stays
+// active.
 func (d *Directory) Run(ctx context.Context) {
 	d.watcher.Run(ctx, func() { _ = d.Reload() })
 }
 
-// Reload loads the directory now. An error is logged and returned, and leaves the last configuration active.
+// Reload loads the directory now. On error, which is logged and returned, the previous configuration stays active.
 func (d *Directory) Reload() error {
 	err := d.load()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestReload checks that a changed file is active within a second and keeps the counts, and that the last configuration
-// stays active if the file has an error.
+// TestReload checks that a changed file becomes active within a second and keeps the counts, and that the previous
+// configuration stays active if the file has an error.
 func TestReload(t *testing.T) {
 	f := serving(t, Options{}, "domain: d")
 	dir := t.TempDir()
@@ -61,8 +61,8 @@ func TestReload(t *testing.T) {
 	f.want("OK: OK 26/30 86400s", "a=1")
 }
 
-// TestOpen checks that an error in a directory is an error at start. If the start is forced, every request is an
-// error.
+// TestOpen checks that an error in a directory makes Open fail. If the start is forced, every request gets an error
+// instead.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte("descriptors:"), 0o600); err != nil {
@@ -87,7 +87,7 @@ func TestOpen(t *testing.T) {
 }
 
 // TestLoadWhileAsking checks that each request uses either the old or the new configuration, and that the statistics
-// miss no hit.
+// miss no hits.
 func TestLoadWhileAsking(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

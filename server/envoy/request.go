@@ -21,18 +21,19 @@ var (
 	errNoDescriptors = errors.New("rate limit descriptor list must not be empty")
 )
 
-// maxHits bounds the hits on one descriptor. It is more than a window counts, so larger numbers get the same answer.
+// maxHits bounds the hits on one descriptor. It is more than a window can count, so larger numbers get the same
+// answer.
 const maxHits = algo.MaxUnits + 1
 
-// buffers has the memory for one request, reused so that a decision allocates little.
+// buffers holds the memory for one request. It is reused, so that a decision allocates little.
 type buffers struct {
 	matches   []match
 	requests  []decide.Request
 	responses []decide.Response
 	own       decide.Own
-	class     string // of the request, or ""
-	// places has, for each descriptor, the index of its request and of its item in that request. The request is -1 for
-	// a descriptor that is not counted.
+	class     string // the request's class, or ""
+	// places has, for each descriptor, the index of its request to package decide and of its item in that request.
+	// The request is -1 for a descriptor that is not counted.
 	places []itemIndex
 
 	keys, text, name []byte
@@ -45,7 +46,7 @@ type itemIndex struct{ request, item int }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
 
-// largestKept is the largest number of descriptors in a buffer that is kept.
+// largestKept is the maximum number of descriptors in a buffer that is kept for reuse.
 const largestKept = 64
 
 func (b *buffers) free() {
@@ -62,7 +63,7 @@ func (b *buffers) free() {
 	pool.Put(b)
 }
 
-// match finds the rule of each descriptor.
+// match finds the rule for each descriptor.
 func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 	switch {
 	case request.Domain == "":
@@ -105,7 +106,7 @@ func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 	return nil
 }
 
-// replace drops the rules that another descriptor's rule replaces.
+// replace drops the rules that are replaced by another descriptor's rule.
 func (b *buffers) replace() {
 	for i := range b.matches {
 		by := b.matches[i].rule
@@ -115,15 +116,15 @@ func (b *buffers) replace() {
 		for _, name := range by.replaces {
 			for j := range b.matches {
 				if m := &b.matches[j]; m.quota != nil && m.rule != nil && m.quota.current.Name == name {
-					m.quota = nil // but keep the rule, which still replaces others
+					m.quota = nil // keep the rule, because it still replaces others
 				}
 			}
 		}
 	}
 }
 
-// override returns the limit that the request sets for a descriptor. It shares a counter with a rule for the same
-// entries and the same unit.
+// override returns the limit that a request sets for a descriptor. It shares a counter with a rule that has the same
+// entries and unit.
 func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
 	limit := descriptor.GetLimit()
 	multiplier := uint32(1)
@@ -167,7 +168,7 @@ func hits(request *pb.RateLimitRequest, descriptor *ratelimit.RateLimitDescripto
 	return max(1, uint64(request.GetHitsAddend()))
 }
 
-// key returns the key of a match. It shares the memory of the buffer.
+// key returns a match's key. It shares the buffer's memory.
 func (b *buffers) key(m *match) string {
 	return unsafe.String(unsafe.SliceData(b.keys[m.from:m.to]), m.to-m.from)
 }

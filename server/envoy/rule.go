@@ -15,8 +15,8 @@ import (
 type Rule struct {
 	quota
 	fullKey   string // domain.key_value.key…, as in the names of statistics
-	policy    string // the name of its policy, or ""
-	space     string // the name space of its domain
+	policy    string // name of the rule's policy, or ""
+	space     string // name space of the rule's domain
 	unlimited bool
 	shadow    bool
 	quotaMode bool
@@ -25,14 +25,14 @@ type Rule struct {
 	metadata  *structpb.Struct
 	classes   classes
 	near      uint64
-	stats     *ruleStats // nil if it is unlimited
+	stats     *ruleStats // nil if the rule is unlimited
 }
 
 // descriptor is one entry of a descriptor list.
 type descriptor struct {
 	rule *Rule  // nil without a rate_limit
 	next *level // nil without nested descriptors
-	// pattern is the value of a wildcard. It replaces the request's value in a shared key or statistic name.
+	// pattern is a wildcard's value. It replaces the request's value in a shared key or in the name of a statistic.
 	pattern       string
 	shared        bool // share_threshold
 	valueToMetric bool
@@ -40,7 +40,7 @@ type descriptor struct {
 
 // level is one list of descriptors.
 type level struct {
-	// exact has the descriptors by key_value, or by key if they have no value.
+	// exact maps key_value, or key if there is no value, to the descriptor.
 	exact map[string]*descriptor
 	wild  wildcards
 }
@@ -60,11 +60,11 @@ type builder struct {
 	count   int // number of descriptors
 	limited int // number of rules with a limit
 	found   found
-	names   map[string]bool // the names of policies in use
-	space   string          // the name space of the domain being read
+	names   map[string]bool // names of policies in use
+	space   string          // name space of the domain being read
 }
 
-// MaxDescriptors is the largest number of descriptors in a configuration.
+// MaxDescriptors is the maximum number of descriptors in a configuration.
 const MaxDescriptors = 1_000_000
 
 func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node) error {
@@ -91,8 +91,8 @@ func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node
 	return nil
 }
 
-// descriptor adds a descriptor to a level. The checks are in envoyproxy/ratelimit's order, so that the same error is
-// reported if there are several.
+// descriptor adds a descriptor to a level. The checks are in envoyproxy/ratelimit's order, so that of several errors
+// the same one is reported.
 func (b *builder) descriptor(into *level, parent string, n *node) error {
 	f := fields{node: n}
 	key, value := f.text("key"), f.text("value")
@@ -130,7 +130,7 @@ func (b *builder) descriptor(into *level, parent string, n *node) error {
 	return b.level(d.next, parent+composite+".", nested)
 }
 
-// rule builds the rule of a descriptor, or returns nil if it has no rate_limit.
+// rule builds a descriptor's rule, or returns nil if the descriptor has no rate_limit.
 func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	r := &Rule{
 		fullKey: fullKey, space: b.space, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"), detailed: d.flag("detailed_metric"),

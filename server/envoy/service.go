@@ -12,40 +12,41 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// Semantics selects the rules for deciding requests.
+// Semantics selects the rules by which requests are decided.
 type Semantics uint8
 
 const (
-	// Original decides like envoyproxy/ratelimit: each descriptor separately, and every hit is counted, including
-	// denied ones.
+	// Original decides like envoyproxy/ratelimit: each descriptor is decided separately, and every hit is counted,
+	// including denied ones.
 	Original Semantics = iota
-	// Improved charges all descriptors of a request or none, so that a denied request uses up no quota elsewhere,
+	// Improved charges all of a request's descriptors or none, so that a denied request does not use up other limits,
 	// and never counts a denied hit.
 	Improved
 )
 
-// Options are the settings of a service.
+// Options configures a service.
 type Options struct {
 	Semantics Semantics
 	// Failure is the failure mode of the rules' policies and of inline limits. If it is nil, the answer is the error.
-	// Its gRPC code is Unknown, as in envoyproxy/ratelimit, or Unavailable with the improved semantics or a chosen
-	// mode.
+	// The error's gRPC code is Unknown, as in envoyproxy/ratelimit, or Unavailable with the improved semantics or if
+	// Failure is set.
 	Failure *policy.Failure
 	// SetPolicies is called with the rules' policies before a configuration becomes active. If it is nil, the rules
-	// decide alone.
+	// decide without policies.
 	SetPolicies func([]policy.Made)
 	LoadOptions
-	// Shadow answers OK to every request and counts as usual.
+	// Shadow answers OK to every request, but counts as usual.
 	Shadow bool
 	// Quota sets quota_mode on every rule.
 	Quota bool
 	// DynamicMetadata adds the request's descriptors and the rules' metadata to answers.
 	DynamicMetadata bool
-	// Headers are the names of the rate-limit headers that Envoy adds to responses.
+	// Headers has the names of the rate-limit headers that Envoy adds to responses.
 	Headers Headers
-	// HashKeys are the secrets for hashing values in the names of statistics, or nil. Package decide hashes the keys.
+	// HashKeys holds the secrets for hashing values in the names of statistics, or is nil. Package decide hashes the
+	// keys.
 	HashKeys *keyhash.File
-	// NeedDomain makes Ready an error while the configuration has no domain.
+	// NeedDomain makes Ready return an error while the configuration has no domain.
 	NeedDomain bool
 }
 
@@ -57,20 +58,20 @@ func (o *Options) failure() policy.Failure {
 	return *o.Failure
 }
 
-// Headers are names of HTTP headers.
+// Headers holds the names of HTTP headers.
 type Headers struct {
 	Enabled                 bool
 	Limit, Remaining, Reset string
 }
 
-// DefaultHeaders are the names unless the environment sets others.
+// DefaultHeaders has the names that apply unless the environment sets others.
 var DefaultHeaders = Headers{Limit: "RateLimit-Limit", Remaining: "RateLimit-Remaining", Reset: "RateLimit-Reset"}
 
 // Decide decides requests. An error in a response means that its decision is not known.
 type Decide func(ctx context.Context, requests []decide.Request, responses []decide.Response)
 
-// Service answers rate limit requests with a configuration that can be replaced at any time. It is safe for
-// concurrent use.
+// Service answers rate limit requests by a configuration that can be replaced at any time. It is safe for concurrent
+// use.
 type Service struct {
 	options  Options
 	decide   Decide
@@ -80,13 +81,13 @@ type Service struct {
 	loading sync.Mutex // held by Load
 }
 
-// New returns a service without a configuration: until Load, every request is an error.
+// New returns a service without a configuration. Until Load succeeds, every request gets an error.
 func New(options Options, decide Decide) *Service {
 	return &Service{options: options, decide: decide}
 }
 
 // Load replaces the configuration. Existing rules keep their statistics, and counters keep their counts. If the files
-// are invalid, the last configuration stays active.
+// are invalid, the previous configuration stays active.
 func (s *Service) Load(files []File) (*Config, error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -151,7 +152,7 @@ func (s *Service) Stats() Stats {
 	return stats
 }
 
-// ShouldRateLimit answers one request. An error is an [*Error].
+// ShouldRateLimit answers one request. Its errors are of type [*Error].
 func (s *Service) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
 	b := pool.Get().(*buffers)
 	defer b.free()

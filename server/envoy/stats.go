@@ -9,16 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of the statistics of one rule. Requests determine the names of series: names beyond the bounds are counted
+// Bounds of one rule's statistics. Series are named after values in requests. Names beyond the bounds are counted
 // together, in the series "other".
 const (
 	// MaxSeries is the maximum number of series.
 	MaxSeries = 1000
-	// MaxSeriesName is the longest name, in bytes, that a request can create. Names written in the configuration can be longer.
+	// MaxSeriesName is the maximum length, in bytes, of a name created by a request. Names in the configuration can
+	// be longer.
 	MaxSeriesName = 256
 )
 
-// ruleStats are the statistics of one rule. They outlive a reload of the configuration.
+// ruleStats holds the statistics of one rule. They survive a reload of the configuration.
 type ruleStats struct {
 	name  string
 	total series
@@ -30,7 +31,7 @@ type ruleStats struct {
 
 func newRuleStats(name string) *ruleStats { return &ruleStats{name: name} }
 
-// named returns the series for a name that the rule's detailed_metric or value_to_metric built from a request.
+// named returns the series with a name that was built from a request for detailed_metric or value_to_metric.
 func (r *ruleStats) named(name []byte) *series {
 	if string(name) == r.name {
 		return &r.total
@@ -63,15 +64,15 @@ func (r *ruleStats) named(name []byte) *series {
 	return s
 }
 
-// series are the counters of one name.
+// series holds the counters of one name.
 type series struct {
 	totalHits, overLimit, nearLimit, withinLimit, shadowMode atomic.Uint64
 }
 
-// count counts the hits on one descriptor. before is the number of hits counted before them.
+// count adds the hits on one descriptor. before is the number of hits counted before them.
 //
 // As in envoyproxy/ratelimit, the hits of a request can be split: with a limit of 10, 8 hits before and 5 now, 2 are
-// near the limit and 3 over it.
+// near the limit and 3 are over it.
 func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 	s.totalHits.Add(hits)
 	after := before + hits
@@ -93,10 +94,10 @@ func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 	}
 }
 
-// Series has the counters of one name, with envoyproxy/ratelimit's names.
+// Series has the counters of one name, as envoyproxy/ratelimit names them.
 type Series struct {
-	// Name is domain.key_value.key…; for values beyond [MaxSeries] and names beyond [MaxSeriesName], it is the rule's
-	// name and ".other".
+	// Name is domain.key_value.key…. For values beyond [MaxSeries], and for names longer than [MaxSeriesName], it is
+	// the rule's name followed by ".other".
 	Name        string
 	TotalHits   uint64 // total_hits
 	OverLimit   uint64 // over_limit
@@ -115,8 +116,8 @@ func (s *series) read(name string) Series {
 	}
 }
 
-// read returns the series of a rule: its own if it has counted or is the only one, then the series of its values,
-// sorted by name.
+// read returns a rule's series: first its own, if it has counted or is the only one, then those of its values, sorted
+// by name.
 func (r *ruleStats) read() []Series {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -135,14 +136,14 @@ var (
 	punctuation = strings.NewReplacer(":", "_", "|", "_")
 )
 
-// sanitized replaces characters that statistic names cannot have, like envoyproxy/ratelimit.
+// sanitized replaces characters that are not allowed in the names of statistics, like envoyproxy/ratelimit does.
 func sanitized(name string) string {
 	return addresses.ReplaceAllStringFunc(punctuation.Replace(name), func(address string) string {
 		return strings.ReplaceAll(address, ".", "_")
 	})
 }
 
-// Stats are the statistics of the service. The counters of rules dropped by a reload are gone.
+// Stats holds the statistics of the service. It excludes rules that a reload has removed.
 type Stats struct {
 	Rules             []Series
 	ConfigLoadSuccess uint64 // config_load_success
@@ -153,7 +154,7 @@ type Stats struct {
 	DomainNotFound    uint64 // domain_not_found, for all domains together
 }
 
-// counters are the statistics that belong to no rule.
+// counters holds the statistics that belong to no rule.
 type counters struct {
 	loadSuccess, loadError, globalShadow, storeError, serviceError, domainNotFound atomic.Uint64
 }

@@ -9,18 +9,18 @@ import (
 // wildcards finds the first pattern, in file order, that matches a string. A * matches any number of bytes, including
 // none.
 //
-// Patterns are indexed by the strings before the first * and after the last one, so the time of a lookup depends on the
-// number of different lengths of these strings, not on the number of patterns. Patterns that share both strings are
-// tried in order.
+// Patterns are indexed by the strings before the first * and after the last one. Therefore the time of a lookup
+// depends on the number of different lengths of these strings, and not on the number of patterns. Patterns that share
+// both strings are tried in order.
 type wildcards struct {
 	count    int
-	prefixes []int // the different lengths
+	prefixes []int // the different lengths, sorted
 	groups   map[string]*suffixes
 }
 
-// suffixes are the patterns with the same string before the first *.
+// suffixes holds the patterns that have the same string before the first *.
 type suffixes struct {
-	first   int // the lowest place of any pattern
+	first   int // lowest place of any pattern
 	lengths []int
 	ends    map[string][]pattern
 }
@@ -50,7 +50,7 @@ func (w *wildcards) add(text string, to *descriptor) {
 	w.count++
 }
 
-// insert adds a length to a sorted list, once.
+// insert adds a length to a sorted list unless it is already there.
 func insert(lengths []int, n int) []int {
 	at, found := slices.BinarySearch(lengths, n)
 	if found {
@@ -102,7 +102,7 @@ func (p *pattern) matches(text []byte) bool {
 	return true
 }
 
-// indexOf is bytes.Index for a string, without copying it.
+// indexOf is like bytes.Index for a string, but does not copy it.
 func indexOf(text []byte, part string) int {
 	return strings.Index(unsafe.String(unsafe.SliceData(text), len(text)), part)
 }

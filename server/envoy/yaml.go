@@ -8,12 +8,12 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// node is a value in a file. envoyproxy/ratelimit reads YAML 1.1: yes and on are booleans, and the last of two equal
-// keys counts.
+// node is a value in a file. envoyproxy/ratelimit reads YAML 1.1: yes and on are booleans, and of two equal keys the
+// last one applies.
 type node yamlfile.Node
 
-// parse returns the first document of the file that is not null, as yaml.v2 does, or an empty node. documents is the
-// number of documents that are not null.
+// parse returns the first document in the file that is not null, like yaml.v2 does, or an empty node. documents is
+// the number of documents that are not null.
 func parse(name string, data []byte) (root *node, documents int, errs yamlfile.Errors) {
 	all, errs := yamlfile.Read(name, data, nil)
 	root = &node{}
@@ -28,7 +28,7 @@ func parse(name string, data []byte) (root *node, documents int, errs yamlfile.E
 	return root, documents, errs
 }
 
-// kind returns the type of the value.
+// kind returns the value's type.
 func (n *node) kind() yamlfile.Kind {
 	if _, ok := truth[n.Text]; ok && n.Kind == yamlfile.Text && n.Plain {
 		return yamlfile.Truth
@@ -51,7 +51,7 @@ func (n *node) pairs() []yamlfile.Pair {
 	return pairs
 }
 
-// get returns the value of a key, or nil.
+// get returns the value for a key, or nil.
 func (n *node) get(key string) *node {
 	for _, p := range slices.Backward(n.Pairs) {
 		if p.Key.Text == key {
@@ -61,7 +61,7 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// truth has the booleans of YAML 1.1.
+// truth maps the booleans of YAML 1.1 to their values.
 var truth = func() map[string]bool {
 	words := map[string]bool{}
 	for _, w := range []string{"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"} {
@@ -73,7 +73,7 @@ var truth = func() map[string]bool {
 	return words
 }()
 
-// shown formats a value as Go prints it, for error messages, with at most 128 bytes.
+// shown formats a value for error messages like Go prints it, with at most 128 bytes.
 func (n *node) shown() string {
 	switch n.kind() {
 	case yamlfile.Null:
@@ -89,7 +89,7 @@ func (n *node) shown() string {
 	}
 }
 
-// position is an error with its place in the file.
+// position is an error with its position in the file.
 type position struct {
 	error
 	at yamlfile.Place
@@ -97,7 +97,7 @@ type position struct {
 
 func located(err error, at yamlfile.Place) error { return &position{err, at} }
 
-// inFile returns an error with its place in a file.
+// inFile returns an error with its position in a file.
 func inFile(name string, err error) *yamlfile.Error {
 	if done, ok := errors.AsType[*yamlfile.Error](err); ok {
 		return done

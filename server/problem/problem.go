@@ -1,4 +1,4 @@
-// Package problem writes the answers of the HTTP listeners: JSON, and errors as in RFC 9457.
+// Package problem writes the answers of the HTTP listeners as JSON, with errors as in RFC 9457.
 package problem
 
 import (
@@ -23,7 +23,8 @@ var statuses = map[service.Code]int{
 	service.Unavailable: http.StatusServiceUnavailable,
 }
 
-// Of returns the problem for an error of the service or a body that is too large; ok is false for other errors.
+// Of returns the problem for an error from the service, or for a body that is too large. ok is false for other
+// errors.
 func Of(err error) (p httplimit.Problem, ok bool) {
 	var decided *service.Error
 	var tooLarge *http.MaxBytesError
@@ -44,12 +45,12 @@ func size(bytes int64) string {
 	return fmt.Sprint(bytes>>10, " KiB")
 }
 
-// OfRoute adds the rate-limit headers of a decision on a routed request to h. ok is true if the request may pass.
-// Otherwise p is the answer. Its status is denied if a limit denied the request, the route's status if a part of its
+// OfRoute adds the rate-limit headers for the decision on a routed request to h. ok is true if the request may pass.
+// Otherwise p is the answer. Its status is denied if a limit denied the request, the route's status if a part of the
 // key is missing, and the error's status if the decision is not known.
 func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
 	if r.Err != nil {
-		p, _ = Of(r.Err) // every error of the service has a problem
+		p, _ = Of(r.Err) // every error from the service has a problem
 		return p, false
 	}
 	r.WriteHeaders(h)
@@ -66,12 +67,12 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	return p, false
 }
 
-// NoRoutes is the detail of the error for a proxy that asks a server without routes. To admit every request would hide
-// the mistake.
+// NoRoutes is the detail of the error for a proxy that calls a server without routes. Admitting every request instead
+// would hide the mistake.
 const NoRoutes = "this server has no routes to decide by; accepted: --config with a policies file that has routes"
 
-// noKey is the problem for a request that lacks a part of its route's key. It has the route's status, unless denied is
-// a status other than 429: nginx forwards only 401 and 403.
+// noKey returns the problem for a request that lacks a part of its route's key. It has the route's status, unless
+// denied is a status other than 429, because nginx forwards only 401 and 403.
 func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	p := lack.Problem()
 	if denied != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
@@ -80,22 +81,22 @@ func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	return p
 }
 
-// Unread prepares an answer sent before the request's body is read: the connection ends after the answer. Otherwise an
-// HTTP/1 server reads the rest, up to 256 KiB, before it sends the header, and a refused client that sent no body would
-// wait for 10 s (known bug 70).
+// Unread prepares an answer that is sent before the request's body is read: the connection ends after the answer.
+// Otherwise an HTTP/1 server reads the rest of the body, up to 256 KiB, before it sends the header, and a refused
+// client that sent no body would wait for 10 s (known bug 70).
 func Unread(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// NotFound answers a request for a path that does not exist.
+// NotFound answers a request for an unknown path.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+r.URL.Path[:min(len(r.URL.Path), 128)]).Write(w)
 }
 
-// Methods dispatches requests by method, and answers other methods with a problem. With methods in the mux's patterns,
-// other methods would get plain text. GET includes HEAD.
+// Methods dispatches requests by method, and answers other methods with a problem. It is used because a mux with
+// methods in its patterns would answer other methods in plain text. GET includes HEAD.
 func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 	methods := slices.Sorted(maps.Keys(handlers))
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -112,21 +113,21 @@ func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// WriteText answers a request with a value that is already JSON and ends with a newline.
+// WriteText answers a request with a value that is already encoded as JSON and ends with a newline.
 func WriteText(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // a failed write means that the client is gone
+	_, _ = w.Write(text) // fails only if the client is gone
 }
 
-// WriteJSON answers a request with a value.
+// WriteJSON answers a request with a value, encoded as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
-	if err != nil { // the listeners' values always encode
+	if err != nil { // the listeners' values can always be encoded
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // a failed write means that the client is gone
+	_, _ = w.Write(append(data, '\n')) // fails only if the client is gone
 }

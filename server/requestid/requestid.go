@@ -1,4 +1,4 @@
-// Package requestid gives each request an id: the one sent by the client, or a new one. It is in the answer and in
+// Package requestid gives each request an id: the id sent by the client, or a new one. The id is in the answer and in
 // log lines about the request.
 package requestid
 
@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// Header is the header of HTTP requests and responses.
+	// Header is the name of the header in HTTP requests and responses.
 	Header = "X-Request-Id"
-	// Metadata is the key in the metadata of gRPC.
+	// Metadata is the key in gRPC metadata.
 	Metadata = "x-request-id"
 	// MaxBytes is the maximum length of an id that a client can choose.
 	MaxBytes = 128
 )
 
-// Of returns the id sent by a client if it is 1 to 128 printable ASCII characters, and otherwise a new id of 26 letters
-// and digits.
+// Of returns the id sent by a client if it consists of 1 to 128 printable ASCII characters, and otherwise a new id of
+// 26 letters and digits.
 func Of(sent string) string {
 	if !Valid(sent) {
 		return rand.Text()
@@ -27,7 +27,7 @@ func Of(sent string) string {
 	return sent
 }
 
-// Valid reports whether a client can choose the id.
+// Valid reports whether an id from a client is acceptable.
 func Valid(sent string) bool {
 	for i := range len(sent) {
 		if sent[i] < ' ' || sent[i] > '~' {
@@ -46,12 +46,12 @@ type id struct {
 }
 
 // With returns a context with the id sent by a client. If that id is not valid, the first call of From generates one.
-// Generating one for each request would cost gRPC several percent.
+// Generating an id for every request would cost gRPC several percent of its speed.
 func With(ctx context.Context, sent string) context.Context {
 	return context.WithValue(ctx, contextKey{}, &id{text: sent})
 }
 
-// From returns the id of a context, or "". RESP has no ids.
+// From returns a context's id, or "". RESP requests have no ids.
 func From(ctx context.Context) string {
 	if ctx == nil {
 		return ""
@@ -64,11 +64,11 @@ func From(ctx context.Context) string {
 	return i.text
 }
 
-// Handler gives requests their ids before the next handler answers them.
+// Handler gives each request its id before it calls the next handler.
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := Of(r.Header.Get(Header)) //nolint:canonicalheader // it is: net/http writes it so
-		w.Header().Set(Header, id)     //nolint:canonicalheader // it is: net/http writes it so
+		id := Of(r.Header.Get(Header)) //nolint:canonicalheader // it is canonical: net/http writes it like this
+		w.Header().Set(Header, id)     //nolint:canonicalheader // it is canonical: net/http writes it like this
 		next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
 	})
 }

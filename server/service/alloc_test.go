@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestNoAllocation checks that hashed keys cost no more allocations than plain keys. It does not run with the race
+// TestNoAllocation checks that hashed keys cause no more allocations than plain keys. It does not run with the race
 // detector, which makes pools drop their memory.
 func TestNoAllocation(t *testing.T) {
 	allocations := map[bool]float64{}

@@ -11,20 +11,20 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Code is the class of an error. Each front end maps it to its own form.
+// Code is the class of an error. Each front end maps it to an error of its protocol.
 type Code uint8
 
-// The codes.
+// The codes of errors.
 const (
-	// Invalid: a field of the request is invalid.
+	// Invalid means that a field of the request is invalid.
 	Invalid Code = iota
-	// NotFound: the policy does not exist.
+	// NotFound means that the policy does not exist.
 	NotFound
-	// WrongVerb: the limit is invalid, or the verb does not apply to it.
+	// WrongVerb means that the limit is invalid, or that the verb does not apply to it.
 	WrongVerb
-	// Forbidden: the server does not allow clients to do this.
+	// Forbidden means that the client may not make the request.
 	Forbidden
-	// Unavailable: the decision is not known.
+	// Unavailable means that the decision is not known.
 	Unavailable
 )
 
@@ -36,8 +36,8 @@ type Error struct {
 	Err   error
 }
 
-// public is an error with a separate text for clients. The full text is for operators, because it can contain addresses
-// and servers' replies.
+// public is an error with a separate text for clients. The full text is only for operators, because it can contain
+// addresses and servers' replies.
 type public interface {
 	error
 	Public() string
@@ -51,7 +51,8 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// OfCharge returns the error for the charge at an index of a request with several charges. It names the charge.
+// OfCharge returns the error for the charge with the given index, of a request with several charges. It names the
+// charge.
 func OfCharge(place int, err error) *Error {
 	e := classify(err)
 	charge := "charges." + strconv.Itoa(place)
@@ -65,11 +66,12 @@ func OfCharge(place int, err error) *Error {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes every error of a request match [headgate.ErrInvalid], except errors with code Unavailable.
+// Is reports whether the error matches target. Every error matches [headgate.ErrInvalid], except those with code
+// Unavailable.
 func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
 
-// classify returns a request's error with its code. For an unknown policy the text has only its name, because the
-// client may not be allowed to know the other policies.
+// classify returns a request's error with its code. For an unknown policy the text contains only the policy's name,
+// because the client may not be allowed to learn the names of the other policies.
 func classify(err error) *Error {
 	if coded, ok := errors.AsType[*Error](err); ok {
 		return coded

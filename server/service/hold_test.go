@@ -16,7 +16,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// unconfirmed grants every permit, but reports that too few replicas have it. The client leaves during the call.
+// unconfirmed grants every permit, but reports that too few replicas have confirmed it. The client disconnects during
+// the call.
 type unconfirmed struct {
 	engine.Store
 
@@ -33,8 +34,9 @@ func (u *unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// Known bug 55: a permit that is not replicated is released, including a shadow's, if no client knows its holder. If
-// the client named the holder, the holder keeps the units that it may have held before.
+// TestGivesUpPermits (known bug 55) checks that a permit that is not replicated is released, including a shadow's, if
+// no client has received its id. If the client itself chose the id, the holder keeps the units that it may have held
+// before.
 func TestGivesUpPermits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:
@@ -78,8 +80,9 @@ policies:
 	}
 }
 
-// TestReserveWithoutTheSharedSecret: a server that started in an outage and does not know the shared secret yet signs
-// with its own secret. It can settle those reservations even once it knows the shared secret (known bug 57).
+// TestReserveWithoutTheSharedSecret checks that a server that started in an outage, and has not read the shared
+// secret yet, signs with its own secret. It can settle these reservations even after it has read the shared secret
+// (known bug 57).
 func TestReserveWithoutTheSharedSecret(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *seenKeys) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	s.Store.Do(ctx, ops, results)
 }
 
-// shownKeys is an observer that records the keys that it may show.
+// shownKeys is an observer that records the keys that an observer may show.
 type shownKeys []string
 
 func (s *shownKeys) Observe(o *service.Observed) {
@@ -61,7 +61,7 @@ func secrets(t *testing.T, text string) *keyhash.File {
 	return f
 }
 
-// TestHashedKeys checks that the store and the observer see only hashes, in calls with errors, shadows and inline
+// TestHashedKeys checks that the store and the observer receive only hashes, in calls with errors, shadows and inline
 // limits. Overrides match the key, its patterns and its hashes.
 func TestHashedKeys(t *testing.T) {
 	file := secrets(t, strings.Repeat("new", 11)+"\n"+strings.Repeat("old", 11))
@@ -105,7 +105,7 @@ overrides:
 			t.Errorf("%s: %+v, want limit %d", requests[i].Key, r, want)
 		}
 	}
-	for _, i := range []int{11, 12} { // knowing the hash of another key gives a client no rights to it
+	for _, i := range []int{11, 12} { // a client that knows another key's hash has no rights to that key
 		if r := &answers[i]; r.Err != nil || r.Decision.Limit != 3 {
 			t.Errorf("the text of a hash as a key: %+v, want limit 3", r)
 		}

@@ -23,40 +23,40 @@ const (
 	FrontEnds
 )
 
-// String returns the name of the front end, in lower case.
+// String returns the front end's name in lower case.
 func (f FrontEnd) String() string {
 	return [...]string{"resp", "http", "grpc", "admin", "gateway", "unknown"}[min(f, FrontEnds)]
 }
 
-// Observer sees each call after it was decided. Its methods must be safe for concurrent use and must return quickly,
-// because clients wait for them. They must not retain their arguments: keys are in memory that is reused.
+// Observer observes each call after it has been decided. Observe must be safe for concurrent use and must return
+// quickly, because clients wait for it. It must not keep its argument, because the memory of keys is reused.
 type Observer interface {
 	Observe(o *Observed)
 }
 
-// Observed is one call: a batch of requests.
+// Observed describes one call, which is a batch of requests.
 type Observed struct {
-	// Context is the caller's context. It has the id and the span of the request.
-	Context   context.Context //nolint:containedctx // an Observed ends with the call that it describes
+	// Context is the caller's context. It carries the id and the span of the request.
+	Context   context.Context //nolint:containedctx // an Observed lives as long as the call that it describes
 	FrontEnd  FrontEnd
 	Requests  []decide.Request
 	Responses []decide.Response
-	// Shadows are the decisions of shadow limits.
+	// Shadows has the decisions of shadow limits.
 	Shadows []decide.Shadow
-	// Began is the start of the call, Ended the time of its decision, and Took the time in between.
+	// Began is the start of the call, Ended is the time of its decision, and Took is the time in between.
 	Began, Ended time.Time
 	Took         time.Duration
 
-	counted []string // the hashes of the keys; nil if keys are not hashed
+	counted []string // hashes of the keys; nil if keys are not hashed
 }
 
-// Labels for requests without a policy from the file. Policy names have no parentheses.
+// Labels for requests without a policy from the file. Names of policies cannot contain parentheses.
 const (
-	InlinePolicy = "(inline)" // limits that come with the request
-	OtherPolicy  = "(other)"  // names of inactive policies
+	InlinePolicy = "(inline)" // requests with inline limits
+	OtherPolicy  = "(other)"  // requests that name an inactive policy
 )
 
-// Policy returns the name of the policy that a request named, for labels. It never returns text chosen by a client.
+// Policy returns a label: the name of the policy that a request named. It never returns text chosen by a client.
 func (o *Observed) Policy(i int) string {
 	switch r := &o.Requests[i]; {
 	case o.Responses[i].Requested != nil:
@@ -70,8 +70,8 @@ func (o *Observed) Policy(i int) string {
 	}
 }
 
-// Key returns the key or hash that a request is counted under; for several items, the key of the binding limit.
-// Observers show it instead of Request.Key. Its memory is reused.
+// Key returns the key or hash under which a request is counted. For several items it is the key of the binding limit.
+// Observers must show it instead of Request.Key. Its memory is reused.
 func (o *Observed) Key(i int) string {
 	switch {
 	case o.Requests[i].Items != nil:
@@ -83,7 +83,7 @@ func (o *Observed) Key(i int) string {
 	}
 }
 
-// One returns o reduced to one of its requests.
+// One returns a copy of o with only one of its requests.
 func (o *Observed) One(i int) Observed {
 	one := *o
 	one.Requests, one.Responses, one.Shadows = o.Requests[i:i+1], o.Responses[i:i+1], nil
@@ -93,10 +93,10 @@ func (o *Observed) One(i int) Observed {
 	return one
 }
 
-// observed has the memory for one call's Observed, so that observing a call allocates nothing.
+// observed is a pool of Observed values, so that observing a call allocates nothing.
 var observed = sync.Pool{New: func() any { return new(Observed) }}
 
-// observe shows a call to the observer.
+// observe passes a call to the observer.
 func (s *Service) observe(o Observed) {
 	seen := observed.Get().(*Observed)
 	*seen = o

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// noted records the calls and shadows that an observer saw, as text.
+// noted is an observer that records calls and shadows as text.
 type noted struct{ calls, shadows []string }
 
 func (n *noted) Observe(o *service.Observed) {
@@ -48,7 +48,7 @@ policies:
 	requests := []decide.Request{
 		{Kind: engine.OpAllow, Key: "k", Limit: rule.TokenBucket(rule.PerSecond(1))},
 		of("live"), of("unknown"), of("plain"), of("all"), of("live"),
-		{Kind: engine.OpReset, Policy: "live", Key: "k"}, // forbidden
+		{Kind: engine.OpReset, Policy: "live", Key: "k"}, // rejected as forbidden
 		of("trial"),
 	}
 	s.Do(context.Background(), service.HTTP, requests, make([]decide.Response, len(requests)))

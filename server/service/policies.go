@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// inForce has the active policies and the values derived from them. It is immutable.
+// inForce holds the active policies and values derived from them. It is immutable.
 type inForce struct {
 	set        *policy.Set
 	routes     *route.Table
@@ -17,10 +17,10 @@ type inForce struct {
 // Policies returns the active policies.
 func (s *Service) Policies() *policy.Set { return s.policies.Load().set }
 
-// Generation returns the number of times that policies were set since the process started.
+// Generation returns how often policies have been set since the process started.
 func (s *Service) Generation() uint64 { return s.policies.Load().generation }
 
-// Route returns the request that charges an HTTP request under the active routes; ok is false if no route matches.
+// Route returns the request that charges an HTTP request by the active routes. ok is false if no route matches.
 func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	m, ok := s.policies.Load().routes.Find(r)
 	if !ok {
@@ -32,11 +32,11 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 // HasRoutes reports whether the active policies file has routes.
 func (s *Service) HasRoutes() bool { return len(s.policies.Load().routes.Routes()) > 0 }
 
-// Proxies returns the addresses that are trusted to describe another request.
+// Proxies returns the addresses that are trusted to describe other requests.
 func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
 
-// SetPolicies replaces the policies and the routes, and returns the new generation. Calls of Do in progress use the old
-// policies. Spent units are kept: see rule 10 in docs/design/rules.md.
+// SetPolicies replaces the policies and the routes, and returns the new generation. Running calls of Do continue to
+// use the old policies. Spent units are kept: see rule 10 in docs/design/rules.md.
 func (s *Service) SetPolicies(set *policy.Set, routes *route.Table) (generation uint64) {
 	next := &inForce{set: set, routes: routes, needsStore: s.config.needsStore(set)}
 	for {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// checkReuse is how long the result of a check is reused. It limits checks of the store to a hundred a second,
+	// checkReuse is how long the result of a check is reused. It limits checks of the store to a hundred per second,
 	// regardless of the number of probes.
 	checkReuse = 10 * time.Millisecond
-	// checkTimeout bounds a check if the deadline of decisions is longer.
+	// checkTimeout bounds a check if the deadline for decisions is longer.
 	checkTimeout = time.Second
 )
 
@@ -29,8 +29,8 @@ var checkOp = engine.Op{
 }
 
 // Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] with code
-// Unavailable and the reason: the server drains or, with [Config.CheckStore], the store does not answer and a failure
-// mode is deny. A server with only other failure modes stays ready.
+// Unavailable and the reason: the server is draining or, with [Config.CheckStore], the store does not answer and some
+// failure mode is deny. A server that has only other failure modes stays ready.
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():
@@ -45,7 +45,7 @@ func (s *Service) Ready(ctx context.Context) error {
 // Drain makes Ready return an error. Requests are still answered.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// needsStore reports whether readiness depends on the store, because some requests would be errors during an outage.
+// needsStore reports whether readiness depends on the store, because some requests would get errors during an outage.
 func (c *Config) needsStore(policies *policy.Set) bool {
 	needs := c.Failure == policy.Deny
 	for _, name := range policies.Names() {
@@ -55,7 +55,7 @@ func (c *Config) needsStore(policies *policy.Set) bool {
 	return c.CheckStore && needs
 }
 
-// checkStore calls the store once, within the deadline of decisions.
+// checkStore makes one call to the store, within the deadline for decisions.
 func (s *Service) checkStore() error {
 	timeout := checkTimeout
 	if s.config.Deadline > 0 {
@@ -71,7 +71,7 @@ func (s *Service) checkStore() error {
 	return nil
 }
 
-// readiness shares the result of a check among the probes that arrive during it, and for checkReuse after it.
+// readiness shares the result of a check among the probes that arrive while it runs, and for checkReuse afterwards.
 type readiness struct {
 	mu   sync.Mutex
 	last *check
@@ -84,14 +84,14 @@ type check struct {
 	ended time.Time
 }
 
-// wait returns the result of the current check, or starts one. It gives up when the probe's context ends.
+// wait returns the result of the current check, or starts a new check. It gives up when the probe's context ends.
 func (r *readiness) wait(ctx context.Context, checkStore func() error) error {
 	r.mu.Lock()
 	c := r.last
 	if c == nil || c.stale() {
 		c = &check{done: make(chan struct{})}
 		r.last = c
-		go func() { // without this probe's context, because others wait for the check too
+		go func() { // without this probe's context, because other probes wait for the same check
 			c.err, c.ended = checkStore(), time.Now()
 			close(c.done)
 		}()
@@ -105,7 +105,7 @@ func (r *readiness) wait(ctx context.Context, checkStore func() error) error {
 	}
 }
 
-// stale reports whether the check has ended and its result is too old.
+// stale reports whether the check has ended and its result is too old to be reused.
 func (c *check) stale() bool {
 	select {
 	case <-c.done:

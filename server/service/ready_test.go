@@ -16,7 +16,7 @@ import (
 )
 
 // TestReadyDependsOnFailureModes checks that readiness depends on the store if the failure mode of a policy or of
-// inline limits is deny, which is the default of both.
+// inline limits is deny, which is the default for both.
 func TestReadyDependsOnFailureModes(t *testing.T) {
 	for _, c := range []struct {
 		check    bool
@@ -45,7 +45,7 @@ func TestReadyDependsOnFailureModes(t *testing.T) {
 	}
 }
 
-// slowStore answers after a delay, or fails at the deadline of the call.
+// slowStore answers after a delay, or fails at the call's deadline.
 type slowStore struct {
 	fixedStore
 
@@ -63,8 +63,8 @@ func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// TestReadyTimesOut checks that if the store hangs, Ready fails after the deadline of decisions, after a second if that
-// deadline is longer, and earlier if the probe's context ends.
+// TestReadyTimesOut checks that if the store hangs, Ready fails after the deadline for decisions, but after at most a
+// second. It fails earlier if the probe's context ends.
 func TestReadyTimesOut(t *testing.T) {
 	for deadline, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Minute: time.Second, 0: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestReadyTimesOut(t *testing.T) {
 	}
 }
 
-// TestProbesShareAStoreCall checks that with 100 probes per millisecond the store gets at most one call in 10 ms, and
-// one at a time.
+// TestProbesShareAStoreCall checks that with 100 probes per millisecond the store receives at most one call in 10 ms,
+// and one at a time.
 func TestProbesShareAStoreCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{takes: 2 * time.Millisecond}

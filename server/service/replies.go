@@ -10,11 +10,11 @@ import (
 
 // Replies counts the answers to clients while the store fails or is away.
 type Replies struct {
-	// Allowed requests passed because their failure mode is allow.
+	// Allowed counts requests that passed because their failure mode is allow.
 	Allowed int64
-	// Errors are requests whose decision is not known.
+	// Errors counts requests whose decision is not known.
 	Errors int64
-	// Local requests were decided without the store: by this process's share of the limits, by the deny cache, or
+	// Local counts requests decided without the store: by this process's share of the limits, by the deny cache, or
 	// with prefetched units.
 	Local int64
 }
@@ -28,7 +28,7 @@ func (r *Replies) decided(p *engine.Promise) {
 	}
 }
 
-// repliesOf counts the answers of a call of Do.
+// repliesOf counts the answers from one call of Do.
 func repliesOf(responses []decide.Response) (r Replies) {
 	for i := range responses {
 		switch err := responses[i].Err; {

@@ -1,5 +1,5 @@
 // Package service decides the requests of every front end with package decide, and adds the server's features: users
-// and their rights, deadlines, signed reservations, watchers and observers. It knows no wire format.
+// and their rights, deadlines, signed reservations, watchers and observers. It is independent of wire formats.
 //
 //	service.go   a batch of requests → the store → responses
 //	errors.go    the classes of errors
@@ -7,7 +7,7 @@
 //	observe.go   observers of calls
 //	replies.go   answers to clients while the store is away
 //	sign.go      reservations as signed text
-//	policies.go  the policies in force, replaced while requests are decided
+//	policies.go  the active policies, which can be replaced while requests are decided
 //	ready.go     readiness, for load balancers
 package service
 
@@ -31,41 +31,41 @@ import (
 type Config struct {
 	// Limiter makes the decisions.
 	Limiter *headgate.Limiter
-	// Policies are the policies until SetPolicies replaces them. It can be nil.
+	// Policies holds the policies until SetPolicies replaces them. It can be nil.
 	Policies *policy.Set
-	// Failure is the failure mode of inline limits. Policies have their own.
+	// Failure is the failure mode of inline limits. Policies have their own failure modes.
 	Failure policy.Failure
-	// Users restricts calls to the rights of the users in their contexts. It is set if any listener has users. Clients
-	// of other listeners may take.
+	// Users restricts calls to the rights of the users in their contexts. It must be set if any listener has users.
+	// Clients of listeners without users may request decisions.
 	Users bool
-	// NoInline refuses limits that come with a request.
+	// NoInline rejects requests with inline limits.
 	NoInline bool
-	// AllowWrites lets clients give units back and reset keys. Without it their requests return ErrWritesOff, because
-	// a client that can reset its own key has no limit. The admin listener can always do both.
+	// AllowWrites lets clients give units back and reset keys. Without it such requests get ErrWritesOff, because a
+	// client that can reset its own key has no limit. The admin listener can always do both.
 	AllowWrites bool
-	// HashKeys are the secrets for hashing keys before they reach the store and the observer, or nil if keys are not
-	// hashed. Overrides use the unhashed key.
+	// HashKeys holds the secrets for hashing keys before they reach the store and the observer. It is nil if keys are
+	// not hashed. Overrides use the unhashed key.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure on the process. nil means no pressure. Under pressure all classes except
-	// the first leave more units.
+	// Pressure returns the level of pressure on the process. Under pressure every class except the first leaves more
+	// units. If Pressure is nil, there is none.
 	Pressure func() int
-	// Cause returns the reason why decisions are made without the store, for the watcher, or nil if the store
-	// answers. Without Cause, such a decision means that the store is away.
+	// Cause returns, for the watcher, the reason why decisions are made without the store, or nil if the store
+	// answers. If Cause is nil, such a decision means that the store is away.
 	Cause func() error
-	// Watcher is called when the store fails and when it answers again. It can be nil.
+	// Watcher is notified when the store fails and when it answers again. It can be nil.
 	Watcher Watcher
-	// Observer sees the decisions. It can be nil.
+	// Observer observes the decisions. It can be nil.
 	Observer Observer
-	// CheckStore makes readiness depend on the store if Failure or the failure mode of any policy is deny. Without it
-	// only Drain ends readiness.
+	// CheckStore makes readiness depend on the store if Failure, or the failure mode of any policy, is deny. Without
+	// it only Drain ends readiness.
 	CheckStore bool
-	// Secret returns the secret for signing reservations, which all servers on one store share. If it is nil, the
-	// service uses its own.
+	// Secret returns the secret for signing reservations, which is shared by all servers on one store. If Secret is
+	// nil, the service uses a secret of its own.
 	Secret func(ctx context.Context) ([]byte, error)
-	// OldName is called when a request has the former name of a verb. It can be nil.
+	// OldName is called when a request uses the former name of a verb. It can be nil.
 	OldName func(former, now string)
-	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters of
-	// that time. 0 means no bound.
+	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters
+	// of the remaining time. 0 means no bound.
 	Deadline time.Duration
 }
 
@@ -76,13 +76,13 @@ type Watcher interface {
 	Failed(ctx context.Context, err error)
 	// Away reports whether the store has failed and has not answered since.
 	Away() bool
-	// NotReplicated is called for each operation that the store has charged but too few of its replicas have
+	// NotReplicated is called for each operation that the store has charged, but that too few of its replicas have
 	// confirmed. The store itself is up.
 	NotReplicated(ctx context.Context, err error)
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
-	// Replied is called with the answers to clients for each call that saw the store fail, or that began while Away was
-	// true.
+	// Replied is called with the answers to clients of each call during which the store failed, or which began while
+	// Away was true.
 	Replied(r Replies)
 }
 
@@ -113,7 +113,7 @@ func New(c Config) *Service {
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
 
-// OldName records that a request had the former name of a verb.
+// OldName reports that a request used the former name of a verb.
 func (s *Service) OldName(former, now string) {
 	if s.config.OldName != nil {
 		s.config.OldName(former, now)
@@ -123,21 +123,21 @@ func (s *Service) OldName(former, now string) {
 // Pressure returns the current level of pressure.
 func (s *Service) Pressure() int { return s.rules.Level() }
 
-// For returns Do for one front end.
+// For returns a function that calls Do for one front end.
 func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []decide.Response) {
 	return func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		s.Do(ctx, from, requests, responses)
 	}
 }
 
-// Do decides the requests of a front end in order and fills responses, which must have the same length. It retains
-// neither. Keys may share the memory of a buffer that the caller reuses after Do returns.
+// Do decides the requests of a front end in order and fills responses, which must have the same length. It keeps
+// neither slice. Keys may share the memory of a buffer that the caller reuses after Do returns.
 func (s *Service) Do(ctx context.Context, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	s.DoWithin(ctx, s.config.Deadline, from, requests, responses)
 }
 
-// DoWithin is Do with a deadline instead of [Config.Deadline]. It bounds the call to the store. If the caller's context
-// leaves less time, the bound is three quarters of that time. 0 means no bound.
+// DoWithin is like Do, with a deadline that replaces [Config.Deadline]. It bounds the call to the store. If the
+// caller's context leaves less time, the bound is three quarters of the remaining time. 0 means no bound.
 func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	var began time.Time
 	if s.config.Observer != nil {
@@ -147,7 +147,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	seal := s.seal(ctx, requests)
 	ctx, cancel := bounded(ctx, deadline)
 	defer cancel()
-	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // one version for all requests of a call
+	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // the same policies for all requests of a call
 	defer b.End()
 	s.add(ctx, b, from, requests)
 	outage := s.decide(ctx, b.Ops, b.Room())
@@ -176,7 +176,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 // add adds permitted requests to the batch, and refuses the others.
 func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) {
 	var user *users.User
-	guarded := false // the call comes through a listener with users
+	guarded := false // the call came through a listener with users
 	if s.config.Users {
 		user, guarded = users.From(ctx)
 	}
@@ -192,11 +192,11 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	}
 }
 
-// seal returns the signer for the reservations of a call, or nil if the call has none.
+// seal returns the signer for a call's reservations, or nil if the call has none.
 func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
 	for i := range requests {
 		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle || requests[i].Reservation != "" {
-			own, end := bounded(ctx, s.config.Deadline) // finding the secret does not use the decision's time
+			own, end := bounded(ctx, s.config.Deadline) // reading the secret does not use the time for the decision
 			defer end()
 			return s.signer(own)
 		}
@@ -204,8 +204,8 @@ func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Se
 	return nil
 }
 
-// bounded returns the context for the call to the store. It ends after left or, if ctx leaves less time, after three
-// quarters of that time.
+// bounded returns the context for a call to the store. It ends after left or, if ctx leaves less time, after three
+// quarters of the remaining time.
 func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if left <= 0 {
 		return ctx, func() {}
@@ -216,8 +216,8 @@ func bounded(ctx context.Context, left time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, left)
 }
 
-// decide decides the operations, and reports to the watcher. An answer to a call that began before the outage does
-// not end the outage. It returns true if there is a watcher, and the store failed or was away.
+// decide decides the operations, and notifies the watcher. An answer to a call that began before an outage does not
+// end the outage. It returns true if there is a watcher, and the store has failed or was away.
 func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
@@ -249,8 +249,8 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate
 	return away || failed
 }
 
-// Undo gives back the charge of a request, even if the caller's context has ended. The call to the store may take as
-// long as a decision, and at most a second.
+// Undo gives back a request's charge, even if the caller's context has ended. The call to the store may take as long
+// as a decision, but at most a second.
 func (s *Service) Undo(ctx context.Context, charged *operate.Charged) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
@@ -274,13 +274,13 @@ func (s *Service) cause() error {
 	return s.config.Cause()
 }
 
-// storeFailed reports whether an error comes from the store, not from an invalid request, a client that closed its
-// connection, or a stopping server.
+// storeFailed reports whether an error comes from the store, and not from an invalid request, a client that closed
+// its connection, or a stopping server.
 func storeFailed(err error) bool {
 	return classify(err).Code == Unavailable && !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// fromStore reports whether a result comes from the store itself, not from the deny cache, prefetched units, or a
+// fromStore reports whether a result comes from the store itself, and not from the deny cache, prefetched units, or a
 // limit without state.
 func fromStore(op *engine.Op, r *operate.Result) bool {
 	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {

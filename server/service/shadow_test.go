@@ -12,8 +12,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// If a shadow cannot be decided, here because the memory store is full, every verb still returns the live limit's
-// answer (known bug 59: the limit was charged, and the client got an error).
+// TestShadowErrorIsNotTheAnswers checks that if a shadow cannot be decided, here because the memory store is full,
+// every verb still returns the live limit's answer (known bug 59: the limit was charged, but the client got an
+// error).
 func TestShadowErrorIsNotTheAnswers(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:

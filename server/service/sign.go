@@ -12,14 +12,14 @@ import (
 )
 
 // signer signs reservations that leave the server, so that no client can give back units that it was not charged. The
-// text is the signature, a dot and the reservation. It has the secrets of one call.
+// signed text is the signature, a dot and the reservation. A signer holds the secrets for one call.
 type signer struct {
-	shared []byte // shared by all servers on one store; nil while unknown
-	own    []byte // this server's own: a reservation of its share is settled only here
+	shared []byte // secret of all servers on one store; nil while it is unknown
+	own    []byte // secret of this server: reservations of its share are settled only here
 	err    *Error // the reason why shared is unknown
 }
 
-// signer returns the signer for the reservations of a call.
+// signer returns the signer for a call's reservations.
 func (s *Service) signer(ctx context.Context) *signer {
 	g := &signer{}
 	shared, err := s.config.Secret(ctx)
@@ -36,8 +36,8 @@ func mac(secret []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// Sign signs with the server's own secret while the shared one is unknown: a server that starts in an outage reserves
-// from its share.
+// Sign signs with the server's own secret while the shared one is unknown, because a server that starts in an outage
+// makes reservations from its share.
 func (g *signer) Sign(text string) string {
 	secret := g.shared
 	if secret == nil {
@@ -46,10 +46,11 @@ func (g *signer) Sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac(secret, text)) + "." + text
 }
 
-// errReservation is the cause of Invalid for a reservation that no server on this store signed, or that was modified.
+// errReservation is the cause of Invalid for a reservation that was modified, or that no server on this store has
+// signed.
 var errReservation = errors.New("reservation is not one of this service; accepted: the reservation from the answer to reserve")
 
-// Open returns the reservation in a signed text.
+// Open returns the reservation from a signed text.
 func (g *signer) Open(text string) (*engine.Reservation, error) {
 	signature, text, _ := strings.Cut(text, ".")
 	signed, err := base64.RawURLEncoding.Strict().DecodeString(signature)

@@ -48,8 +48,8 @@ func (c *counter) Replied(r service.Replies) {
 	c.replies.Local += r.Local
 }
 
-// TestWatcherSeesOutages checks that only the store's failures count as failed, and that only the store's own answers
-// to calls that began in an outage count as answered.
+// TestWatcherSeesOutages checks that only failures of the store count as failed, and that only the store's own
+// answers to calls that began in an outage count as answered.
 func TestWatcherSeesOutages(t *testing.T) {
 	promised := func(m engine.Mode) engine.Result {
 		return engine.Result{Outcome: engine.Outcome{Allowed: true, Promise: engine.Promise{Mode: m}}}
@@ -81,7 +81,8 @@ func TestWatcherSeesOutages(t *testing.T) {
 	}
 }
 
-// TestContextThatEndedBeforeIsNoOutage (known bug 66): the store was not called.
+// TestContextThatEndedBeforeIsNoOutage (known bug 66): a context that has ended before the call is not an outage,
+// because the store was not called.
 func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
@@ -98,7 +99,7 @@ func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 }
 
 // TestNotReplicatedIsNoOutage checks that a store that has charged and answered does not count as failed or away,
-// whatever the failure mode answers.
+// whatever answer the failure mode gives.
 func TestNotReplicatedIsNoOutage(t *testing.T) {
 	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
@@ -114,8 +115,8 @@ func TestNotReplicatedIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestWatcherSeesFailedShadows checks that a shadow that the store did not count is a failure, even if the request is
-// allowed.
+// TestWatcherSeesFailedShadows checks that a shadow that the store could not count is a failure, even if the request
+// is allowed.
 func TestWatcherSeesFailedShadows(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {quiet: {algorithm: gcra, rate: 1/s, shadow: true}}"))
 	if err != nil {
@@ -129,8 +130,8 @@ func TestWatcherSeesFailedShadows(t *testing.T) {
 	}
 }
 
-// TestWatcherSeesReplies checks that answers to clients in an outage are counted by failure mode. Answers while the
-// store is up are not counted.
+// TestWatcherSeesReplies checks that answers to clients during an outage are counted by failure mode, and that
+// answers while the store is up are not counted.
 func TestWatcherSeesReplies(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: gcra, rate: 1/s, failure: allow}, closed: 1/s}"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package shadows counts the answers that the shadow limits of policies would change: requests newly denied and newly
-// allowed.
+// Package shadows counts how the shadow limits of policies would change answers: the requests that they would newly
+// deny and newly allow.
 package shadows
 
 import (
@@ -12,30 +12,30 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// MaxPolicies is the maximum number of policies with a shadow that are compared: the first ones by name.
+// MaxPolicies is the maximum number of policies with a shadow that are compared. The first ones by name are chosen.
 const MaxPolicies = 10_000
 
-// row has the counters of one policy.
+// row holds the counters of one policy.
 type row struct {
 	policy         string
 	limits, shadow []string
 	since          time.Time
-	answers        [2][2]atomic.Uint64 // allowed now, allowed with the shadow in force
+	answers        [2][2]atomic.Uint64 // indexes: allowed now, allowed with the shadow in force
 	unknown        atomic.Uint64
 }
 
-// text identifies the compared limits: the counts restart when it changes.
+// text identifies the compared limits. When it changes, the counts restart.
 func (r *row) text() string {
 	return strings.Join(r.limits, "\n") + "\n\n" + strings.Join(r.shadow, "\n")
 }
 
-// table has the rows of the active policies. It is immutable except for the counts.
+// table holds the rows of the active policies. It is immutable except for the counts.
 type table struct {
-	rows   []*row // in the order of names
+	rows   []*row // sorted by name
 	byName map[string]*row
 }
 
-// Tracker compares. It is safe for concurrent use.
+// Tracker compares answers. It is safe for concurrent use.
 type Tracker struct {
 	table atomic.Pointer[table]
 	now   func() time.Time
@@ -48,8 +48,8 @@ func New(now func() time.Time) *Tracker {
 	return t
 }
 
-// SetPolicies gives each policy with a shadow its counters. A policy with the same limits and shadow keeps them.
-// Calls must not overlap.
+// SetPolicies gives each policy with a shadow its counters. A policy whose limits and shadow have not changed keeps
+// its counters. Calls must not overlap.
 func (t *Tracker) SetPolicies(set *policy.Set) {
 	before, next := t.table.Load(), &table{byName: map[string]*row{}}
 	for _, name := range set.Names() {
@@ -80,7 +80,7 @@ func newRow(p *policy.Policy, now time.Time) *row {
 	}
 }
 
-// Observe compares the answers to one call. It implements [service.Observer].
+// Observe compares the answers from one call. It implements [service.Observer].
 func (t *Tracker) Observe(o *service.Observed) {
 	if len(o.Shadows) == 0 {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/shadows"
 )
 
-// store can be made unavailable.
+// store is a store that can be made unavailable.
 type store struct {
 	engine.Store
 	away bool
@@ -81,7 +81,7 @@ func (w *world) take(name, key string, times int, kinds ...engine.Kind) {
 	}
 }
 
-// counts returns both allowed, both denied, newly denied, newly allowed, unknown.
+// counts returns the counts of both allowed, both denied, newly denied, newly allowed, and unknown.
 func (w *world) counts(name string) string {
 	for _, c := range w.tracker.Compare() {
 		if c.Policy == name {
@@ -99,8 +99,8 @@ func (w *world) want(name, counts string) {
 	}
 }
 
-// TestCandidateAgainstItsPolicy checks which requests a stricter and a looser candidate would answer differently. A
-// peek is not compared.
+// TestCandidateAgainstItsPolicy checks which requests a stricter and a looser candidate would answer differently.
+// Peeks are not compared.
 func TestCandidateAgainstItsPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.load(`
@@ -118,8 +118,8 @@ policies:
 	w.want("plain", "none")
 }
 
-// TestShadowAmongOtherLimits checks that a looser shadow does not allow requests that another limit denies, and that a
-// policy of only shadows counts a request once, however many limits it has.
+// TestShadowAmongOtherLimits checks that a looser shadow does not allow requests that another limit denies, and that
+// a policy that has only shadows counts each request one time, however many limits it has.
 func TestShadowAmongOtherLimits(t *testing.T) {
 	w := newWorld(t)
 	w.load(`
@@ -136,7 +136,7 @@ policies:
 	w.take("tight", "k", 1)
 	w.take("both", "k", 2) // both limits deny
 	w.want("own", "3 2 0 0 0")
-	w.take("own", "k", 1) // only its own limit denies
+	w.take("own", "k", 1) // only the policy's own limit denies
 	w.want("own", "3 2 0 1 0")
 	w.take("tried", "k", 3)
 	w.want("tried", "1 0 2 0 0")
@@ -145,7 +145,7 @@ policies:
 	w.want("quiet", "1 0 2 0 0")
 }
 
-// TestCountsBeginAnew checks that counts restart if the live limit or the candidate changes, but not otherwise.
+// TestCountsBeginAnew checks that the counts restart when the live limit or the candidate changes, but not otherwise.
 func TestCountsBeginAnew(t *testing.T) {
 	w := newWorld(t)
 	file := func(limit, candidate int, other string) string {
@@ -179,7 +179,7 @@ func TestOutageIsNotCompared(t *testing.T) {
 	w.want("a", "1 0 0 0 4")
 }
 
-// TestBound checks that policies with a shadow beyond the maximum are not compared.
+// TestBound checks that policies with a shadow beyond the maximum number are not compared.
 func TestBound(t *testing.T) {
 	var file []byte
 	file = append(file, "policies:\n"...)

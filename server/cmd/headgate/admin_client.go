@@ -23,16 +23,16 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// adminVariable is the environment variable with the address of the admin listener.
+// adminVariable is the environment variable with the admin listener's address.
 const adminVariable = "HEADGATE_ADMIN"
 
-// tokenVariable is the environment variable with the token of the admin listener.
+// tokenVariable is the environment variable with the token for the admin listener.
 const tokenVariable = "HEADGATE_ADMIN_TOKEN"
 
 // maxTokenFile is the maximum size of a token file.
 const maxTokenFile = 4 << 10
 
-// adminClient calls the admin listener of a server.
+// adminClient calls a server's admin listener.
 type adminClient struct {
 	address, tokenFile string
 	output             outputFlag
@@ -41,7 +41,7 @@ type adminClient struct {
 	flags              *pflag.FlagSet
 }
 
-// addTo adds the flags of the client to a command and its subcommands.
+// addTo adds the client's flags to a command and its subcommands.
 func (a *adminClient) addTo(c *cobra.Command) {
 	flags := c.PersistentFlags()
 	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener; https://host:port if it speaks TLS; without the flag "+adminVariable+" names it")
@@ -61,7 +61,7 @@ func (a *adminClient) token() (string, error) {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}
 	for line := range strings.Lines(string(data)) {
-		// The server's own file also works; there, read-only tokens have a prefix.
+		// The server's own file is accepted too. Read-only tokens have a prefix there.
 		if token := strings.TrimPrefix(strings.TrimSpace(line), "read "); token != "" {
 			return token, nil
 		}
@@ -94,7 +94,7 @@ func urlOf(address string) string {
 	return "http://" + address
 }
 
-// explain rewords the error of a call in terms of the flags.
+// explain rewords a call's error in terms of the flags.
 func (a *adminClient) explain(err error) error {
 	if problem, ok := errors.AsType[*adminapi.Error](err); ok {
 		switch {
@@ -116,7 +116,7 @@ func (a *adminClient) explain(err error) error {
 	}
 }
 
-// send makes a call and returns the answer, decoded and as the server wrote it.
+// send makes a call. It returns the answer both decoded and as the server wrote it.
 func send[Body, Answer any](ctx context.Context, a *adminClient, call adminapi.Call[Body, Answer], body *Body) (*Answer, json.RawMessage, error) {
 	client, err := a.client()
 	if err != nil {
@@ -131,7 +131,7 @@ func send[Body, Answer any](ctx context.Context, a *adminClient, call adminapi.C
 	return answer, text, nil
 }
 
-// request makes a call and prints the answer, as JSON or with show.
+// request makes a call and prints the answer, either as JSON or with show.
 func request[Body, Answer any](c *cobra.Command, a *adminClient, call adminapi.Call[Body, Answer], body *Body, show func(w io.Writer, answer *Answer)) error {
 	answer, text, err := send(c.Context(), a, call, body)
 	if err != nil {
@@ -168,7 +168,7 @@ func printable(text string) string {
 	return text
 }
 
-// by has the flags for the author and the reason of a change.
+// by holds the flags for the author and the reason of a change.
 type by struct{ author, reason string }
 
 func (b *by) addTo(c *cobra.Command) {

@@ -56,7 +56,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	return c
 }
 
-// verdict describes the answer to a take in words.
+// verdict describes in words whether a request would pass.
 func verdict(e *adminapi.Explanation) string {
 	switch {
 	case e.Allowed:
@@ -72,10 +72,10 @@ func verdict(e *adminapi.Explanation) string {
 	}
 }
 
-// withoutOverrides is appended if only the hash of a key is known.
+// withoutOverrides is appended if only a key's hash is known.
 const withoutOverrides = ", without overrides of a key or pattern that is not known"
 
-// hash describes the hash that the key is counted under in words.
+// hash describes in words the hash under which the key is counted.
 func hash(e *adminapi.Explanation) string {
 	text := ""
 	if e.Counted != "" && e.Counted != e.Key {
@@ -87,7 +87,7 @@ func hash(e *adminapi.Explanation) string {
 	return text + unknown(e)
 }
 
-// unknown notes that an override that the explanation cannot see may apply.
+// unknown adds a note if an override that the explanation cannot see may apply.
 func unknown(e *adminapi.Explanation) string {
 	if e.OverrideUnknown {
 		return withoutOverrides
@@ -108,7 +108,7 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 	}
 }
 
-// writeOpen prints the units and the end of an open reservation.
+// writeOpen prints an open reservation's charges and when it ends.
 func writeOpen(w io.Writer, o *adminapi.Open) {
 	fmt.Fprintf(w, "open reservation %s until %s, then %s\n", o.ID, o.EndsAt.Format("2006-01-02T15:04:05.999Z07:00"), o.Unsettled)
 	for i := range o.Charges {
@@ -168,7 +168,7 @@ func standingText(s *adminapi.Standing) string {
 
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
-// unitsOf returns the body of give and reset.
+// unitsOf returns the body of a give or reset.
 func (b *by) unitsOf(policy, key string) *adminapi.Units {
 	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(key), Policy: policy}, Author: b.author, Reason: b.reason}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// fieldsOf returns the fields of a change as JSON: an object unchanged, anything else as a limit written as text. For a
-// key it also accepts the words deny and unlimited.
+// fieldsOf returns the fields of a change as JSON. An object stays unchanged; any other text is a limit. For a key,
+// the words deny and unlimited are accepted too.
 func fieldsOf(text string, ofKey bool) json.RawMessage {
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(text), "{"):
@@ -29,8 +29,8 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 	}
 }
 
-// describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It marks
-// the limits at the indexes in shadows. s can be nil.
+// describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It
+// marks the limits whose indexes are in shadows. s can be nil.
 func describe(s *adminapi.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
@@ -133,7 +133,7 @@ func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 	}
 }
 
-// names returns the arguments that name the target of a change, followed by more.
+// names returns the arguments that name a change's target, followed by more.
 func names(ofKey bool, more ...string) []string {
 	if ofKey {
 		return append([]string{"POLICY", "KEY"}, more...)
@@ -141,8 +141,8 @@ func names(ofKey bool, more ...string) []string {
 	return append([]string{"POLICY"}, more...)
 }
 
-// change reads the arguments listed by names. A change without a key applies to the whole policy, so an empty key, such
-// as from an unset variable, is an error.
+// change parses the arguments listed by names. A change without a key applies to the whole policy. Therefore an empty
+// key, for example from an unset variable, is an error.
 func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
 	args = args[1:]

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// newConfig returns the command that prints the configuration of a server.
+// newConfig returns the command that prints a server's configuration.
 func newConfig() *cobra.Command {
 	a := new(adminClient)
 	c := &cobra.Command{
@@ -41,7 +41,7 @@ func newReload() *cobra.Command {
 	return c
 }
 
-// newLogLevel returns the command that prints or sets the level of a server's log.
+// newLogLevel returns the command that prints or sets a server's log level.
 func newLogLevel() *cobra.Command {
 	a := new(adminClient)
 	c := &cobra.Command{

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// shadowKeys are the keys whose answers a shadow would change.
+// shadowKeys lists the keys whose answers a shadow would change.
 type shadowKeys struct {
 	Denied  *adminapi.TopKeys `json:"newly_denied"`
 	Allowed *adminapi.TopKeys `json:"newly_allowed"`

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// times formats the count of a key.
+// times formats a key's count.
 func times(k *adminapi.TopKey) string {
 	if k.Least == k.Most {
 		return format.Counted(k.Count, "time")
@@ -29,7 +29,7 @@ func times(k *adminapi.TopKey) string {
 	return fmt.Sprintf("%s (%d to %d)", format.Counted(k.Count, "time"), k.Least, k.Most)
 }
 
-// topFlags are the flags of top.
+// topFlags holds the flags of top.
 type topFlags struct {
 	admin              adminClient
 	by, window, policy string
@@ -86,7 +86,7 @@ func (f *topFlags) run(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		if width <= 0 || height <= 0 { // as in some containers
+		if width <= 0 || height <= 0 { // happens in some containers
 			width, height = maxWidth, 24
 		}
 		var text strings.Builder
@@ -106,7 +106,7 @@ func (f *topFlags) run(c *cobra.Command) error {
 	}
 }
 
-// cutLines cuts the lines that are wider than the terminal.
+// cutLines cuts lines that are wider than the terminal.
 func cutLines(text string, width int) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) {
@@ -118,7 +118,7 @@ func cutLines(text string, width int) string {
 	return lines.String()
 }
 
-// print prints the report in at most height lines; 0 means no bound.
+// print prints the report in at most height lines. 0 means no bound.
 func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
 	answer, text, err := send(ctx, &f.admin, adminapi.ListTop.With(query), nil)
@@ -150,7 +150,7 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	return table.Flush()
 }
 
-// onServer names the server whose counts an answer has, or "" for an older server that does not tell.
+// onServer names the server that counted, or returns "" for an older server that does not report its name.
 func onServer(s *adminapi.Server) string {
 	if s == nil {
 		return ""
@@ -158,10 +158,10 @@ func onServer(s *adminapi.Server) string {
 	return ", " + s.String()
 }
 
-// maxShownKey is the longest part of a key that fits on a line.
+// maxShownKey is the maximum number of characters of a key that fit on a line.
 const maxShownKey = 100
 
-// shownKey returns a key, or the beginning of a long key and its hash.
+// shownKey returns the key or, if it is long, its beginning and its hash.
 func shownKey(k *adminapi.TopKey) string {
 	text := []rune(keyText(k.KeyFields))
 	if len(text) > maxShownKey && k.KeyHash != "" {

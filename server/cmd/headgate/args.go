@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// span is the value of a flag: a duration in the units of limits, including days and weeks, or 0.
+// span is a flag value: a duration in the units of limits, including days and weeks, or 0.
 type span time.Duration
 
 // Set implements [pflag.Value].
@@ -53,7 +53,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne accepts one argument or more. Its error names the missing one.
+// atLeastOne accepts one or more arguments. Its error names the missing argument.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -20,7 +20,7 @@ type benchFlags struct {
 	target, limit, distribution string
 	config                      load.Config
 	output                      outputFlag
-	// Thresholds, which apply only if their flags are set.
+	// Thresholds. Each applies only if its flag is set.
 	maxP50, maxP99, maxP999 time.Duration
 	maxErrors, maxOver      int64
 	minRate                 float64

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/load"
 )
 
-// benchReport is the result of bench, as --output json prints it. Durations are in milliseconds.
+// benchReport is the result of bench, as printed with --output json. Durations are in milliseconds.
 type benchReport struct {
 	Decisions int64            `json:"decisions"`
 	Seconds   float64          `json:"seconds"`
@@ -17,10 +17,10 @@ type benchReport struct {
 	Allowed   int64            `json:"allowed"`
 	Denied    int64            `json:"denied"`
 	Errors    int64            `json:"errors"`
-	Error     string           `json:"error,omitempty"` // one of the errors
+	Error     string           `json:"error,omitempty"` // one of the errors that occurred
 	Latency   []benchQuantile  `json:"latency_ms"`
 	Histogram []benchBucket    `json:"histogram"`
-	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // omitted if there is no limit to compare with
+	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // omitted if there was no limit for the comparison
 	Missed    []benchThreshold `json:"missed"`
 }
 
@@ -29,7 +29,7 @@ type benchQuantile struct {
 	Most    float64 `json:"most"`
 }
 
-// benchBucket counts the requests with a latency up to its bound and above the previous bucket's bound.
+// benchBucket counts the requests with a latency above the previous bucket's bound and up to its own.
 type benchBucket struct {
 	UpTo     float64 `json:"up_to_ms"`
 	Requests int64   `json:"requests"`
@@ -58,7 +58,7 @@ func latency(r *load.Report, percent float64) time.Duration {
 
 func inMillis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// reportOf returns the report of a run.
+// reportOf returns the report for a run.
 func reportOf(r *load.Report, missed []benchThreshold) *benchReport {
 	out := &benchReport{
 		Decisions: r.Decisions(), Seconds: r.Took.Seconds(), PerSecond: float64(r.Decisions()) / r.Took.Seconds(),
@@ -87,7 +87,8 @@ type bucket struct {
 	count int64
 }
 
-// buckets counts latencies up to 1, 2 and 5 of each power of ten, from the first to the last non-empty one.
+// buckets counts latencies in buckets up to 1, 2 and 5 times each power of ten. It returns the first to the last
+// non-empty bucket.
 func buckets(r *load.Report) (all []bucket) {
 	to, step := time.Microsecond, 0
 	last := 0

@@ -51,8 +51,8 @@ Exit status: 0 valid, 2 invalid.`,
 	return c
 }
 
-// printPolicy prints a line for each limit and each override of a policy, followed by the settings that differ from
-// the defaults, in parentheses.
+// printPolicy prints a line for each limit and each override of a policy. The settings that differ from the defaults
+// follow in parentheses.
 func printPolicy(w io.Writer, p policy.Summary) {
 	more := ""
 	if settings := policy.NonDefaults(&p); len(settings) > 0 {
@@ -69,7 +69,7 @@ func printPolicy(w io.Writer, p policy.Summary) {
 // maxNamed is the maximum number of policies named in a note.
 const maxNamed = 10
 
-// notes lists a file's settings without effect, and the consequences of a store outage.
+// notes lists settings in a file that have no effect, and the consequences of a store outage.
 func notes(config *policy.Config) []string {
 	all := config.Notes()
 	var names []string
@@ -145,8 +145,8 @@ type fileError struct {
 	Message string `json:"message"`
 }
 
-// printErrors prints each error with the lines around its position. It returns the last error, whose message run
-// prints.
+// printErrors prints each error with the lines around its position. It returns the last error, whose message is
+// printed by run.
 func printErrors(w io.Writer, err error) error {
 	var invalid policy.Errors
 	if !errors.As(err, &invalid) {

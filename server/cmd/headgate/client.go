@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// clientFlags are the flags of the commands that call a server.
+// clientFlags holds the flags of the commands that call a server.
 type clientFlags struct {
 	server       string
 	certificates certificateFlags
@@ -26,7 +26,7 @@ type clientFlags struct {
 	n            int64
 }
 
-// clientAnswer is a server's answer: the value for --output json and the line of text.
+// clientAnswer is a server's answer: the value for --output json, and the line for text output.
 type clientAnswer struct {
 	value  any
 	text   string
@@ -75,7 +75,7 @@ func (f *classFlag) addTo(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(f), "class", "", "the `class` of the request; by default the last of the policy")
 }
 
-// add adds the class to the words of a command, if it is set.
+// add appends the class to the words of a command, if it is set.
 func (f classFlag) add(words []string) []string {
 	if f == "" {
 		return words
@@ -83,7 +83,7 @@ func (f classFlag) add(words []string) []string {
 	return append(words, "CLASS", string(f))
 }
 
-// print prints the answer. A denial is the error exitDenied.
+// print prints the answer. For a denial it returns the error exitDenied.
 func (a *clientAnswer) print(w io.Writer, output outputFlag) error {
 	var err error
 	if output.json() {
@@ -167,13 +167,13 @@ func (f *clientFlags) call(words []string) (wire.Value, error) {
 	return ask(conn, replies, words)
 }
 
-// Credentials come from environment variables, because other users of the machine can see arguments.
+// Credentials come from environment variables, because other users of the machine can see a command's arguments.
 const (
 	userVariable   = "HEADGATE_USER"
 	secretVariable = "HEADGATE_SECRET"
 )
 
-// ask sends a command and returns the reply. An error reply is an error.
+// ask sends a command and returns the reply. It returns an error reply as an error.
 func ask(conn net.Conn, replies *bufio.Reader, words []string) (wire.Value, error) {
 	if _, err := conn.Write(wire.AppendCommand(nil, words...)); err != nil {
 		return wire.Value{}, err

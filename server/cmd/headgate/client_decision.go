@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// decision is the answer to allow and peek as JSON. Limit and Remaining are omitted if no limit applies. RetryAfter is
-// omitted if the request is allowed, and null if it can never pass.
+// decision is the JSON form of the answer to allow and peek. Limit and Remaining are omitted if no limit applies.
+// RetryAfter is omitted if the request is allowed, and null if it can never pass.
 type decision struct {
 	Allowed    bool            `json:"allowed"`
 	Unlimited  bool            `json:"unlimited,omitempty"`
@@ -18,10 +18,10 @@ type decision struct {
 	RetryAfter json.RawMessage `json:"retry_after_s,omitempty"`
 	ResetAfter int64           `json:"reset_after_s"`
 	Delay      int64           `json:"delay_ms"`
-	Paid       string          `json:"paid,omitempty"` // the limit that paid, under a policy with "first"
+	Paid       string          `json:"paid,omitempty"` // the charged limit of a policy with the field first
 }
 
-// readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with "first", the limit that paid.
+// readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with the field first, the charged limit.
 func readDecision(v wire.Value) (clientAnswer, error) {
 	if len(v.Items) < 6 || len(v.Items) > 7 {
 		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6 or 7", len(v.Items))
@@ -58,7 +58,7 @@ func orUnlimited(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// unlessUnlimited returns a number, or nil for a negative one.
+// unlessUnlimited returns a pointer to a number, or nil if the number is negative.
 func unlessUnlimited(n int64) *int64 {
 	if n < 0 {
 		return nil

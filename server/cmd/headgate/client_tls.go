@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// certificateFlags are the flags of the commands that call a server over TLS.
+// certificateFlags holds the flags for calling a server over TLS.
 type certificateFlags struct{ ca, cert, key string }
 
 func (f *certificateFlags) addTo(flags *pflag.FlagSet) {

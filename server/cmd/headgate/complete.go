@@ -18,7 +18,7 @@ import (
 // completionTimeout bounds a completion, because the shell waits for it.
 const completionTimeout = time.Second
 
-// flagWords are the values of flags that accept only these words.
+// flagWords has the accepted words of flags that accept only certain words.
 var flagWords = map[string][]string{
 	"by": topkeys.Words[:], "window": {"1m", "1h"}, "envoy-semantics": {"envoy", "improved"},
 	"failure": {policy.Local.String(), policy.Deny.String(), policy.Allow.String()}, "log-format": {"text", "json"},
@@ -26,18 +26,17 @@ var flagWords = map[string][]string{
 	"when-full": {"refuse", "evict"}, "unmatched": {"pass", "deny"}, "distribution": {"uniform", "zipf"},
 }
 
-// unknownWord returns the error for a value of a flag that is not one of its words.
+// unknownWord returns the error for a flag's value that is not one of the accepted words.
 func unknownWord(flag, value string) error {
 	words := flagWords[flag]
 	return fmt.Errorf("--%s %s: accepted: %s%s", flag, strconv.Quote(value), strings.Join(words, ", "), yamlfile.DidYouMean(value, words))
 }
 
-// completesFlags makes a command complete the values of its flags: flagWords, and the policies of a running
-// server.
+// completesFlags adds completion of flag values to a command: flagWords, and the policies of a running server.
 func completesFlags(c *cobra.Command) {
 	complete := func(flag string, words cobra.CompletionFunc) {
 		if c.Flags().Lookup(flag) != nil {
-			_ = c.RegisterFlagCompletionFunc(flag, words) // its only error is an unknown flag
+			_ = c.RegisterFlagCompletionFunc(flag, words) // fails only for an unknown flag
 		}
 	}
 	for flag, words := range flagWords {
@@ -48,8 +47,8 @@ func completesFlags(c *cobra.Command) {
 	})
 }
 
-// completes makes a command complete the words POLICY and KEY in its usage with policies and keys of a running server.
-// Other arguments are completed as files.
+// completes adds completion of arguments to a command: POLICY and KEY in its usage are completed with the policies
+// and keys of a running server, and other arguments as files.
 func completes(c *cobra.Command) {
 	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))[1:]
 	for _, word := range words {

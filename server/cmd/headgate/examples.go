@@ -13,12 +13,13 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// exampleFiles are testscript scripts, which a test runs. The command prints them as a reader would type them.
+// exampleFiles holds the examples. They are testscript scripts, which a test runs. The command prints them as a
+// reader would type them.
 //
 //go:embed examples/*.txt
 var exampleFiles embed.FS
 
-// example is a topic, with its text for --output json.
+// example is a topic. Its text is for --output json.
 type example struct {
 	Topic   string `json:"topic"`
 	Summary string `json:"summary"`
@@ -90,7 +91,7 @@ func listExamples(w io.Writer, all []example, output outputFlag) error {
 	return nil
 }
 
-// printExample prints the files of a script, and then its commands.
+// printExample prints a script's files, followed by its commands.
 func printExample(w io.Writer, text string) {
 	script, files, _ := strings.Cut(text, "\n-- ")
 	first, script, _ := strings.Cut(script, "\n")
@@ -108,14 +109,14 @@ func printExample(w io.Writer, text string) {
 	}
 }
 
-// typed replaces a test's words with the words that a reader types.
+// typed replaces words that only the test needs with the words that a reader would type.
 var typed = strings.NewReplacer(
 	" --server $RESP", "", " --admin $ADMIN", "", " --target resp://$RESP", "", "--admin 127.0.0.1:0", "--admin 127.0.0.1:6070",
 	"$HTTP", "127.0.0.1:8080", "$UPSTREAM", "http://127.0.0.1:9000", "$WORK/", "",
 )
 
-// exampleLine returns a line of a script as a reader would type it, or its expected output. Lines that only the test
-// needs are omitted.
+// exampleLine returns a line of a script as a reader would type it, or as the expected output. It omits lines that
+// only the test needs.
 func exampleLine(line string) (shown string, ok bool) {
 	verb, rest, _ := strings.Cut(strings.TrimPrefix(line, "! "), " ")
 	rest = typed.Replace(rest)

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/policytest"
 )
 
-// explainFlags describe the request to explain.
+// explainFlags holds the flags that describe the request to explain.
 type explainFlags struct {
 	request, host, client string
 	output                outputFlag
@@ -82,8 +82,8 @@ func (f *explainFlags) read() (route.Request, error) {
 	return r, err
 }
 
-// printExplanation prints the request in the form that routes compare, its route and limits, and then the routes that
-// did not match.
+// printExplanation prints the request as routes match it, its route and limits, and then the routes that did not
+// match.
 func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 	line := func(name, format string, values ...any) {
 		fmt.Fprintf(w, "%-8s "+format+"\n", append([]any{name}, values...)...)
@@ -108,7 +108,7 @@ func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 	}
 }
 
-// printCharges prints each key of a request, with its parts, and its limits.
+// printCharges prints each of the request's keys with its parts and limits.
 func printCharges(line func(name, format string, values ...any), e *policy.Explanation) {
 	parts := make([]string, len(e.Charges))
 	for i := range e.Charges {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// flagError returns the error for a flag, with its value and the accepted values. For an unknown flag it names the
+// flagError returns the error for a flag, with its value and the accepted values. For an unknown flag it suggests the
 // nearest one.
 func flagError(c *cobra.Command, err error) error {
 	switch e := err.(type) { //nolint:errorlint // pflag returns them unwrapped
@@ -24,7 +24,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 }
 
-// pathOf returns the words of a command without the program's name, such as "policy set".
+// pathOf returns a command's words without the program's name, such as "policy set".
 func pathOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "headgate ") }
 
 func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestFlagsReference checks that docs/reference/flags.md has exactly the flags of serve, replay and the gateway, with
+// TestFlagsReference checks that docs/reference/flags.md lists exactly the flags of serve, replay and gateway, with
 // their defaults. The gateway's section also names the flags that it shares with serve.
 func TestFlagsReference(t *testing.T) {
 	documented, _ := documentedFlags(t, "serve")
@@ -34,7 +34,7 @@ func TestFlagsReference(t *testing.T) {
 	compareFlags(t, "gateway", own, documented)
 }
 
-// documentedFlags returns the defaults in a command's table, and the table's section.
+// documentedFlags returns the defaults in a command's table, and the section that contains the table.
 func documentedFlags(t *testing.T, command string) (defaults map[string]string, section string) {
 	t.Helper()
 	data, err := os.ReadFile("../../../docs/reference/flags.md")

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// gatewayFlags are the flags of gateway, which has no RESP or gRPC.
+// gatewayFlags holds the flags of gateway, which has neither RESP nor gRPC.
 type gatewayFlags struct {
 	serveFlags
 
@@ -68,12 +68,12 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	if config.HTTP == daemon.Off {
 		return errors.New("--http is off; accepted: the address that the gateway listens on")
 	}
-	// The file may also have the listeners of a server.
+	// The file may also configure listeners that only serve has.
 	config.RESP, config.GRPC.Address, config.Gateway = daemon.Off, daemon.Off, own
 	return serve(c, config)
 }
 
-// gateway checks the flags that serve does not have.
+// gateway checks the flags that serve does not have, and returns the gateway's configuration.
 func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 	g := &daemon.GatewayConfig{
 		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,

@@ -13,10 +13,10 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// exitUnhealthy is the exit status of health. Container engines reserve 2.
+// exitUnhealthy is health's exit status for an unhealthy server. Container engines reserve 2.
 const exitUnhealthy exit = 1
 
-// healthClient checks the health of a server.
+// healthClient checks a server's health.
 type healthClient struct {
 	address      string
 	ready        bool
@@ -48,7 +48,8 @@ func newHealth() *cobra.Command {
 	return c
 }
 
-// report prints nothing for a healthy server, or the reason why it is not. With --output json it always prints a value.
+// report prints nothing if the server is healthy, and otherwise the reason why it is not. With --output json it
+// always prints a value.
 func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
 	var answer struct {
 		Healthy bool   `json:"healthy"`

@@ -12,20 +12,20 @@ import (
 	"golang.org/x/term"
 )
 
-// Bounds for the width of help text: the terminal's width within them, or the maximum.
+// Bounds of the width of help text. Without a terminal, the width is maxWidth.
 const (
 	minWidth = 40
 	maxWidth = 100
 )
 
-// helpPrinter prints the help of a command.
+// helpPrinter prints a command's help.
 type helpPrinter struct {
 	w     io.Writer
 	width int
 	bold  bool
 }
 
-// showHelp prints the help of a command: its purpose, its examples, its commands and its flags.
+// showHelp prints a command's help: its purpose, its examples, its commands and its flags.
 func showHelp(c *cobra.Command) {
 	p := helpPrinter{w: c.OutOrStdout(), width: maxWidth}
 	if screen := terminalOf(p.w); screen != nil {
@@ -59,7 +59,7 @@ func (p *helpPrinter) heading(text string) {
 	fmt.Fprintf(p.w, "\n%s\n", text)
 }
 
-// commands prints the subcommands, grouped.
+// commands prints the subcommands by group.
 func (p *helpPrinter) commands(c *cobra.Command) {
 	widest := 0
 	for _, below := range c.Commands() {
@@ -85,9 +85,9 @@ func (p *helpPrinter) commands(c *cobra.Command) {
 	list("Commands:", "")
 }
 
-// flags prints the flags of a command, grouped.
+// flags prints a command's flags by group.
 func (p *helpPrinter) flags(c *cobra.Command) {
-	c.InitDefaultHelpFlag() // it also adds the flags of the parents
+	c.InitDefaultHelpFlag() // also adds the parents' flags
 	c.InitDefaultVersionFlag()
 	groups, names := map[string]*pflag.FlagSet{}, []string{}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -108,7 +108,7 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 	}
 }
 
-// wrap breaks paragraphs at a width. Indented lines are kept.
+// wrap wraps paragraphs at a width. Indented lines are kept.
 func wrap(text string, width int) string {
 	var out []string
 	column := 0 // column in the last line; 0 starts a new one

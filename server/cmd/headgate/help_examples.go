@@ -1,6 +1,6 @@
 package main
 
-// helpExamples are the examples in the help of each command. A test parses the flags and arguments of each.
+// helpExamples holds the examples in each command's help. A test parses the flags and arguments of each example.
 var helpExamples = map[string]string{
 	"serve": `  headgate serve                                      # in memory: RESP on 6380, HTTP on 8080
   headgate serve --config policies.yaml --admin 127.0.0.1:6070

@@ -8,16 +8,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serverFlags is the group of flags for connecting to a server.
+// serverFlags is the title of the group of flags for connecting to a server.
 const serverFlags = "Server"
 
-// flagGroup is a group of flags in the help of a command.
+// flagGroup is a group of flags in a command's help.
 type flagGroup struct {
 	title string
 	names []string
 }
 
-// flagGroups are the flag groups of commands with many flags, in the order of the help. Other commands' flags, and
+// flagGroups lists the flag groups of commands with many flags, in the order of the help. All other flags, including
 // --help, are in a last group without a title.
 var flagGroups = map[string][]flagGroup{
 	"serve":   processGroups,
@@ -35,7 +35,7 @@ var flagGroups = map[string][]flagGroup{
 	},
 }
 
-// processGroups are the flag groups of serve and of gateway.
+// processGroups lists the flag groups of serve and gateway.
 var processGroups = []flagGroup{
 	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched", "pressure"}},
 	{"Store", []string{
@@ -52,10 +52,10 @@ var processGroups = []flagGroup{
 	}},
 }
 
-// connection are the flags for connecting to a server, the same for every command.
+// connection lists the flags for connecting to a server, which are the same for every command.
 var connection = []string{"admin", "server", "ca", "cert", "token-file", "timeout"}
 
-// groupOf returns the group title for a command's flag.
+// groupOf returns the title of the group for a command's flag.
 func groupOf(c *cobra.Command, f *pflag.Flag) string {
 	for _, group := range flagGroups[c.Name()] {
 		if slices.Contains(group.names, f.Name) {
@@ -63,7 +63,7 @@ func groupOf(c *cobra.Command, f *pflag.Flag) string {
 		}
 	}
 	_, grouped := flagGroups[c.Name()]
-	// --key is a private key if there is also --cert, and otherwise the key of a request.
+	// --key names a private key if the command also has --cert. Otherwise it is the key of a request.
 	private := f.Name == "key" && c.Flags().Lookup("cert") != nil
 	if !grouped && (slices.Contains(connection, f.Name) || private) {
 		return serverFlags
@@ -71,8 +71,8 @@ func groupOf(c *cobra.Command, f *pflag.Flag) string {
 	return ""
 }
 
-// inOrder returns titles in the order of a command's groups. Ungrouped flags come last, or first in a command without
-// groups.
+// inOrder returns titles in the order of the command's groups. Ungrouped flags come last or, in a command without
+// groups, first.
 func inOrder(c *cobra.Command, titles []string) []string {
 	groups := flagGroups[c.Name()]
 	place := func(title string) int {

@@ -22,8 +22,7 @@ func everyCommand(c *cobra.Command, f func(c *cobra.Command)) {
 	}
 }
 
-// TestHelpExamples checks that every command has examples, and that the command line accepts their flags and
-// arguments.
+// TestHelpExamples checks that every command has examples, and that it accepts their flags and arguments.
 func TestHelpExamples(t *testing.T) {
 	used := 0
 	everyCommand(newRoot(), func(c *cobra.Command) {
@@ -59,7 +58,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
-// wordsOf splits a line like a shell, up to a comment or a redirection.
+// wordsOf splits a line into words like a shell, up to a comment or a redirection.
 func wordsOf(line string) (words []string) {
 	for i, quoted := range strings.Split(line, "'") {
 		if i%2 == 1 {
@@ -76,7 +75,7 @@ func wordsOf(line string) (words []string) {
 	return words
 }
 
-// TestFlagGroups checks that each flag of a command with groups is in a group, and that groups contain only existing
+// TestFlagGroups checks that every flag of a command with groups is in a group, and that groups contain only existing
 // flags.
 func TestFlagGroups(t *testing.T) {
 	seen := map[string]map[string]bool{}
@@ -124,7 +123,7 @@ func TestHelpFitsWidth(t *testing.T) {
 	})
 }
 
-// TestExamples runs the scripts that the command examples prints.
+// TestExamples checks that the scripts printed by the command examples run.
 func TestExamples(t *testing.T) {
 	all, names := topics()
 	for i, name := range names {
@@ -160,7 +159,7 @@ func TestBuildOf(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsInAGroup checks that new commands are listed with the others.
+// TestEveryCommandIsInAGroup checks that every command is in a group, so that new commands appear in the help.
 func TestEveryCommandIsInAGroup(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if !slices.ContainsFunc(commandGroups, func(g commandGroup) bool { return g.id == c.GroupID }) && !c.Hidden {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// TestLibrariesLogInTheServersFormat checks that libraries' log messages become lines in the server's log.
+// TestLibrariesLogInTheServersFormat checks that log messages from libraries become lines in the server's log.
 func TestLibrariesLogInTheServersFormat(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	_ "time/tzdata" // calendar windows need time zones, and some systems have none
+	_ "time/tzdata" // calendar windows need time zones, which some systems lack
 
 	"github.com/spf13/cobra"
 )
 
-// extra has constructors for commands that exist only in builds with a tag.
+// extra lists the constructors of commands that exist only in builds with a tag.
 var extra []func() *cobra.Command
 
 func main() { os.Exit(run()) }
@@ -28,9 +28,9 @@ const (
 	statusSuccess      = 0
 )
 
-// run runs the program and returns its exit status. Each error is a line on standard error.
+// run runs the program and returns its exit status. It prints each error as a line on standard error.
 func run() int {
-	cobra.EnableCommandSorting = false // groups have their own order
+	cobra.EnableCommandSorting = false // the groups have their own order
 	root, out := newRoot(), &output{File: os.Stdout}
 	root.SetOut(out)
 	err := out.result(root.Execute())
@@ -50,14 +50,14 @@ func run() int {
 
 // texts returns the messages of errors joined by errors.Join.
 func texts(err error) (all []string) {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error around them has a text of its own
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error that wraps them has a text of its own
 	if !ok {
 		return []string{err.Error()}
 	}
 	for _, one := range joined.Unwrap() {
 		all = append(all, texts(one)...)
 	}
-	if strings.Join(all, "\n") != err.Error() { // it also has its own message
+	if strings.Join(all, "\n") != err.Error() { // it has a message of its own
 		return []string{err.Error()}
 	}
 	return all

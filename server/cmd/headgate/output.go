@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// output is standard output. It remembers the first error, because most commands ignore errors from single writes.
+// output is standard output. It keeps the first write error, because most commands ignore errors of single writes.
 type output struct {
 	*os.File
 
@@ -31,7 +31,8 @@ func (o *output) Write(p []byte) (int, error) {
 // WriteString implements [io.StringWriter], hiding the file's method.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// result returns the error of a command whose output may be incomplete. A closed pipe, as from head, is not an error.
+// result returns a command's error, or the error of its output if that is incomplete. A closed pipe, for example with
+// head, is not an error.
 func (o *output) result(err error) error {
 	switch {
 	case o.err == nil:
@@ -46,7 +47,7 @@ func (o *output) result(err error) error {
 	}
 }
 
-// terminalOf returns the terminal that a writer writes to, or nil.
+// terminalOf returns the terminal to which a writer writes, or nil.
 func terminalOf(w io.Writer) *os.File {
 	file, ok := w.(*os.File)
 	if o, is := w.(*output); is {

@@ -51,7 +51,7 @@ Exit status: 0 all states are moved, 2 an error.`,
 	return c
 }
 
-// relayout moves the states, and prints the progress once a second.
+// relayout moves the states, and prints the progress every second.
 func relayout(c *cobra.Command, address, to string, output outputFlag) error {
 	w, progress := c.OutOrStdout(), c.ErrOrStderr()
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// replayFlags are the flags of replay.
+// replayFlags holds the flags of replay.
 type replayFlags struct {
 	config, compare   string
 	from, until, zone string
@@ -67,16 +67,16 @@ Exit status: 0 done, 2 invalid.`,
 	return c
 }
 
-// replayMemory is the memory limit for the garbage collector.
+// replayMemory is the memory limit set for the garbage collector.
 const replayMemory = 800 << 20
 
 func (f *replayFlags) run(c *cobra.Command, args []string) error {
 	if err := cmp.Or(f.check(args), f.suggest.check(c)); err != nil {
 		return err
 	}
-	if debug.SetMemoryLimit(-1) > 1<<40 { // GOMEMLIMIT is not set
+	if debug.SetMemoryLimit(-1) > 1<<40 { // if GOMEMLIMIT is not set
 		debug.SetMemoryLimit(replayMemory)
-		debug.SetGCPercent(300) // live memory grows slowly; the limit above bounds it
+		debug.SetGCPercent(300) // live memory grows slowly, and the limit above bounds it
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -98,7 +98,7 @@ func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []strin
 	}
 }
 
-// check checks the flags that need no file.
+// check checks the flags that can be checked without reading a file.
 func (f *replayFlags) check(args []string) (err error) {
 	given := 0
 	for _, set := range []bool{f.config != "", f.suggest.on, f.compare != ""} {
@@ -126,7 +126,7 @@ func (f *replayFlags) check(args []string) (err error) {
 	return err
 }
 
-// readInstant parses an instant as µs since 1970; "" is 0.
+// readInstant parses an instant and returns it in µs since 1970. It returns 0 for "".
 func readInstant(flag, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -159,7 +159,7 @@ func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate
 	return config, nil
 }
 
-// location returns the time zone of reports.
+// location returns the time zone for reports.
 func (f *replayFlags) location() (*time.Location, error) {
 	zone, err := time.LoadLocation(f.zone)
 	if err != nil || f.zone == "" || f.zone == "Local" {

@@ -12,11 +12,11 @@ import (
 
 var updatePage = flag.Bool("update-replay-page", false, "write what the commands of the pages on replay print")
 
-// blocks matches the commands of a page, with their output if the page shows it.
+// blocks matches the commands on a page, each with its output if the page shows it.
 var blocks = regexp.MustCompile("```sh\n(headgate [^`]*)\n```\n(?:\n```text\n([^`]*)```\n)?")
 
-// TestReplayPages runs the commands from the pages about replay in a copy of the example. They must print the output
-// that the page shows.
+// TestReplayPages runs the commands on the pages about replay in a copy of the example. They must print the output
+// shown on the page.
 func TestReplayPages(t *testing.T) {
 	for name, commands := range map[string]int{"reference/replay.md": 5, "find-limits.md": 4} {
 		t.Run(name, func(t *testing.T) { testReplayPage(t, name, commands) })

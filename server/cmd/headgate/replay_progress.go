@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// progressEvery is the interval for drawing the bar.
+// progressEvery is the interval at which the bar is drawn.
 const progressEvery = 200 * time.Millisecond
 
-// progress draws a bar on standard error while a log is read, if standard error is a terminal. end removes it.
+// progress draws a progress bar while a log is read, if standard error is a terminal. end removes the bar.
 func (f *replayFlags) progress(c *cobra.Command, log *accesslog.Log) (end func()) {
 	file := terminalOf(c.ErrOrStderr())
 	if f.quiet || file == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// found is the result of a replay, in the form of --output json.
+// found is the result of a replay in the form for --output json.
 type found struct {
 	Log        *report.Log          `json:"log"`
 	Suggest    *suggest.Result      `json:"suggest,omitempty"`
@@ -77,7 +77,8 @@ func writeReport(path string, p *report.Page) error {
 	return writeFile(path, []byte(m.Text))
 }
 
-// writeFile writes a file that others may read: it has data from a log, but no secrets of this program.
+// writeFile writes a file that other users may read, because it contains data from a log, but no secrets of this
+// program.
 func writeFile(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o644) //nolint:gosec // see above
 }

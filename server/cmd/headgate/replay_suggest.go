@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// suggestFlags are the flags of replay --suggest.
+// suggestFlags holds the flags of replay --suggest.
 type suggestFlags struct {
 	on                    bool
 	key, path, write      string
@@ -45,7 +45,7 @@ func (s *suggestFlags) define(c *cobra.Command) {
 	flags.StringVar(&s.share, "share", "1%", "the `share` of the capacity that one key gets at most")
 }
 
-// check rejects flags without effect.
+// check rejects flags that have no effect.
 func (s *suggestFlags) check(c *cobra.Command) error {
 	if s.on {
 		if c.Flags().Changed("write-config") && s.write == "" {
@@ -64,7 +64,7 @@ func (s *suggestFlags) check(c *cobra.Command) error {
 	return nil
 }
 
-// options reads the flags.
+// options parses the flags.
 func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Options, err error) {
 	o = suggest.Options{Key: s.key, Path: s.path, Total: s.total, Listed: listed, Zone: zone}
 	if o.Deny, err = readShare("--deny", s.deny); err != nil {
@@ -87,7 +87,7 @@ func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Optio
 	return o, err
 }
 
-// readShare parses a share: 0.1%, or 0.001.
+// readShare parses a share, such as 0.1% or 0.001.
 func readShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

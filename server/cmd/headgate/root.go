@@ -16,7 +16,7 @@ type commandGroup struct {
 	make      []func() *cobra.Command
 }
 
-// commandGroups are all commands, in the order of the help.
+// commandGroups lists all commands, in the order of the help.
 var commandGroups = []commandGroup{
 	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
 	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset, newRun}},
@@ -60,8 +60,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// prepare adds examples and completion to a command and its subcommands. A command with only subcommands prints its
-// help, and suggests the nearest name for an unknown one.
+// prepare adds examples and completion to a command and its subcommands. A command that only has subcommands prints
+// its help, and suggests the nearest name for an unknown subcommand.
 func prepare(c *cobra.Command) {
 	if text, ok := helpExamples[pathOf(c)]; ok {
 		c.Example = text

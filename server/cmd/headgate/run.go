@@ -19,15 +19,15 @@ import (
 	"github.com/headgate/headgate/server/respapi"
 )
 
-// Exit statuses of run itself, as in timeout(1) and env(1). Any other is the command's.
+// Exit statuses of run itself, as in timeout(1) and env(1). Any other status is the command's.
 const (
-	exitNotAdmitted exit = 124 // denied, or --wait is over
+	exitNotAdmitted exit = 124 // denied, or not admitted within --wait
 	exitNotRun      exit = 125 // the server cannot be reached, or the permit was lost
 	exitNotStarted  exit = 126 // the command cannot be started
-	exitNotFound    exit = 127 // there is no such command
+	exitNotFound    exit = 127 // the command does not exist
 )
 
-// runner runs a command when a policy admits it.
+// runner runs a command after a policy has admitted it.
 type runner struct {
 	clientFlags
 
@@ -90,15 +90,15 @@ func (r *runner) say(text string) {
 	fmt.Fprintln(r.stderr, "headgate: run: "+strings.TrimPrefix(text, "headgate: "))
 }
 
-// admit waits until the command may run. It returns the permit if the policy's units are held.
+// admit waits until the command may run. If the policy's units are held, it returns the permit.
 func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	held := &heldPermit{runner: r, id: rand.Text()}
 	admitted, err := held.acquire(signals)
 	switch {
 	case err != nil && strings.HasPrefix(err.Error(), respapi.WrongVerb+" "):
-		return nil, r.reserve(signals) // this policy's units are taken, not held
+		return nil, r.reserve(signals) // this policy's units are spent, not held
 	case err != nil:
-		if r.n >= 0 { // with its own holder id, which may hold units although the answer is an error
+		if r.n >= 0 { // this holder may have units although the answer is an error
 			held.release()
 		}
 		return nil, err
@@ -109,12 +109,12 @@ func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	}
 }
 
-// words returns the words of a server command for the policy and key.
+// words returns the words of a command to the server for the policy and key.
 func (r *runner) words(verb string, more ...string) []string {
 	return append([]string{"HEADGATE." + verb, r.policy, r.key}, more...)
 }
 
-// units returns the number of units as a word. For the policy's own cost it asks the server first.
+// units returns the number of units as a word, or no word for the policy's own cost.
 func (r *runner) units() []string {
 	if r.n < 0 {
 		return nil
@@ -155,20 +155,20 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 	}
 }
 
-// cancel cancels a reservation. The answer no longer matters.
+// cancel cancels a reservation. Its result no longer matters.
 func (r *runner) cancel(reservation wire.Value) {
 	if reservation.Text != "" {
 		_, _ = r.call([]string{"HEADGATE.CANCEL", reservation.Text})
 	}
 }
 
-// late reports that the command may not run.
+// late reports that the command was not admitted.
 func (r *runner) late() error {
 	r.say(fmt.Sprintf("denied by policy %q, or not within %s", r.policy, r.wait))
 	return exitNotAdmitted
 }
 
-// sleep waits, or returns the exit status for a signal.
+// sleep waits. If a signal arrives, it returns the exit status for it.
 func sleep(wait time.Duration, signals <-chan os.Signal) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -180,7 +180,7 @@ func sleep(wait time.Duration, signals <-chan os.Signal) error {
 	}
 }
 
-// exitOf returns the exit status of a process ended by a signal.
+// exitOf returns the exit status of a process that was ended by a signal.
 func exitOf(s os.Signal) exit {
 	number, _ := s.(syscall.Signal) // signals are syscall.Signal on Unix
 	return exit(128 + int(number))

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// heldPermit is the permit of a running command.
+// heldPermit is the permit that is held while the command runs.
 type heldPermit struct {
 	runner *runner
 	id     string
@@ -21,10 +21,10 @@ type heldPermit struct {
 	expires time.Time // by this process's clock, counted from before the request
 }
 
-// longestAsk is the longest pause between two attempts to acquire.
+// longestAsk is the longest pause between two attempts to acquire a permit.
 const longestAsk = time.Second
 
-// acquire waits until the units are held. admitted is false when --wait is over, or if the units can never be held.
+// acquire waits until the units are held. admitted is false if --wait has passed, or if the units can never be held.
 func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error) {
 	r := h.runner
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longestAsk) {
@@ -45,7 +45,7 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 			h.expires = began.Add(h.lease)
 			return true, nil
 		}
-		wait := pause/2 + time.Duration(rand.Int64N(int64(pause))) //nolint:gosec // no secret
+		wait := pause/2 + time.Duration(rand.Int64N(int64(pause))) //nolint:gosec // this randomness is not a secret
 		if v.Items[3].Int < 0 || time.Now().Add(wait).After(r.until) {
 			return false, nil
 		}
@@ -55,10 +55,10 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 	}
 }
 
-// release gives the units back. If that fails, they are free after the lease time.
+// release gives the units back. If that fails, they become free after the lease time.
 func (h *heldPermit) release() { _, _ = h.runner.call(h.runner.words("RELEASE", h.id)) }
 
-// keep renews the permit until ctx ends, and calls lost once the permit is lost or may be lost.
+// keep renews the permit until ctx ends. It calls lost if the permit is lost or may be lost.
 func (h *heldPermit) keep(ctx context.Context, lost func()) {
 	if h.lease == 0 {
 		return // no limit applies
@@ -83,12 +83,12 @@ func (h *heldPermit) keep(ctx context.Context, lost func()) {
 	}
 }
 
-// killAfter is how long a command may run after SIGTERM when its permit is lost.
+// killAfter is how long a command may continue after the SIGTERM that it gets when its permit is lost.
 const killAfter = 10 * time.Second
 
-// execute runs the command, forwards signals to it, and holds the permit until it ends.
+// execute runs the command, forwards signals to it, and holds the permit until the command ends.
 func (r *runner) execute(ctx context.Context, args []string, signals <-chan os.Signal, held *heldPermit) error {
-	command := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // what the caller has asked for; signals end it
+	command := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // the caller has requested this command; signals end it
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	ctx, stop := context.WithCancel(ctx)
 	var keeping sync.WaitGroup
@@ -113,14 +113,14 @@ func (r *runner) execute(ctx context.Context, args []string, signals <-chan os.S
 	return r.await(command.Process, ended, signals, lost)
 }
 
-// await waits for the end of the command.
+// await waits until the command ends.
 func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan os.Signal, lost <-chan struct{}) error {
 	var kill <-chan time.Time
 	wasLost := false
 	for {
 		select {
 		case s := <-signals:
-			_ = process.Signal(s) // the process may have ended
+			_ = process.Signal(s) // the process may already have ended
 		case <-lost:
 			lost, wasLost = nil, true
 			r.say("the permit is lost; the command gets SIGTERM")
@@ -137,7 +137,7 @@ func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan o
 	}
 }
 
-// statusOf returns the exit status of a command as an error, or nil for 0.
+// statusOf returns a command's exit status as an error, or nil for 0.
 func statusOf(err error) error {
 	var failed *exec.ExitError
 	if !errors.As(err, &failed) {

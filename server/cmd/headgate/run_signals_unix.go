@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// forwarded are the signals that run forwards to its command.
+// forwarded lists the signals that run forwards to its command.
 var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}

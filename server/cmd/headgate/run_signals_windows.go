@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// forwarded are the signals that run forwards to its command. Windows has no others.
+// forwarded lists the signals that run forwards to its command. Windows has no others.
 var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM}

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startGateway runs `headgate gateway` with the arguments, like start for serve, and sets HTTP to its address.
+// startGateway runs `headgate gateway` with the arguments, like start does for serve, and sets HTTP to its address.
 func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("gateway cannot be negated")
@@ -20,8 +20,8 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	startServer(ts, []string{"HTTP"}, append([]string{"gateway", "--http", "127.0.0.1:0", "--drain", "0s"}, args...))
 }
 
-// startUpstream starts a server that answers with its name and the request that it got: upstream NAME. It sets NAME
-// to its URL.
+// startUpstream starts a server that answers with its name and the request that it received: upstream NAME. It sets
+// NAME to its URL.
 func startUpstream(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: upstream NAME")
@@ -55,8 +55,8 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%s\n%s%s", answer.Status, strings.ReplaceAll(header.String(), "\r", ""), body)
 }
 
-// exampleFile copies a file of the examples, with its upstream URLs replaced by the script's: example FILE OLD NEW [OLD
-// NEW]…
+// exampleFile copies a file from the examples, and replaces its upstream URLs with the script's: example FILE OLD NEW
+// [OLD NEW]…
 func exampleFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args)%2 != 1 {
 		ts.Fatalf("usage: example FILE [OLD NEW]...")
@@ -71,11 +71,11 @@ func exampleFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(filepath.Base(args[0])), []byte(strings.NewReplacer(args[1:]...).Replace(string(text))), 0o600))
 }
 
-// examples is the absolute path of the examples.
+// examples is the absolute path of the directory with the examples.
 var examples = func() string {
 	path, err := filepath.Abs("../../../examples")
 	if err != nil {
-		panic(err) // without a working directory no test runs
+		panic(err) // without a working directory no test can run
 	}
 	return path
 }()

@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// pageOf returns a page of the documentation.
+// pageOf returns the text of a documentation page.
 func pageOf(ts *testscript.TestScript, args []string) string {
 	if len(args) != 1 {
 		ts.Fatalf("usage: page PAGE, requests PAGE")
@@ -23,7 +23,7 @@ func pageOf(ts *testscript.TestScript, args []string) string {
 	return string(text)
 }
 
-// blocksOf returns the blocks of a page in a language.
+// blocksOf returns the blocks in a language on a page.
 func blocksOf(page, language string) (all []string) {
 	for i, block := range strings.Split(page, "```") {
 		if text, ok := strings.CutPrefix(block, language+"\n"); ok && i%2 == 1 {
@@ -33,7 +33,7 @@ func blocksOf(page, language string) (all []string) {
 	return all
 }
 
-// writePage writes blocks of a page to files: policies to policies.yaml, test cases to policies_test.yaml, rules of
+// writePage writes a page's blocks to files: policies to policies.yaml, test cases to policies_test.yaml, rules of
 // Envoy's rate limit service to rules.yaml, and Envoy configuration to envoy.yaml: page PAGE.
 func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	files := map[string]string{}
@@ -53,10 +53,10 @@ func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// seconds matches the times in an answer, which change.
+// seconds matches the times in an answer, which vary.
 var seconds = regexp.MustCompile(`(t=|Retry-After: )\d+`)
 
-// has reports whether an answer contains a line of a page, where three dots match any text.
+// has reports whether an answer contains a line from a page. Three dots in the line match any text.
 func has(answer, line string) bool {
 	for part := range strings.SplitSeq(seconds.ReplaceAllString(line, "${1}…"), "…") {
 		_, rest, ok := strings.Cut(answer, part)
@@ -68,8 +68,8 @@ func has(answer, line string) bool {
 	return true
 }
 
-// sendRequests sends the requests of a page to the server in order, and runs its commands: requests PAGE. Each line
-// that the page shows below a request or command must be in its answer.
+// sendRequests sends a page's requests to the server in order, and runs its commands: requests PAGE. Each line that
+// the page shows below a request or command must be in the answer.
 func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	sent := 0
 	for _, block := range blocksOf(pageOf(ts, args), "console") {
@@ -92,10 +92,10 @@ func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// word matches a word of a command, or a text in quotes.
+// word matches a word of a command, or a quoted text.
 var word = regexp.MustCompile(`'([^']*)'|(\S+)`)
 
-// command runs a headgate command of a page, and returns its output. Commands that ask a server get its address.
+// command runs a headgate command from a page, and returns its output. Commands that call a server get its address.
 func command(ts *testscript.TestScript, line string) string {
 	var words []string
 	for _, w := range word.FindAllStringSubmatch(line, -1) {
@@ -111,10 +111,10 @@ func command(ts *testscript.TestScript, line string) string {
 	return ts.ReadFile("stdout")
 }
 
-// headerOfCurl matches an option of curl, and the body.
+// headerOfCurl matches curl's options for a header and for the body.
 var headerOfCurl = regexp.MustCompile(`-(H|d) '([^']*)'`)
 
-// curl sends a request like curl -i, and returns the same output.
+// curl sends a request like curl -i does, and returns the same output.
 func curl(ts *testscript.TestScript, words string) string {
 	path, options, _ := strings.Cut(strings.TrimSpace(words), " ")
 	r, err := http.NewRequest(http.MethodGet, "http://"+ts.Getenv("HTTP")+path, http.NoBody)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the scripts in testdata, which test the command line.
 func TestScripts(t *testing.T) { testscript.Run(t, params("testdata")) }
 
-// params are the parameters of the scripts in a folder.
+// params returns the parameters for the scripts in a folder.
 func params(folder string) testscript.Params {
 	return testscript.Params{
 		Dir: folder,
@@ -48,18 +48,18 @@ func params(folder string) testscript.Params {
 	}
 }
 
-// server is the process started by a script with start.
+// server is the process that a script started with start.
 type server struct {
 	process *os.Process
 	wait    func() error
-	log     string // the name of the file with its standard error
+	log     string // name of the file with its standard error
 }
 
 type serverKey struct{}
 
-// start runs `headgate serve` with the arguments, waits until it listens, and sets RESP and HTTP to its addresses,
-// GRPC and ADMIN if it has these listeners, and PID. Its log is in server.log. At the end of the script it gets
-// SIGTERM and must exit with status 0.
+// start runs `headgate serve` with the arguments, and waits until it listens. It sets RESP and HTTP to the server's
+// addresses, GRPC and ADMIN if the server has these listeners, and PID. The log is in server.log. At the end of the
+// script the server gets a SIGTERM and must exit with status 0.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("start cannot be negated")
@@ -90,7 +90,7 @@ func startServer(ts *testscript.TestScript, names, words []string) {
 	ts.Setenv("PID", strconv.Itoa(command.Process.Pid))
 	running.process, running.wait = command.Process, sync.OnceValue(command.Wait)
 	ts.Defer(func() {
-		if err := command.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) { // the script may have stopped it
+		if err := command.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) { // the script may already have stopped it
 			ts.Check(err)
 			ts.Check(running.wait())
 		}
@@ -130,7 +130,7 @@ func endServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitForLog waits until a line of the server's log matches a pattern: log PATTERN. With ! it fails if a line already
+// waitForLog waits until a line in the server's log matches a pattern: log PATTERN. With ! it fails if a line already
 // matches.
 func waitForLog(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {

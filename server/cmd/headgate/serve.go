@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// serveFlags are the flags of serve.
+// serveFlags holds the flags of serve.
 type serveFlags struct {
 	config, stateFile                  string
 	snapshot                           string
@@ -79,7 +79,7 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	return c
 }
 
-// add adds the flags shared with the gateway.
+// add adds the flags that serve shares with gateway.
 func (f *serveFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.config, "config", "", "`file` with policies")
@@ -140,7 +140,7 @@ func serve(c *cobra.Command, config daemon.Config) error {
 	return d.Run(ctx, stopNow)
 }
 
-// announce prints the addresses of the server, which scripts that use port 0 need.
+// announce prints the server's addresses, for scripts that use port 0.
 func announce(w io.Writer, d *daemon.Daemon) {
 	if a := d.RESPAddr(); a != nil {
 		fmt.Fprintf(w, "resp listening on %s\n", a)
@@ -156,7 +156,7 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	}
 }
 
-// check checks numeric flags.
+// check checks the numeric flags.
 func (f *serveFlags) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, values ...any) {
@@ -175,8 +175,8 @@ func (f *serveFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// daemonConfig checks the flags and reads the policies file. Flags take precedence over the file. The error contains
-// every error in the flags and the file.
+// daemonConfig checks the flags and reads the policies file. Flags take precedence over the file. The returned error
+// contains all errors in the flags and the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
 	if err := refuseEmpty(c); err != nil {
 		return config, err
@@ -203,10 +203,10 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	return config, err
 }
 
-// setDeadline sets the deadline of decisions from the flag or the store's URL. It also limits tests of the store: a
-// test that ends later would not close the breaker while decisions still fail.
+// setDeadline sets the deadline for decisions from the flag or the store's URL. It also bounds tests of the store: a
+// test that ends later than a decision's deadline would not close the breaker while decisions still fail.
 func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
-	// Opening the store reports errors in its URL.
+	// If the URL has errors, opening the store reports them.
 	if within, err := open.Deadline(config.Store); err == nil && within != 0 && !c.Flags().Changed("deadline") {
 		f.deadline = max(0, within)
 	}
@@ -216,7 +216,7 @@ func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
 	}
 }
 
-// read parses the flags given as strings.
+// read parses the flags whose values are strings.
 func (f *serveFlags) read(c *cobra.Command, config *daemon.Config) error {
 	var failure, memory, denied, logger error
 	if config.Failure, failure = policy.ParseFailure(f.failure); failure != nil {
@@ -230,7 +230,7 @@ func (f *serveFlags) read(c *cobra.Command, config *daemon.Config) error {
 	return errors.Join(failure, memory, denied, logger)
 }
 
-// readFile reads the policies file, if there is one.
+// readFile reads the policies file, if one is set.
 func (f *serveFlags) readFile(c *cobra.Command, config *daemon.Config) error {
 	if f.config == "" {
 		return nil
@@ -251,7 +251,7 @@ func (f *serveFlags) readFile(c *cobra.Command, config *daemon.Config) error {
 }
 
 // memory returns the configuration of the memory store. If there are policies, inline limits get only a share of the
-// store, so that they cannot fill it for everyone.
+// store, so that they cannot fill it completely.
 func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	m := memstore.Config{MaxKeys: f.maxKeys}
 	if f.maxKeys < 1 || f.maxKeys > 1<<31 {

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// adminFlags are the flags of serve for the admin listener.
+// adminFlags holds the flags of serve for the admin listener.
 type adminFlags struct {
 	address, tokenFile string
 	hosts              []string

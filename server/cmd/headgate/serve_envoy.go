@@ -18,10 +18,10 @@ import (
 	"github.com/headgate/headgate/server/envoy"
 )
 
-// defaultGRPC is the gRPC address if there is an Envoy configuration.
+// defaultGRPC is the gRPC address that is used if there is an Envoy configuration.
 const defaultGRPC = "127.0.0.1:8081"
 
-// envoyFlags are the flags of serve for Envoy's rate limit service.
+// envoyFlags holds the flags of serve for Envoy's rate limit service.
 type envoyFlags struct {
 	grpc, directory, semantics string
 	environment                bool
@@ -38,8 +38,8 @@ func (f *envoyFlags) add(c *cobra.Command) {
 	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; if the caller leaves less, three quarters of that")
 }
 
-// apply adds the service to the configuration of the server. If requested, it reads the environment, and lists the
-// variables without effect.
+// apply adds the service to the server's configuration. If requested, it reads the environment, and lists the
+// variables that have no effect.
 func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
 	g := daemon.GRPC{Address: f.grpc, Directory: f.directory, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
 	if f.environment {
@@ -73,7 +73,7 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 	return g, nil
 }
 
-// readEnvironment applies the variables whose flags are not given.
+// readEnvironment applies the variables whose flags are not set.
 func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *daemon.GRPC) error {
 	e, err := envoy.ReadEnvironment(os.LookupEnv)
 	if err != nil {
@@ -103,7 +103,8 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 	return nil
 }
 
-// envoyFiles returns the files of a directory, or a file of envoyproxy/ratelimit; ok is false for any other file.
+// envoyFiles returns the files in a directory, or a single file of envoyproxy/ratelimit. ok is false for any other
+// file.
 func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if all, err = envoy.ReadDir(path); err == nil && len(all) == 0 {
@@ -113,7 +114,7 @@ func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	}
 	f, err := files.Open(path)
 	if err != nil {
-		return nil, false, nil //nolint:nilerr // the caller opens the file again, and says why it cannot
+		return nil, false, nil //nolint:nilerr // the caller opens the file again and reports why it cannot
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, yamlfile.MaxBytes+1))
@@ -123,7 +124,7 @@ func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	return []envoy.File{{Name: path, Data: data}}, true, nil
 }
 
-// checkEnvoy checks a directory, or a file if it is one of envoyproxy/ratelimit, and otherwise returns false.
+// checkEnvoy checks a directory, or a file if it is one of envoyproxy/ratelimit's. For any other file ok is false.
 func checkEnvoy(path, output string) (lines string, ok bool, err error) {
 	all, ok, err := envoyFiles(path)
 	if !ok || err != nil {
@@ -136,7 +137,7 @@ func checkEnvoy(path, output string) (lines string, ok bool, err error) {
 	}
 	if output != "json" {
 		if err != nil {
-			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "\nheadgate: ")) // a line for each error
+			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "\nheadgate: ")) // prints each error on its own line
 		}
 		return strings.Join(append(rules, ""), "\n"), true, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// tlsFlags are the flags of serve for the TLS files of listeners that have none in the policies file.
+// tlsFlags holds the flags of serve for the TLS files of listeners that have none in the policies file.
 type tlsFlags struct{ files policy.TLSFiles }
 
 func (f *tlsFlags) add(c *cobra.Command) {
@@ -20,8 +20,8 @@ func (f *tlsFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with certificates, in PEM: clients must show a certificate that one of them has signed")
 }
 
-// apply returns the files of each listener. gRPC can have its own files from the environment, and a Unix socket has no
-// TLS.
+// apply returns the TLS files of each listener. gRPC can have its own files from the environment. A Unix socket has
+// no TLS.
 func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 	switch {
 	case f.files.Cert == "" && f.files.Key+f.files.ClientCA != "":
@@ -39,7 +39,7 @@ func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 	return all, nil
 }
 
-// listeners applies the file's listeners, except where flags override them.
+// listeners applies the policies file's listeners, except where flags override them.
 func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *policy.Listeners) {
 	for _, l := range []struct {
 		flag     string

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// logger returns the log of the server. Operators can change its level.
+// logger returns the server's log. Operators can change its level.
 func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logger, error) {
 	admin.Level = new(slog.LevelVar)
 	switch f.level {
@@ -38,14 +38,15 @@ func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logge
 	}
 }
 
-// captureLibraries sends libraries' logs to the server's log, in its format: package log, slog's default, and gRPC
-// errors. Other gRPC lines are about single connections.
+// captureLibraries sends the logs of libraries to the server's log, in its format: package log, slog's default, and
+// gRPC's errors. gRPC's other lines are dropped, because they concern single connections.
 func captureLibraries(logger *slog.Logger) {
 	slog.SetDefault(logger)
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
-// logged returns the error of a server that does not start, or ends. If the log is JSON, it logs the error instead.
+// logged returns the error of a server that does not start, or that ends. If the log format is JSON, it logs the
+// error instead.
 func (f *serveFlags) logged(w io.Writer, err error) error {
 	if f.format != "json" || err == nil {
 		return err
@@ -57,8 +58,8 @@ func (f *serveFlags) logged(w io.Writer, err error) error {
 	return exitUnusable
 }
 
-// settings returns the settings from flags, file and environment, for operators. It removes the only secrets in flags:
-// the user and password in the store's URL.
+// settings returns the settings from flags, file and environment, for operators. It removes the only secrets that
+// flags can contain: the user and password in the store's URL.
 func settings(c *cobra.Command, config *daemon.Config) map[string]any {
 	all := map[string]any{"version": config.Version}
 	c.Flags().VisitAll(func(f *pflag.Flag) {

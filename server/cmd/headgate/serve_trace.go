@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// traceFlags are the flags of serve for traces.
+// traceFlags holds the flags of serve for traces.
 type traceFlags struct {
 	endpoint, headersFile string
 	traceSample           float64

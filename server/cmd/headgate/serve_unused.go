@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// refuseEmpty rejects files and addresses that are given but empty, such as from an unset shell variable: the server
-// would start as if the flag were missing, without users or TLS.
+// refuseEmpty rejects files and addresses that are set but empty, for example from an unset shell variable. Otherwise
+// the server would start as if the flag were missing, without users or TLS.
 func refuseEmpty(c *cobra.Command) error {
 	var errs []error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -40,8 +40,8 @@ func refuseEmpty(c *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// refuseUnused rejects flags that have no effect because of other flags or the policies file: if a flag is given, it is
-// meant to have one.
+// refuseUnused rejects flags that have no effect because of other flags or the policies file. A flag that is set is
+// meant to have an effect.
 func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error {
 	memory, redis := config.Store == open.Memory, config.Store != open.Memory
 	noAdmin := config.Admin.Address == daemon.Off
@@ -71,7 +71,7 @@ func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error 
 	return errors.Join(errs...)
 }
 
-// given reports whether a flag is given with a value that enables it.
+// given reports whether a flag is set to a value that enables something.
 func given(c *cobra.Command, name string) bool {
 	f := c.Flags().Lookup(name)
 	if f == nil || !f.Changed {

@@ -8,11 +8,12 @@ import (
 	"syscall"
 )
 
-// ignoreBrokenPipes lets the server outlive the reader of its log or output. By default a write to a pipe without a
-// reader ends the process.
+// ignoreBrokenPipes lets the server continue if the reader of its log or output has ended. By default a write to a
+// pipe without a reader ends the process.
 func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }
 
-// catchHangups returns a channel of the process's SIGHUPs. By default a SIGHUP would end the process without a drain.
+// catchHangups returns a channel that receives the process's SIGHUPs. By default a SIGHUP would end the process
+// without a drain.
 func catchHangups() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -34,7 +35,7 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context
 	}
 }
 
-// secondSignal returns a context that ends with the second SIGTERM or SIGINT. ctx ends with the first.
+// secondSignal returns a context that ends at the second SIGTERM or SIGINT. ctx must end at the first.
 func secondSignal(ctx context.Context) (stopNow context.Context, release func()) {
 	stopNow, release = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {

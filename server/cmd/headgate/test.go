@@ -38,7 +38,7 @@ Exit status: 0 no differences, 1 differences, 2 a file is invalid.`,
 	return c
 }
 
-// runTests runs all files. Differences set the exit status.
+// runTests runs all files. If there are differences, it returns an error that sets the exit status.
 func runTests(ctx context.Context, w io.Writer, files []*policytest.File, output outputFlag) error {
 	results, different := make([]policytest.Result, len(files)), 0
 	for i, f := range files {

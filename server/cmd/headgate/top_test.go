@@ -17,8 +17,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// serveForTest runs `headgate serve` until the end of the test and returns the addresses
-// that it prints.
+// serveForTest runs `headgate serve` until the test ends, and returns the addresses that it prints.
 func serveForTest(t *testing.T, args ...string) (addresses []string) {
 	t.Helper()
 	c := exec.Command("headgate", append([]string{"serve", "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s"}, args...)...)
@@ -90,7 +89,7 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	}
 }
 
-// TestTopCutsLines checks that a line fits the terminal's width.
+// TestTopCutsLines checks that lines are cut to the terminal's width.
 func TestTopCutsLines(t *testing.T) {
 	if got := cutLines("abcé\nabcdé\nab", 4); got != "abcé\nabc…\nab" {
 		t.Errorf("%q", got)
@@ -155,7 +154,7 @@ func TestTopInATerminal(t *testing.T) {
 		first := strings.Join(lines[2:6], "\n")
 		return strings.Count(first, "noisy-") == 4
 	})
-	// The screen is redrawn in place, even in a window of another size.
+	// The screen is redrawn in place, even after the window is resized.
 	tmux("resize-window", "-x", "80", "-y", "5")
 	began = time.Now()
 	waitFor(5*time.Second, "fewer lines", func(screen string) bool {

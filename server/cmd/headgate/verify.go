@@ -49,7 +49,7 @@ Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 	return c
 }
 
-// verified is the result for a file.
+// verified is the result for one file.
 type verified struct {
 	File        string   `json:"file"`
 	Cases       int      `json:"cases"`
@@ -57,7 +57,8 @@ type verified struct {
 	Differences []string `json:"differences"`
 }
 
-// verify reads all files before it replays the first, so that an invalid file is reported before the store is used.
+// verify reads all files before it replays the first one, so that an invalid file is reported before the store is
+// used.
 func verify(ctx context.Context, address, storePasswordFile string, names []string) ([]verified, error) {
 	files := make([]vectors.File, len(names))
 	for i, name := range names {
@@ -69,7 +70,7 @@ func verify(ctx context.Context, address, storePasswordFile string, names []stri
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	// The keys are separate, so that verify can run on a Redis in use.
+	// The keys have their own prefix, so that verify can run on a Redis in use.
 	clock := headgatetest.NewClock()
 	store, err := open.Store(ctx, address, open.Options{
 		PasswordFile: storePasswordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,
@@ -104,7 +105,7 @@ func verifyFile(ctx context.Context, store engine.Store, clock *headgatetest.Clo
 	return v, nil
 }
 
-// printVerified prints the results. Differences are the error exitDenied.
+// printVerified prints the results. If there are differences, it returns the error exitDenied.
 func printVerified(w io.Writer, results []verified, output outputFlag) error {
 	different := 0
 	for i := range results {

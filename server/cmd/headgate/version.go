@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release is the version of a released binary, set by the linker.
+// release is the version of a released binary. The linker sets it.
 var release string
 
 // buildInfo identifies the source of a binary.
 type buildInfo struct {
 	// Version is a tag, a pseudo-version with the commit, or devel.
 	Version string `json:"version"`
-	// Commit and Date come from the clone that the binary was built in, or are "".
+	// Commit and Date describe the clone in which the binary was built. They can be "".
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
 	// Modified is true if the clone had uncommitted changes.
@@ -30,7 +30,7 @@ func build() buildInfo {
 	return buildOf(release, info)
 }
 
-// buildOf reads the build info recorded by the Go command.
+// buildOf reads the build information recorded by the Go command.
 func buildOf(release string, info *debug.BuildInfo) buildInfo {
 	b := buildInfo{Version: release}
 	if b.Version == "" {
@@ -55,7 +55,7 @@ func buildOf(release string, info *debug.BuildInfo) buildInfo {
 	return b
 }
 
-// String returns the build on one line.
+// String formats the build on one line.
 func (b buildInfo) String() string {
 	if b.Commit == "" {
 		return b.Version

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
-// direct is the service without a front end.
+// direct is a service without a front end.
 type direct struct{ service *service.Service }
 
 func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
-// library is a policies file in a Go program.
+// library decides like a Go program with a policies file.
 type library struct{ limiter *decide.Limiter }
 
 func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
@@ -52,8 +52,8 @@ func TestLibraryAnswersTheSuite(t *testing.T) {
 	servicetest.RunLibrary(t, func(_ *testing.T, l *decide.Limiter) servicetest.Front { return library{l} })
 }
 
-// TestLibraryHashesKeysAsAServer checks that with the same file of secrets a program and a server share a key's
-// counter, and that neither shows the key to the store. Overrides match the key itself.
+// TestLibraryHashesKeysAsAServer checks that a program and a server with the same file of secrets share a key's
+// counter, and that neither passes the key itself to the store. Overrides match the key itself.
 func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secrets")
 	if err := os.WriteFile(path, []byte(strings.Repeat("s", 32)), 0o600); err != nil {

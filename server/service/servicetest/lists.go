@@ -13,7 +13,7 @@ import (
 // Charge is one of several charges of a request.
 type Charge struct {
 	Policy, Key string
-	Cost        int64 // −1: the request has none
+	Cost        int64 // −1 if the request has none
 }
 
 // LimitText formats the answer for one limit of several charges: its policy, the index of its first charge and the
@@ -22,7 +22,7 @@ func LimitText(policy string, place int, remaining int64) string {
 	return fmt.Sprintf("%s.%d: %d left", policy, place, remaining)
 }
 
-// LimitsText joins the text of all limits, the binding one first.
+// LimitsText joins the texts of all limits, with the binding limit first.
 func LimitsText(binding int, texts []string) string {
 	for i := binding; i > 0; i-- {
 		texts[i-1], texts[i] = texts[i], texts[i-1]
@@ -30,7 +30,7 @@ func LimitsText(binding int, texts []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// limitsOf is LimitsText for a response.
+// limitsOf returns LimitsText of a response.
 func limitsOf(r *decide.Response) string {
 	if len(r.Limits) == 0 || r.Limits[0].Items == nil {
 		return ""
@@ -51,17 +51,17 @@ func commitEach(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Commits: true}
 }
 
-// report returns a request that reports the units used so far of a reservation.
+// report returns a request that reports the units of a reservation used so far.
 func report(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Reports: true}
 }
 
-// allOrNothing returns a request with two keys.
+// allOrNothing returns a request with two charges.
 func allOrNothing(kind engine.Kind, reply, bucket int64) Request {
 	return list(kind, Charge{"reply", "ann", reply}, Charge{"bucket", "org", bucket})
 }
 
-// call returns a reserve for a call: the estimated tokens, and one of two concurrent calls.
+// call returns a reserve for one call: the estimated tokens, and a permit for one of two concurrent calls.
 func call(tokens int64) Request {
 	return list(engine.OpReserve, Charge{"day", "ann", 1}, Charge{"jobs", "org", 1}, Charge{"bucket", "ann", tokens})
 }

@@ -1,5 +1,5 @@
-// Package servicetest is a suite of requests that every front end must answer in the same way. A front end's test wraps
-// it in a [Front] and calls [Run].
+// Package servicetest is a suite of requests that every front end must answer in the same way. A front end's test
+// wraps the front end in a [Front] and calls [Run].
 package servicetest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Policies is the policies file of the suite.
+// Policies is the suite's policies file.
 const Policies = `
 policies:
   reply:  {algorithm: sliding-log, limit: 5, window: 1m}
@@ -55,28 +55,28 @@ overrides:
 type Request struct {
 	Kind   engine.Kind
 	Policy string
-	// Throttle is an inline token bucket if Policy is empty: its capacity, the count
-	// of its rate, and the period in seconds.
+	// Throttle is an inline token bucket if Policy is empty: its capacity, the count of its rate, and the period in
+	// seconds.
 	Throttle [3]int64
 	Key      string
-	Cost     int64 // −1: the request has none
-	// Charges are several charges, instead of Policy, Key and Cost.
+	Cost     int64 // −1 if the request has none
+	// Charges are several charges, which replace Policy, Key and Cost.
 	Charges []Charge
-	// MaxDelay is the longest delay that a reserve accepts in ms; −1: the request has none.
+	// MaxDelay is the longest delay in ms that a reserve accepts, or −1 if the request has none.
 	MaxDelay int64
-	// Of is the number of the step, from 1, whose answer has the reservation or the id for the request; the suite
+	// Of is the number, from 1, of the step whose answer has the reservation or the id for the request. The suite
 	// sets Handle to it. Commits distinguishes a commit (of Cost units, or of Used for each charge) from a cancel.
 	Of      int
 	Handle  string
 	Commits bool
 	Used    []int64
-	// Reports distinguishes a report, of Used, from a commit.
+	// Reports distinguishes a report of the units in Used from a commit.
 	Reports bool
 	// Class is the class of a take, peek, give, reserve or acquire, or "".
 	Class string
 }
 
-// Decide returns the request for package decide; ok is false for an invalid limit.
+// Decide returns the request for package decide. ok is false if the limit is invalid.
 func (r *Request) Decide() (q decide.Request, ok bool) {
 	q = decide.Request{
 		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
@@ -99,25 +99,25 @@ func (r *Request) Decide() (q decide.Request, ok bool) {
 	return q, true
 }
 
-// Answer has the values that every front end can return, in the coarsest of their units.
+// Answer holds the values that every front end can return, each in the coarsest unit of any front end.
 type Answer struct {
 	Allowed, Unlimited, Never, Found bool
 	Limit, Remaining                 int64
 	RetrySeconds, ResetSeconds       int64
 	DelayMillis                      int64
-	// Failed is set if there was no decision. Code is then the class of the error.
+	// Failed is true if there was no decision. Code is then the class of the error.
 	Failed bool
 	Code   service.Code
-	// Handle is the reservation of a reserve, or the id of an acquire. LeaseMillis is how long the permit lasts.
+	// Handle is the reservation from a reserve, or the id from an acquire. LeaseMillis is how long the permit lasts.
 	Handle      string
 	LeaseMillis int64
-	// Limits is the answer for each limit of several charges: see LimitsText.
+	// Limits has the answer for each limit of several charges: see LimitsText.
 	Limits string
-	// Paid is the charged limit of a policy with "first".
+	// Paid is the charged limit of a policy that has the field first.
 	Paid string
 }
 
-// some matches any handle in the expected answers.
+// some matches any handle in an expected answer.
 const some = "some"
 
 // Front is a front end under test.
@@ -126,8 +126,7 @@ type Front interface {
 	Do(t *testing.T, r Request) Answer
 }
 
-// Run runs each case on a new service, through the front end that open returns for it,
-// and compares every answer.
+// Run runs each case on a new service through the front end that open returns for it, and compares every answer.
 func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	t.Helper()
 	run(t, nil, func(t *testing.T, g *ground) Front {
@@ -135,8 +134,8 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	})
 }
 
-// RunLibrary runs the cases on a limiter of package decide, without a service. It skips the cases about rights, which
-// a Go program does not have.
+// RunLibrary runs the cases on a limiter from package decide, without a service. It skips the cases about rights,
+// which do not exist in a Go program.
 func RunLibrary(t *testing.T, open func(t *testing.T, l *decide.Limiter) Front) {
 	t.Helper()
 	run(t, func(c *testCase) bool { return !c.readOnly }, func(t *testing.T, g *ground) Front {
@@ -144,7 +143,7 @@ func RunLibrary(t *testing.T, open func(t *testing.T, l *decide.Limiter) Front) 
 	})
 }
 
-// run runs the selected cases; nil selects all.
+// run runs the selected cases. If wanted is nil, it runs all cases.
 func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g *ground) Front) {
 	t.Helper()
 	for _, c := range slices.Concat(cases, listCases) {
@@ -173,7 +172,7 @@ func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g 
 	}
 }
 
-// ground is the setup for a case.
+// ground is the setup of a case.
 type ground struct {
 	config   *policy.Config
 	limiter  *headgate.Limiter
