@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxTarget bounds the path and query of the request described by a proxy.
+// maxTarget bounds the path and query of a request that a proxy describes, in bytes.
 const maxTarget = 8 << 10
 
 // authorize decides the request described by the proxy's headers, using the routes.
@@ -28,7 +28,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	if !a.service.Proxies().Trusts(peer) {
 		status := http.StatusForbidden
 		if denied == status {
-			status = http.StatusInternalServerError // this proxy takes 403 as a denial
+			status = http.StatusInternalServerError // this proxy interprets 403 as a denial
 		}
 		httplimit.NewProblem(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
 		return
@@ -60,7 +60,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// deniedStatus returns the status of a denial. nginx turns 429 into 500, but forwards 403.
+// deniedStatus returns the status for a denial. nginx turns 429 into 500, but forwards 403.
 func deniedStatus(query url.Values) (int, error) {
 	switch values := query["deny"]; {
 	case len(values) == 0 || len(values) == 1 && values[0] == "429":
@@ -73,8 +73,8 @@ func deniedStatus(query url.Values) (int, error) {
 }
 
 // describe reads the method, the host, the path and the query of another request from the headers of nginx, Traefik,
-// Caddy and HAProxy. Two conflicting headers are an error: proxies forward clients' headers, so one may be the
-// client's.
+// Caddy and HAProxy. Two conflicting headers are an error, because proxies forward clients' headers, so one of the
+// two may come from the client.
 func describe(r *route.Request, h http.Header) error {
 	method, err := one(h, "X-Forwarded-Method", "X-Original-Method")
 	if err != nil {
@@ -121,7 +121,7 @@ func describe(r *route.Request, h http.Header) error {
 	return nil
 }
 
-// one returns the value of the first header present, or "". Conflicting headers are an error.
+// one returns the value of the first header that is present, or "". Conflicting headers are an error.
 func one(h http.Header, names ...string) (value string, err error) {
 	for _, name := range names {
 		for _, other := range h[name] {

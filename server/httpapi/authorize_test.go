@@ -47,7 +47,7 @@ func newAuthorizer(t *testing.T) (http.Handler, *headgate.Limiter) {
 	return New(s), limiter
 }
 
-// ask sends a request like a proxy. Each header is a string such as "X-Forwarded-Uri: /".
+// ask sends a request like a proxy does. Each header is a string such as "X-Forwarded-Uri: /".
 func ask(h http.Handler, method, query string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://headgate/v1/authorize"+query, nil)
 	r.RemoteAddr = "10.0.0.1:4711"
@@ -64,7 +64,7 @@ func ask(h http.Handler, method, query string, headers ...string) *httptest.Resp
 	return w
 }
 
-// authorizeEach triggers each status of the operation.
+// authorizeEach sends a request for each status of the operation.
 func authorizeEach(t *testing.T, s *spec, o operation, seen map[string]bool) {
 	t.Helper()
 	h, limiter := newAuthorizer(t)
@@ -88,7 +88,7 @@ func authorizeEach(t *testing.T, s *spec, o operation, seen map[string]bool) {
 	send("", "X-Forwarded-Uri: /plan", "X-Plan: free")
 }
 
-// TestAuthorizeWithoutRoutes checks that a server without routes admits nothing silently.
+// TestAuthorizeWithoutRoutes checks that a server without routes returns an error instead of admitting requests.
 func TestAuthorizeWithoutRoutes(t *testing.T) {
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
@@ -97,7 +97,7 @@ func TestAuthorizeWithoutRoutes(t *testing.T) {
 	}
 }
 
-// TestAuthorize covers requests as each proxy describes them, and forged headers.
+// TestAuthorize covers requests as described by each proxy, and forged headers.
 func TestAuthorize(t *testing.T) {
 	h, _ := newAuthorizer(t)
 	for _, c := range []struct {

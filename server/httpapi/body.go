@@ -15,12 +15,12 @@ import (
 const (
 	// maxBody is the maximum size of a body in bytes.
 	maxBody = 1 << 20
-	// smallBody is the largest body whose memory is allocated before it arrives.
+	// smallBody is the maximum size in bytes of a body whose memory is allocated before it arrives.
 	smallBody = 4 << 10
 )
 
-// shape has the bounds of a body. Valid bodies have 10 levels: the body, requests, a request, charges, a charge, its
-// limit, all, a limit, windows, a window.
+// shape bounds a body. Valid bodies have 10 levels: the body, requests, a request, charges, a charge, its limit, all,
+// a limit, windows, a window.
 var shape = jsontext.Bounds{
 	Depth: 10, Elements: []int{engine.MaxOps, engine.MaxCharges}, Names: 32, Text: 64 << 10, Name: 256, Number: 64,
 }
@@ -41,12 +41,12 @@ func newScanner(limits error) *jsontext.Scanner {
 	return jsontext.NewScanner(&bounds)
 }
 
-// depthOfCharge is the depth of the fields of a charge in a batch. The fields of a request, and of a charge alone,
-// have depths 1 and 3. A limit has its own fields at even depths.
+// depthOfCharge is the depth of the fields of a charge in a batch. The fields of a request have depth 1, and those of
+// a charge in a single request depth 3. A limit has its own fields at even depths.
 const depthOfCharge = 5
 
-// readBody reads the body, at once if its length is known and small. Otherwise it scans the body as it arrives, and
-// stops at the first byte beyond a bound.
+// readBody reads the body. If its length is known and small, it reads the body at once. Otherwise it scans the body
+// as it arrives, and stops at the first byte beyond a bound.
 func readBody(w http.ResponseWriter, r *http.Request, limits error) (data []byte, scanned bool, err error) {
 	switch n := r.ContentLength; {
 	case n > maxBody:
@@ -61,7 +61,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limits error) (data []byte
 	return data, true, refusal(err)
 }
 
-// refusal returns the error for a body. If a bound is exceeded, it uses the API's wording.
+// refusal returns the error for a body. If the body exceeds a bound, it uses the API's wording.
 func refusal(err error) error {
 	if bad, ok := errors.AsType[*jsontext.Error](err); ok {
 		return badField(bad.Field, bad.Detail)

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// pieces is a body that arrives in pieces. Reading past the last one fails the test.
+// pieces is a body that arrives in pieces. Reading beyond the last one fails the test.
 type pieces struct {
 	t    *testing.T
 	left []string
@@ -37,7 +37,7 @@ func (p *pieces) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// guarded returns a handler and the users from a file.
+// guarded returns a handler, and the users from a file.
 func guarded(t *testing.T, c service.Config) (http.Handler, *users.File) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
@@ -69,8 +69,8 @@ func postPieces(ctx context.Context, t *testing.T, h http.Handler, path string, 
 	return w
 }
 
-// TestRightsBeforeTheBody (known bug 69): a user without the right to a verb is rejected before the body is read, and a
-// user that may not send limits is rejected at the name of the field.
+// TestRightsBeforeTheBody (known bug 69): the request of a user without the right to a verb is rejected before the
+// body is read, and an inline limit from a user that may not send limits is rejected at the name of the field.
 func TestRightsBeforeTheBody(t *testing.T) {
 	h, f := guarded(t, service.Config{Users: true})
 	for _, c := range []struct {

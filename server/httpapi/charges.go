@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// chargeFields are the fields of one charge, in a request with a single charge or in an element of charges.
+// chargeFields holds the fields of one charge, in a request with a single charge or in an element of charges.
 type chargeFields struct {
 	Policy  *string           `json:"policy"`
 	Key     *string           `json:"key"`
@@ -22,7 +22,7 @@ type chargeFields struct {
 	Ceiling *int64            `json:"ceiling"`
 }
 
-// chargeNames are the names of chargeFields. Only reserves have the last one.
+// chargeNames lists the names of chargeFields. Only reserves accept the last one.
 var chargeNames = append(slices.Clip(counted), "ceiling")
 
 const chargesAccepted = "charges: 1 to 32 in one request"
@@ -124,7 +124,7 @@ func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 	return fields.item()
 }
 
-// chargesOf returns the indexes of the charges of the binding limit, or nil for a request without charges.
+// chargesOf returns the indexes of the binding limit's charges, or nil for a request without charges.
 func chargesOf(r *decide.Response) []int {
 	if len(r.Limits) == 0 {
 		return nil

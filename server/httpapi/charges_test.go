@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// TestCharges checks that a request is charged under all of several keys or none, and that each limit names its
-// charges.
+// TestCharges checks that a request with several keys is charged on all of them or on none, and that each limit names
+// its charges.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -62,7 +62,7 @@ overrides: [{policy: plan, key: small, set: {limit: 6}}]
 	}
 }
 
-// bindingAndLimits returns the policy, the charges and the remaining units of the binding limit and of all limits.
+// bindingAndLimits returns the policy, the charges and the remaining units of the binding limit, and of all limits.
 func bindingAndLimits(t *testing.T, body []byte) string {
 	t.Helper()
 	type limit struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// serving returns the address of a server with one policy, api.
+// serving starts a server with a single policy, api, and returns its address.
 func serving(t *testing.T) (address string) {
 	t.Helper()
 	limiter := headgate.New()
@@ -69,14 +69,15 @@ func TestCostOfBodies(t *testing.T) {
 		batch("32 limits as fields", `{"limit":{"all":[`+list(`{"deny":true}`, 32)+`]},"key":"a"}`),
 		batch("32 limits without fields", `{"limit":{"all":[`+list(`{}`, 32)+`]},"key":"a"}`),
 		input("32 windows", `{"key":"a","limit":{"algorithm":"sliding-log","windows":[`+list(`{}`, 32)+`]}}`),
-		// The server rejects these at the first byte beyond a bound, so the client need not send the rest.
+		// The server rejects these inputs at the first byte beyond a bound, so the client does not have to send the
+		// rest.
 		input("more requests", `{"requests":[`+list(`{}`, 1000)+`,`+strings.Repeat(" ", 4<<10)),
 		input("more limits", `{"key":"a","limit":{"all":[`+list(`{}`, 33)+`]}}`),
 		input("more fields", `{`+list(`"a":1`, 33)+`}`),
 		input("deeper nesting", strings.Repeat(`{"limit":`, 9)+strings.Repeat("}", 9)),
 		input("a long name", `{"`+strings.Repeat("a", 300)+`":1}`),
 		input("a long number", `{"cost":`+strings.Repeat("1", 100)+`}`),
-		// It reads these to the end.
+		// The server reads these inputs to the end.
 		input("a long key", `{"policy":"api","key":"`+strings.Repeat("k", 60_000)+`"}`),
 		input("a long key of escapes", `{"policy":"api","key":"`+strings.Repeat(`\u0061`, 10_000)+`"}`),
 		input("a long limit", `{"key":"a","limit":"1/s`+strings.Repeat(" burst 2", 8000)+`"}`),

@@ -13,17 +13,17 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// body is the body of a call: the fields of one request, or a batch in requests.
+// body is the body of a call. It has either the fields of one request, or a batch in requests.
 type body struct {
 	requestFields
 
 	Requests *[]json.RawMessage `json:"requests"`
 }
 
-// requestNames are the names of requestFields.
+// requestNames lists the names of requestFields.
 var requestNames = append(slices.Clip(chargeNames), "class", "charges", "atomic", "max_delay_ms", "id", "reservation", "actual", "outcomes")
 
-// bodyNames are the names of body.
+// bodyNames lists the names of the fields of body.
 var bodyNames = append(slices.Clip(requestNames), "requests")
 
 type requestFields struct {
@@ -39,15 +39,15 @@ type requestFields struct {
 	Outcomes    *outcomes          `json:"outcomes"`
 }
 
-// call is a decoded body. In a batch, errs has an entry for each request: the error of an unreadable request, and nil
-// for the others, which are in requests.
+// call is a decoded body. In a batch, errs has an entry for each request. It is an error for an unreadable request,
+// and nil for the others, which are in requests.
 type call struct {
 	requests []decide.Request
 	errs     []error
 	batch    bool
 }
 
-// decode parses a body. limits is the error for a body with inline limits; nil allows them.
+// decode parses a body. limits is the error for a body with inline limits. If it is nil, they are allowed.
 func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call, error) {
 	data, scanned, err := readBody(w, r, limits)
 	if err != nil {
@@ -111,7 +111,7 @@ func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 }
 
 // refuse returns the error for an unreadable body or request. For an unknown field, it lists the accepted fields.
-// Deeper unknown fields belong to limits.
+// Unknown fields at deeper levels belong to limits.
 func (v *verb) refuse(err error, data []byte) error {
 	bad, ok := errors.AsType[*jsontext.Error](err)
 	if !ok {
@@ -128,7 +128,7 @@ func badField(field, detail string) error {
 	return &service.Error{Code: service.Invalid, Field: field, Err: errors.New(detail)}
 }
 
-// renew converts the renewal of a reservation's permits.
+// renew converts a request to renew a reservation's permits.
 func (f *requestFields) renew(r decide.Request) (decide.Request, error) {
 	if f.chargeFields != (chargeFields{}) || f.ID != nil {
 		return r, badField("reservation", "reservation with policy, limit, key or id; accepted: one of them")
@@ -139,7 +139,7 @@ func (f *requestFields) renew(r decide.Request) (decide.Request, error) {
 	return r, nil
 }
 
-// request checks the fields of one request and converts them.
+// request checks the fields of one request and converts the request.
 func (f *requestFields) request(v *verb) (decide.Request, error) {
 	r := decide.Request{Kind: v.kind}
 	if err := v.check(f); err != nil {
@@ -151,7 +151,7 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	if err := f.hold(&r); err != nil {
 		return r, err
 	}
-	if f.Reservation != nil { // its permits are renewed
+	if f.Reservation != nil { // renews the reservation's permits
 		return f.renew(r)
 	}
 	if f.Atomic != nil && f.Charges == nil {

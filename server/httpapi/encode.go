@@ -19,22 +19,22 @@ import (
 type decision struct {
 	Allowed   bool   `json:"allowed"`
 	Policy    string `json:"policy,omitempty"`
-	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with "first"
+	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with the field first
 	Charges   []int  `json:"charges,omitempty"`   // indexes of the binding limit's charges
 	Limit     *int64 `json:"limit,omitempty"`     // omitted if no limit applies
 	Remaining *int64 `json:"remaining,omitempty"` // omitted if no limit applies
-	// RetryAfter is omitted if allowed, and null if the request can never pass.
+	// RetryAfter is omitted if the request is allowed, and null if it can never pass.
 	RetryAfter any    `json:"retry_after_ms,omitempty"`
 	ResetAfter int64  `json:"reset_after_ms"`
 	Delay      int64  `json:"delay_ms"`
 	Mode       string `json:"mode"`
-	// OvershootMax is null if unbounded.
+	// OvershootMax is null if the overshoot is unbounded.
 	OvershootMax any             `json:"overshoot_max"`
 	Stale        int64           `json:"stale_ms,omitempty"` // maximum age of a repeated answer
 	Limits       []limitDecision `json:"limits,omitempty"`
 }
 
-// limitDecision is the answer of one of several limits.
+// limitDecision is the answer for one of several limits.
 type limitDecision struct {
 	Policy     string `json:"policy,omitempty"`
 	Charges    []int  `json:"charges,omitempty"`
@@ -118,7 +118,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 	problem.WriteJSON(w, status, value)
 }
 
-// failed is the answer to a failed request of a batch.
+// failed is the answer for a failed request in a batch.
 type failed struct {
 	Error httplimit.Problem `json:"error"`
 }
@@ -153,7 +153,7 @@ type policyInfo struct {
 	Enabled  bool           `json:"enabled"`
 }
 
-// policies lists the policies that the user may use, or all policies if there are no users.
+// policies lists the policies that the user may use. If there are no users, it lists all policies.
 func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	set := a.service.Policies()
 	user, guarded := users.From(r.Context())

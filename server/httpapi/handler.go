@@ -7,7 +7,7 @@
 //	decode.go    body → requests
 //	charges.go   the charges of a request
 //	encode.go    decisions → body
-//	authorize.go  authorization requests from proxies
+//	authorize.go authorization requests from proxies
 //	problem.go   errors as RFC 9457 problems
 //	plain.go     plain bodies and decisions, without encoding/json
 package httpapi
@@ -39,7 +39,7 @@ func New(s *service.Service) http.Handler {
 
 type api struct{ service *service.Service }
 
-// path is a path with its methods, which share one handler.
+// path is a path with its methods. All methods share one handler.
 type path struct {
 	path    string
 	handle  http.HandlerFunc
@@ -82,8 +82,8 @@ func (a *api) verb(v *verb) http.HandlerFunc {
 }
 
 // fromPage reports whether a browser indicates that a web page sent the request. A page opened by a user of this
-// network may come from any site, and could spend other callers' units. A proxy that calls /v1/authorize forwards these
-// headers, so they are meaningless there.
+// network may come from any site, and could spend the units of other callers. A proxy that calls /v1/authorize
+// forwards these headers from its client, so they have no meaning there.
 func fromPage(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
@@ -102,7 +102,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 		return
 	}
 	responses := make([]decide.Response, len(call.requests))
-	if len(responses) > 0 { // not a batch of errors only
+	if len(responses) > 0 { // not if the batch has only errors
 		a.service.Do(r.Context(), service.HTTP, call.requests, responses)
 	}
 	if call.batch {
@@ -116,7 +116,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 	writeSingle(w, v, &call.requests[0], &responses[0])
 }
 
-// Ready returns the handler of /readyz.
+// Ready returns the handler for /readyz.
 func Ready(s *service.Service) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := s.Ready(r.Context()); err != nil {

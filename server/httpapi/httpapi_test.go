@@ -48,7 +48,8 @@ type answer struct {
 	Limits  []answer
 }
 
-// limits returns the answer's part for each limit of several charges or, for a single charge, the answer itself.
+// limits returns the answer's part for each limit of several charges. If there is only one limit, the answer itself
+// describes it.
 func (a *answer) limits() string {
 	if a.Charges == nil {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// listed is an answer to the list verbs.
+// listed is an answer to a request with several charges.
 type listed struct {
 	Allowed     bool
 	Policy      string
@@ -25,8 +25,8 @@ type listed struct {
 	Detail      string
 }
 
-// TestReserveCharges checks that a list with a permit is reserved, renewed and settled once, with the actual units of
-// each charge.
+// TestReserveCharges checks that several charges, including a permit, are reserved and renewed together, and settled
+// one time with the actual units of each.
 func TestReserveCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

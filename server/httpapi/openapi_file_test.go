@@ -17,11 +17,12 @@ import (
 
 const (
 	reference = "../../docs/reference/"
-	// specURL is the validator's URL of the reference, so that references between the files resolve.
+	// specURL is the URL under which the validator finds the reference, so that references between the files can be
+	// resolved.
 	specURL = "http://localhost/openapi.yaml"
 )
 
-// operation is a method of a path.
+// operation is one method of a path.
 type operation struct{ method, path string }
 
 func (o operation) String() string { return o.method + " " + o.path }
@@ -30,7 +31,7 @@ func (o operation) pointer() string {
 	return "/paths/" + escape(o.path) + "/" + strings.ToLower(o.method)
 }
 
-// escape writes a name as a part of a JSON pointer.
+// escape encodes a name as a part of a JSON pointer.
 func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
@@ -79,8 +80,8 @@ func (s *spec) operations() (all []operation) {
 	return all
 }
 
-// resolve returns the object at a JSON pointer and its own pointer, following references to other parts of the file,
-// or nil.
+// resolve returns the object at a JSON pointer and the object's own pointer, following references to other parts of
+// the file. It returns nil if there is no such object.
 func (s *spec) resolve(pointer string) (object map[string]any, own string) {
 	at := s.root
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {

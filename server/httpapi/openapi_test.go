@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestOpenAPIListsEveryRoute checks that the file and the mux have the same paths and methods. The file has no former
-// names.
+// TestOpenAPIListsEveryRoute checks that the file and the mux have the same paths and methods. The file excludes
+// former names.
 func TestOpenAPIListsEveryRoute(t *testing.T) {
 	s := loadSpec(t)
 	undocumented := map[string]bool{}
@@ -39,8 +39,8 @@ func TestOpenAPIListsEveryRoute(t *testing.T) {
 	}
 }
 
-// TestOpenAPIDescribesResponses sends every example request, and a request for each other status in the file. Each
-// response must have a status, headers and a body as described in the file, and every status in the file must occur.
+// TestOpenAPIDescribesResponses sends every example request, and a request for each other status in the file. The
+// status, headers and body of each response must match the file, and every status in the file must occur.
 func TestOpenAPIDescribesResponses(t *testing.T) {
 	s := loadSpec(t)
 	handlers := newHandlers(t)
@@ -67,7 +67,7 @@ func TestOpenAPIDescribesResponses(t *testing.T) {
 		}
 		send(handlers.open, o, `{"policy":"never","key":"k"}`)
 		send(handlers.open, o, `{"policy":"slow","key":"k"}`)
-		send(handlers.open, o, `{"policy":"slow","key":"k"}`) // the second one is denied with Retry-After
+		send(handlers.open, o, `{"policy":"slow","key":"k"}`) // the second request is denied with Retry-After
 		send(handlers.open, o, `{"policy":"old","key":"k"}`)
 		send(handlers.open, o, `{"policy":"older","key":"k"}`)
 		send(handlers.open, o, `{"policy":"reply","key":"k","costs":1}`)
@@ -91,7 +91,7 @@ func TestOpenAPIDescribesResponses(t *testing.T) {
 	}
 }
 
-// pageOf returns a handler whose requests come from a web page.
+// pageOf returns a handler that makes each request look as if a web page had sent it.
 func pageOf(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Origin", "http://elsewhere.example")
@@ -127,14 +127,14 @@ func TestOpenAPIExamplesAreValid(t *testing.T) {
 	}
 }
 
-// handlers are the handlers for the tests' requests.
+// handlers holds the handlers for the tests' requests.
 type handlers struct {
 	open     http.Handler // with --allow-writes
 	readOnly http.Handler
-	stopped  http.Handler // its store is closed and it drains
+	stopped  http.Handler // its store is closed, and it is draining
 }
 
-// holds returns bodies that depend on the answer to an earlier request: each is valid for one path and invalid for
+// holds returns bodies that depend on the answer to an earlier request. Each is valid for one path and invalid for
 // the others.
 func (h handlers) holds(t *testing.T) []string {
 	t.Helper()

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// outcomes reports how earlier requests have ended, for a policy whose rate adapts.
+// outcomes reports the outcomes of earlier requests, for a policy with an adaptive rate.
 type outcomes struct {
 	Good       int64 `json:"good"`
 	Bad        int64 `json:"bad"`

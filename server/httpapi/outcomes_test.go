@@ -13,7 +13,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Outcomes sent with a request move the rate, stop everything for a Retry-After, and are checked.
+// TestOutcomes checks that outcomes sent with a request change the rate, stop all requests for the time of a
+// Retry-After, and are validated.
 func TestOutcomes(t *testing.T) {
 	config, err := policy.Parse("test.yaml", []byte("policies: {vendor: {algorithm: adaptive-rate, rate: 80/s, min: 20, max: 200, burst: 10}, plain: {algorithm: token-bucket, rate: 80/s}}"))
 	if err != nil {
@@ -33,7 +34,7 @@ func TestOutcomes(t *testing.T) {
 		want   string
 	}{
 		{0, `{"policy":"vendor","key":"k","cost":10,"outcomes":{"good":20,"bad":10}}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":0,"reset_after_ms":125,`},
-		// 70 a second from here on.
+		// The rate is 70 per second from here on.
 		{time.Second, `{"policy":"vendor","key":"k","cost":7}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":3,"reset_after_ms":100,`},
 		{time.Second, `{"policy":"vendor","key":"k","outcomes":{"bad":1,"retry_after_ms":5000}}`, 429, `{"allowed":false,"policy":"vendor","limit":10,"remaining":0,"retry_after_ms":5000,`},
 		{5 * time.Second, `{"policy":"vendor","key":"k"}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":9,`},

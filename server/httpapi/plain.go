@@ -9,11 +9,12 @@ import (
 )
 
 // Most bodies have a policy, a key and perhaps a cost, and most answers have one limit. These are read and written
-// here: in BenchmarkPlain, reading takes 0.3 µs instead of 4.6 µs with jsontext.Decode, and writing 0.07 µs instead of
-// 0.7 µs with encoding/json. Anything else, and all errors, are left to those packages.
+// here, because it is faster: in BenchmarkPlain, reading takes 0.3 µs instead of 4.6 µs with jsontext.Decode, and
+// writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all other bodies and answers, and all
+// errors.
 
-// plainFields parses a plain body: an object with policy, key and cost, each once, whose strings are printable ASCII
-// without escapes. ok is false for any other body.
+// plainFields parses a plain body: an object with policy, key and cost, each at most one time, whose strings are
+// printable ASCII without escapes. ok is false for any other body.
 func plainFields(data []byte) (f requestFields, ok bool) {
 	p := plainReader{rest: data}
 	if !p.take('{') {
@@ -60,7 +61,7 @@ func (p *plainReader) space() {
 	}
 }
 
-// take reads one byte, with the white space around it.
+// take reads the byte c and the white space around it.
 func (p *plainReader) take(c byte) bool {
 	p.space()
 	if len(p.rest) == 0 || p.rest[0] != c {
@@ -88,10 +89,10 @@ func (p *plainReader) text() (value []byte, ok bool) {
 	return nil, false
 }
 
-// maxDigits is the maximum number of digits that a plain number may have; no such number is too large.
+// maxDigits is the maximum number of digits in a plain number. Any number with so few digits fits into an int64.
 const maxDigits = 18
 
-// units reads a whole number, 0 or more.
+// units reads a whole number that is not negative.
 func (p *plainReader) units() (*int64, bool) {
 	n, digits := int64(0), 0
 	for digits < len(p.rest) && digits <= maxDigits && p.rest[digits] >= '0' && p.rest[digits] <= '9' {
@@ -105,8 +106,8 @@ func (p *plainReader) units() (*int64, bool) {
 	return &n, true
 }
 
-// appendDecision appends the JSON of a decision with one limit; ok is false for any other decision. Policy names need
-// no escapes.
+// appendDecision appends the JSON form of a decision with one limit. ok is false for any other decision. Policy names
+// do not have to be escaped.
 func appendDecision(b []byte, r *decide.Response) (_ []byte, ok bool) {
 	d := &r.Decision
 	if len(r.Limits) > 1 || r.Paid != "" || chargesOf(r) != nil || d.Promise.OvershootMax == engine.Unbounded {

@@ -53,7 +53,7 @@ func TestPlainFields(t *testing.T) {
 	}
 }
 
-// samePlain compares with encoding/json.
+// samePlain compares the parsed fields with those from encoding/json.
 func samePlain(t *testing.T, data []byte) {
 	t.Helper()
 	fields, ok := plainFields(data)
@@ -70,14 +70,14 @@ func samePlain(t *testing.T, data []byte) {
 	}
 }
 
-// FuzzPlainFields checks that fields parsed without encoding/json have the same values as with it.
+// FuzzPlainFields checks that fields parsed without encoding/json have the same values as fields parsed with it.
 func FuzzPlainFields(f *testing.F) {
 	f.Add([]byte(`{"policy":"api","key":"k","cost":5}`))
 	f.Add([]byte(" {\n\"key\" : \"k\" }\n"))
 	f.Fuzz(samePlain)
 }
 
-// TestAppendDecision checks that answers written without encoding/json are the same as with it.
+// TestAppendDecision checks that answers written without encoding/json are the same as answers written with it.
 func TestAppendDecision(t *testing.T) {
 	seen := 0
 	for _, retry := range []time.Duration{0, 1, 1500 * time.Microsecond, headgate.Never} {

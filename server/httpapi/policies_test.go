@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// TestPoliciesOfAUser checks that a user sees exactly the policies that it may use.
+// TestPoliciesOfAUser checks that a user gets a list of exactly the policies that it may use.
 func TestPoliciesOfAUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(path, []byte("users: {default: {may: [decide], policies: [shop-*]}}"), 0o600); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/server/problem"
 )
 
-// problemOf returns the problem for an error of a request.
+// problemOf returns the problem for a request's error.
 func problemOf(err error) httplimit.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p

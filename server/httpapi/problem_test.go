@@ -105,7 +105,8 @@ func TestProblemsNameTheField(t *testing.T) {
 	}
 }
 
-// Bad requests for reservations and permits name the field, and change nothing.
+// TestProblemsOfHolds checks that the error for an invalid request about reservations or permits names the field, and
+// that nothing changes.
 func TestProblemsOfHolds(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	for _, s := range []struct{ path, body, detail string }{
@@ -130,7 +131,7 @@ func TestProblemsOfHolds(t *testing.T) {
 	}
 }
 
-// A reservation modified by one byte settles nothing.
+// TestChangedReservation checks that a reservation with one modified byte settles nothing.
 func TestChangedReservation(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	var a answer

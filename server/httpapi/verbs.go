@@ -17,15 +17,16 @@ import (
 // verb is the operation of a path.
 type verb struct {
 	kind engine.Kind
-	// fields are the fields that a request can have.
+	// fields lists the fields that a request can have.
 	fields []string
-	// answer returns the JSON value that answers one request, and the status if the request is not in a batch.
+	// answer returns the JSON value of the answer to one request, and the status for a request that is not in a
+	// batch.
 	answer func(*decide.Response) (value any, status int)
-	// decision is set if the answer is only a decision.
+	// decision is true if the answer is only a decision.
 	decision bool
-	// headers is set if the answer has rate-limit headers.
+	// headers is true if the answer has rate-limit headers.
 	headers bool
-	// reports is set if a reservation stays open.
+	// reports is true if the operation leaves the reservation open.
 	reports bool
 }
 
@@ -50,7 +51,7 @@ var verbs = map[string]verb{
 	"/v1/release": {kind: engine.OpRelease, fields: holder, answer: answerFound("released")},
 }
 
-// formerPaths maps the former names of paths to the current ones. Both are served.
+// formerPaths maps former paths to the current ones. Both are served.
 var formerPaths = map[string]string{"/v1/take": "/v1/allow"}
 
 func statusOf(allowed bool, denied int) int {
@@ -64,12 +65,12 @@ func answerDecision(r *decide.Response) (any, int) {
 	return decisionOf(r), statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
 }
 
-// answerFound answers with one boolean: whether there was anything to do.
+// answerFound answers with one boolean, which tells whether there was anything to do.
 func answerFound(name string) func(*decide.Response) (any, int) {
 	return func(r *decide.Response) (any, int) { return map[string]bool{name: r.Found}, http.StatusOK }
 }
 
-// reserved is a decision with the text for settling the reservation. The text is omitted if denied.
+// reserved is a decision with the text for settling the reservation. The text is omitted if the request is denied.
 type reserved struct {
 	decision
 
@@ -103,7 +104,7 @@ func answerSettled(r *decide.Response) (any, int) {
 	return settled{r.Found, r.Dropped}, http.StatusOK
 }
 
-// acquired is a decision with the holder's id and the lease time of the permit, both omitted if denied.
+// acquired is a decision with the permit's holder id and lease time. Both are omitted if the request is denied.
 type acquired struct {
 	decision
 
@@ -116,7 +117,7 @@ func answerAcquire(r *decide.Response) (any, int) {
 	return acquired{decisionOf(r), r.ID, int64(r.Lease / time.Millisecond)}, status
 }
 
-// renewed tells whether the permit is still held, and for how long.
+// renewed tells whether the permit is still held, and for how much longer.
 type renewed struct {
 	Held  bool  `json:"held"`
 	Lease int64 `json:"lease_ms,omitempty"`
@@ -181,13 +182,14 @@ func (v *verb) settle(f *requestFields) (decide.Request, error) {
 	return r, nil
 }
 
-// actual is the number of units used of a reservation: one number for all charges, or a list with one for each.
+// actual is the number of used units of a reservation: one number for all charges, or a list with a number for each
+// charge.
 type actual struct {
-	units []int64 // at least 1
+	units []int64 // has at least 1 element
 	list  bool
 }
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON accepts both forms.
 func (a *actual) UnmarshalJSON(data []byte) error {
 	if a.list = data[0] == '['; !a.list {
 		a.units = make([]int64, 1)
@@ -205,7 +207,7 @@ func (a *actual) UnmarshalJSON(data []byte) error {
 // maxDelayMillis is the longest delay that a caller can accept: 36525 days.
 const maxDelayMillis = 36525 * 24 * 60 * 60 * 1000
 
-// hold sets the fields of reservations and permits.
+// hold sets the fields that concern reservations and permits.
 func (f *requestFields) hold(r *decide.Request) error {
 	if f.MaxDelay != nil {
 		if *f.MaxDelay < 0 || *f.MaxDelay > maxDelayMillis {

@@ -71,8 +71,8 @@ func TestBatchDecidesEachRequest(t *testing.T) {
 	}
 }
 
-// TestFailureModeAnswersForTheStore checks that if the store cannot add a key, the failure mode of the policy
-// answers. The store here is full.
+// TestFailureModeAnswersForTheStore checks that if the store cannot add a key, the policy's failure mode determines
+// the answer. The store in this test is full.
 func TestFailureModeAnswersForTheStore(t *testing.T) {
 	f, _, limiter := open(t, headgatetest.NewClock())
 	for i := range 16 {
@@ -137,7 +137,7 @@ func wantNotReady(t *testing.T, w *httptest.ResponseRecorder, detail string) {
 	}
 }
 
-// TestNotReadyWithoutStore checks that a server whose store is closed is not ready, and says why.
+// TestNotReadyWithoutStore checks that a server whose store is closed is not ready, and gives the reason.
 func TestNotReadyWithoutStore(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -156,7 +156,7 @@ func TestNotReadyWithoutStore(t *testing.T) {
 	if err := limiter.Close(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond) // longer than the result of a check is cached
+	time.Sleep(20 * time.Millisecond) // longer than the result of a check is reused
 	wantNotReady(t, get(), "not ready: closed")
 }
 

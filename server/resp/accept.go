@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// After a failed accept, usually because file descriptors are used up, the server waits for minBackoff, and twice
-	// as long after each further failure.
+	// After a failed accept, usually because file descriptors are used up, the server waits for minBackoff. Each
+	// further failure doubles the wait, up to maxBackoff.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
 
@@ -22,8 +22,8 @@ const (
 	maxRejecting  = 64
 )
 
-// Serve accepts connections from l and serves them until Shutdown, then returns nil. It returns an error if the caller
-// closes l. It logs and retries other accept errors. Serve closes l.
+// Serve accepts connections from l and serves them until Shutdown, and then returns nil. It returns an error if the
+// caller closes l. It logs other accept errors and retries. Serve closes l.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if !s.addListener(l) {
@@ -49,7 +49,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// pause waits for d or for Shutdown.
+// pause waits for d, or until Shutdown.
 func (s *Server) pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -94,7 +94,7 @@ func (s *Server) start(nc net.Conn) {
 	}
 }
 
-// reject sends an error and closes the connection without waiting for the client, which may not finish its TLS
+// reject sends an error and closes the connection. It does not wait for the client, which may not finish its TLS
 // handshake.
 func (s *Server) reject(nc net.Conn) {
 	select {
@@ -147,7 +147,7 @@ func (s *Server) removeConn(c *conn) {
 	s.running.Done()
 }
 
-// connected returns the number of connections being served.
+// connected returns the number of served connections.
 func (s *Server) connected() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

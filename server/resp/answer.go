@@ -45,14 +45,14 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 	}
 }
 
-// allowed reports whether the client may send the command. Without a user it may only authenticate or end the
+// allowed reports whether the client may send the command. Without a user the client may only authenticate or end the
 // connection.
 func (c *conn) allowed(cmd *command) bool {
 	return cmd.open || !c.anonymous()
 }
 
-// execute executes one command with a valid number of words. A decision command only joins the pending ones. Any other
-// command is executed after the pending ones have their replies.
+// execute executes one command with a valid number of words. A decision command is only added to the pending ones.
+// Any other command is executed after the pending ones have got their replies.
 func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 	if cmd.do == nil {
 		if c.pending == nil {
@@ -65,37 +65,37 @@ func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 	cmd.do(ctx, c, words)
 }
 
-// decide decides the pending decision commands, if any, and appends their replies.
+// decide decides the pending decision commands, if there are any, and appends their replies.
 func (c *conn) decide(ctx context.Context) {
 	if c.pending == nil {
 		return
 	}
 	if f := c.srv.cfg.Users; f != nil {
-		ctx = users.With(ctx, f.Current(c.user)) // the user's rights may have changed since it authenticated
+		ctx = users.With(ctx, f.Current(c.user)) // the user's rights may have changed since the client authenticated
 	}
 	c.out = c.pending.finish(ctx, c.srv.cfg.Decide, c.out, c.proto)
 	c.pending = nil
 }
 
-// pendingDecisions are consecutive decision commands of one connection that arrived
-// together. One call decides them.
+// pendingDecisions holds consecutive decision commands from one connection that arrived together. They are decided in
+// one call.
 type pendingDecisions struct {
 	calls    []call
 	requests []decide.Request
 	answers  []decide.Response
 }
 
-// decisionPool reuses the memory, so that idle connections hold none.
+// decisionPool reuses the memory, so that idle connections use none.
 var decisionPool = sync.Pool{New: func() any { return new(pendingDecisions) }}
 
-// call is one of the commands. Its requests are requests[from:to]. err, if set, is the reply.
+// call is one of the commands. Its requests are requests[from:to]. If err is set, it is the reply.
 type call struct {
 	decision *DecisionCommand
 	from, to int
 	err      error
 }
 
-// add parses a command and adds its requests.
+// add parses a command and appends its requests.
 func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
 	from := len(p.requests)
 	requests, err := d.Parse(p.requests, words)
@@ -105,8 +105,7 @@ func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
 	p.calls = append(p.calls, call{decision: d, from: from, to: len(p.requests), err: err})
 }
 
-// finish decides the requests and appends the reply to each command, in order. It returns
-// p to the pool.
+// finish decides the requests and appends the reply to each command, in order. It returns p to the pool.
 func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, []decide.Request, []decide.Response), dst []byte, proto wire.Proto) []byte {
 	n := len(p.requests)
 	if cap(p.answers) < n {
@@ -123,7 +122,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 		}
 		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
 	}
-	clear(p.calls) // the pool must not retain the memory that these refer to
+	clear(p.calls) // the pool must not keep the memory to which these refer
 	clear(p.requests)
 	clear(answers)
 	p.calls, p.requests = p.calls[:0], p.requests[:0]
@@ -131,7 +130,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	return dst
 }
 
-// flushIfLong bounds the buffered replies: if they are long, the next command is answered only after the client has
+// flushIfLong bounds the buffered replies. If they are long, the next command is answered only after the client has
 // accepted them.
 func (c *conn) flushIfLong() {
 	if len(c.out) >= flushAt {
@@ -143,8 +142,9 @@ func (c *conn) replyError(text string)  { c.out = wire.AppendError(c.out, text) 
 func (c *conn) replySimple(text string) { c.out = wire.AppendSimple(c.out, text) }
 func (c *conn) replyOK()                { c.replySimple("OK") }
 
-// isHTTP reports whether a command's name starts a line of an HTTP request. A web page can make a browser send an HTTP
-// request with commands in its body. Like Redis, the server closes the connection before it reads them.
+// isHTTP reports whether a command's name is the beginning of a line of an HTTP request. A web page can make a
+// browser send an HTTP request with commands in its body. Like Redis, the server closes the connection before it
+// reads such commands.
 func isHTTP(name []byte) bool {
 	var lower [maxName]byte
 	switch string(lowerName(&lower, name)) {
@@ -214,8 +214,8 @@ func (t table) lookup(name []byte) *command {
 	return t[string(lowerName(&lower, name))]
 }
 
-// lowerName returns name in lower case (ASCII only). It writes to buf to avoid an allocation. For a name that is too
-// long it returns a byte that no name has.
+// lowerName returns name in lower case (ASCII only). It writes to buf to avoid an allocation. If name is too long, it
+// returns a byte that is not in any name.
 func lowerName(buf *[maxName]byte, name []byte) []byte {
 	if len(name) > maxName {
 		return []byte{0}

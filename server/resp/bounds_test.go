@@ -23,7 +23,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// hostile is input that violates the protocol or a bound, with the error for each.
+// hostile lists inputs that violate the protocol or a bound, each with its error.
 var hostile = [][2]string{
 	{"*1\r\n$9999999999\r\n", "invalid bulk length"},
 	{"*9999999999\r\n", "invalid multibulk length"},
@@ -78,8 +78,8 @@ func TestMaxConnsIsEnforced(t *testing.T) {
 	})
 }
 
-// TestWriteTimeout checks that the connection of a client that does not read its replies is closed after WriteTimeout,
-// so that the client's next write fails.
+// TestWriteTimeout checks that the connection of a client that does not read its replies is closed after
+// WriteTimeout, so that the client's next write fails.
 func TestWriteTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	var log bytes.Buffer
@@ -100,7 +100,7 @@ func TestWriteTimeout(t *testing.T) {
 	}
 }
 
-// TestNoDecisionAfterDisconnect checks that commands whose reply the client can no longer read are not decided.
+// TestNoDecisionAfterDisconnect checks that commands are not decided if the client can no longer read their replies.
 func TestNoDecisionAfterDisconnect(t *testing.T) {
 	docs := strings.Repeat("COMMAND DOCS\r\n", 100)
 	for _, pipeline := range []string{docs + "ask a\r\n", "MULTI\r\n" + docs + "ask a\r\nEXEC\r\n"} {
@@ -116,8 +116,8 @@ func TestNoDecisionAfterDisconnect(t *testing.T) {
 	}
 }
 
-// TestReadTimeout checks that a command has ReadTimeout from its first byte, however many reads it takes, and that the
-// next command gets the same time again.
+// TestReadTimeout checks that a command may take ReadTimeout from its first byte, however many reads it takes, and
+// that the next command gets the same time again.
 func TestReadTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{ReadTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -126,7 +126,7 @@ func TestReadTimeout(t *testing.T) {
 			time.AfterFunc(d, func() { _, _ = io.WriteString(client, text) })
 		}
 		exchange(t, client, "PING\r\n")
-		later(time.Hour, "PI") // before the first byte of a command there is no timeout
+		later(time.Hour, "PI") // no timeout applies before the first byte of a command
 		later(time.Hour+timeout-1, "NG\r\nPI")
 		receive(t, client)
 		begin := time.Now()
@@ -155,7 +155,7 @@ func TestSilentClients(t *testing.T) {
 		inBubble(t, resp.Config{ReadTimeout: timeout, Users: c.users}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client, begin := l.dial(), time.Now()
 			go func() {
-				for time.Since(begin) < timeout { // repeatedly
+				for time.Since(begin) < timeout { // keeps sending until the timeout
 					_, _ = io.WriteString(client, c.send)
 					time.Sleep(timeout / 2)
 					if c.send == "PI" {
@@ -171,7 +171,7 @@ func TestSilentClients(t *testing.T) {
 	}
 }
 
-// openUsers opens a file of users.
+// openUsers opens a users file with the given list.
 func openUsers(t *testing.T, list string) *users.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users.yaml")
@@ -186,8 +186,8 @@ func openUsers(t *testing.T, list string) *users.File {
 }
 
 // TestBoundsBeforeAuthentication (known bug 69): a client that has not authenticated may send commands of up to 10
-// words and 16 KiB. Beyond that the server sends Redis's error and closes the connection. Authenticated clients, and
-// all clients if the file has the user default, have the usual bounds.
+// words and 16 KiB. For a longer one the server sends Redis's error and closes the connection. The usual bounds apply
+// to authenticated clients and, if the file has the user default, to all clients.
 func TestBoundsBeforeAuthentication(t *testing.T) {
 	shop := fmt.Sprintf("shop: {sha256: [%x], may: [decide]}", sha256.Sum256([]byte("secret")))
 	long := "*2\r\n$4\r\nECHO\r\n$20000\r\n" + strings.Repeat("x", 20_000) + "\r\n"
@@ -223,7 +223,7 @@ func TestBoundsBeforeAuthentication(t *testing.T) {
 	})
 }
 
-// TestUnusedConnection checks that a pool can keep a connection that it has not used yet if no secret is required.
+// TestUnusedConnection checks that, if no secret is required, a pool can keep a connection that it has not used yet.
 func TestUnusedConnection(t *testing.T) {
 	inBubble(t, resp.Config{ReadTimeout: time.Second}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
@@ -249,7 +249,7 @@ func TestNoHandshake(t *testing.T) {
 }
 
 // TestClientsBeyondTheBoundDelayNoOther checks that with TLS, clients beyond MaxConns that do not complete the
-// handshake delay no other client. Clients that complete it get an error with the reason.
+// handshake do not delay other clients. Clients that complete it get an error with the reason.
 func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 	address, files := serveTLS(t, resp.Config{MaxConns: 1})
 	dial := func() (net.Conn, error) {
@@ -269,7 +269,7 @@ func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 	}
 	told := false
 	for end := time.Now().Add(20 * time.Second); !told && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if c, err := dial(); err == nil { // otherwise the server closed it at once
+		if c, err := dial(); err == nil { // on error, the server has closed it at once
 			_ = c.SetDeadline(end)
 			text, _ := io.ReadAll(c)
 			told = strings.Contains(string(text), "max number of clients reached")
@@ -285,7 +285,7 @@ func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 	first.Close()
 }
 
-// TestIdleTimeout: each command restarts the timeout.
+// TestIdleTimeout checks that each command restarts the timeout.
 func TestIdleTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{IdleTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -300,7 +300,7 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// serveTLS starts a server with TLS, and ends it after the test.
+// serveTLS starts a server with TLS that runs until the test ends.
 func serveTLS(t *testing.T, c resp.Config) (address string, files *tlstest.Files) {
 	t.Helper()
 	files = tlstest.New(t)

@@ -25,7 +25,7 @@ type fakeDecider struct {
 }
 
 // decisions returns the command ask, which makes a request for each word and replies with all answers. The word "bad"
-// is an error.
+// causes an error.
 func (a *fakeDecider) decisions() []resp.DecisionCommand {
 	return []resp.DecisionCommand{{
 		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
@@ -54,7 +54,7 @@ func (a *fakeDecider) decide(ctx context.Context, requests []decide.Request, ans
 	}
 	var keys []string
 	for i := range answers {
-		answers[i].Policy += requests[i].Key // empty, unless a pool reused an old answer
+		answers[i].Policy += requests[i].Key // Policy is empty, unless a pool reused an old answer
 		keys = append(keys, strings.Fields(requests[i].Key)...)
 	}
 	a.mu.Lock()
@@ -123,7 +123,7 @@ func (l *listener) dial() net.Conn {
 	return client
 }
 
-// dialFrom dials from an address.
+// dialFrom is like dial, with the client's address.
 func (l *listener) dialFrom(address string) net.Conn {
 	client, server := net.Pipe()
 	l.conns <- addressed{server, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))}
@@ -154,7 +154,7 @@ func exchange(t *testing.T, client net.Conn, text string) string {
 	return receive(t, client)
 }
 
-// receive returns the server's next write. On a pipe, a read never joins two writes.
+// receive returns the server's next write. On a pipe, one read never returns the bytes of two writes.
 func receive(t *testing.T, client net.Conn) string {
 	t.Helper()
 	buffer := make([]byte, 1<<20)

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// clientCommands returns CLIENT and its subcommands. An unknown subcommand, such as TRACKING, is an error that names
-// it, so that clients can work without it.
+// clientCommands returns CLIENT and its subcommands. An unknown subcommand, such as TRACKING, gets an error that
+// names it, so that clients can continue without it.
 func clientCommands() []*command {
 	return inGroup("connection",
 		&command{Spec: Spec{Name: "client", Arity: -2, Summary: "Commands on this connection as a client."}},
@@ -63,8 +63,8 @@ func clientSetInfo(_ context.Context, c *conn, words [][]byte) {
 	c.replyOK()
 }
 
-// clientInfo returns a line of fields like Redis, with the fields that are meaningful here. multi is -1 because no
-// transaction is open when the command is executed.
+// clientInfo returns a line of fields like Redis does, with the fields that are meaningful here. multi is -1 because
+// no transaction is open when the command is executed.
 func clientInfo(_ context.Context, c *conn, _ [][]byte) {
 	line := fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d db=0 multi=-1 cmd=client|info user=default lib-name=%s lib-ver=%s resp=%d\n",
 		c.id, c.nc.RemoteAddr(), c.nc.LocalAddr(), c.name, time.Since(c.began)/time.Second, c.libName, c.libVersion, c.proto)

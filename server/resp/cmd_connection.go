@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// connectionCommands returns the commands about the connection itself.
+// connectionCommands returns the commands that concern the connection itself.
 func connectionCommands() []*command {
 	fast := []string{"fast"}
 	return inGroup("connection",
@@ -23,7 +23,7 @@ func connectionCommands() []*command {
 	)
 }
 
-// Error replies in Redis's wording, because clients compare them.
+// Error replies are worded as in Redis, because clients compare them.
 const (
 	msgNoPassword  = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 	msgWrongPass   = "WRONGPASS invalid username-password pair or user is disabled."
@@ -74,8 +74,8 @@ func selectDB(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// auth finds the user. On a server without users, the only user is default. It has no password, so any password is
-// accepted.
+// auth authenticates the client. On a server without users, the only user is default. It has no password, so any
+// password is accepted.
 func auth(_ context.Context, c *conn, words [][]byte) {
 	name := users.Default
 	if len(words) == 3 {
@@ -137,7 +137,7 @@ func hello(_ context.Context, c *conn, words [][]byte) {
 	c.out = appendHello(c.out, c.proto, c.id)
 }
 
-// helloOptions returns the client's name and user from the options of HELLO, or an error reply.
+// helloOptions returns the client's name and user according to the options of HELLO, or an error reply.
 func (c *conn) helloOptions(words [][]byte) (name string, user *users.User, errorReply string) {
 	name, user = c.name, c.user
 	for len(words) > 0 {

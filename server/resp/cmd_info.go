@@ -15,12 +15,12 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// redisVersion is the Redis release whose connection commands the server implements. Clients use it to choose commands,
-// such as CLIENT SETINFO, which is new in that release.
+// redisVersion is the Redis release whose connection commands the server implements. Clients use it to choose
+// commands, such as CLIENT SETINFO, which was added in that release.
 const redisVersion = "7.2.0"
 
-// infoSections are the sections of INFO in order. They have the fields that clients and
-// monitors read: "loading:0" means ready.
+// infoSections lists the sections of INFO in order. They contain the fields that clients and monitors read.
+// "loading:0" means that the server is ready.
 var infoSections = []struct {
 	name   string
 	append func(b []byte, c *conn) []byte
@@ -50,7 +50,7 @@ var infoSections = []struct {
 	{"Cluster", func(b []byte, _ *conn) []byte { return appendCount(b, "cluster_enabled", 0) }},
 }
 
-// infoBuild are the constant fields of the section Server.
+// infoBuild has the constant fields of the section Server.
 var infoBuild = fmt.Sprintf("redis_version:%s\r\nredis_mode:standalone\r\nos:%s %s\r\narch_bits:%d\r\ngo_version:%s\r\n",
 	redisVersion, runtime.GOOS, runtime.GOARCH, 32<<(^uint(0)>>63), runtime.Version())
 
@@ -64,8 +64,8 @@ func appendCount(b []byte, name string, n int64) []byte {
 	return append(strconv.AppendInt(b, n, 10), "\r\n"...)
 }
 
-// infoPool has memory for answers: INFO is a command of 6 bytes, and processing a byte of a command must be cheap
-// (known bug 69).
+// infoPool provides memory for answers. INFO is a command of 6 bytes, and processing a byte of a command must be
+// cheap (known bug 69).
 var infoPool = sync.Pool{New: func() any { return new([]byte) }}
 
 // info returns the named sections, or all of them.
@@ -93,7 +93,7 @@ func info(_ context.Context, c *conn, words [][]byte) {
 	*pooled = text
 }
 
-// localPort returns the port that the client connected to, or 0 on a Unix socket.
+// localPort returns the port to which the client connected, or 0 on a Unix socket.
 func localPort(nc net.Conn) int64 {
 	if tcp, ok := nc.LocalAddr().(*net.TCPAddr); ok {
 		return int64(tcp.Port)

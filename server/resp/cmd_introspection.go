@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// introspectionCommands returns COMMAND, which describes the table of commands, and INFO.
+// introspectionCommands returns INFO, and COMMAND, which describes the table of commands.
 func introspectionCommands() []*command {
 	return inGroup("server",
 		&command{Spec: Spec{Name: "command", Arity: -1, Summary: "Describes all commands."}, do: commandAll},
@@ -64,8 +64,8 @@ func commandDocs(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// about is the description of a command in replies to COMMAND. It is built once, because processing a byte of a
-// command must be cheap (known bug 69).
+// about describes a command in replies to COMMAND. It is built one time, because processing a byte of a command must
+// be cheap (known bug 69).
 type about struct {
 	info []byte // an element of COMMAND INFO
 	docs []byte // the name and its value in COMMAND DOCS

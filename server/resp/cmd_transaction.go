@@ -12,18 +12,19 @@ const (
 	// maxQueued is the maximum number of commands between MULTI and EXEC.
 	maxQueued = 1024
 
-	// maxQueuedBytes bounds the bytes of the commands' words. Each word counts wordOverhead more for its slice.
+	// maxQueuedBytes bounds the bytes of the queued commands' words. Each word counts an additional wordOverhead for
+	// its slice.
 	maxQueuedBytes = 1 << 20
 	wordOverhead   = 32
 )
 
-// transaction holds the commands between MULTI and EXEC. EXEC executes them in order, but separately: other clients'
-// commands can be executed between them.
+// transaction holds the commands between MULTI and EXEC. EXEC executes them in order, but separately: commands of
+// other clients can be executed between them.
 type transaction struct {
 	open   bool
 	broken bool // a command could not be queued, so EXEC fails
 	queued []queuedCommand
-	bytes  int // bytes of the queued words, with their overhead
+	bytes  int // bytes of the queued words, including their overhead
 }
 
 type queuedCommand struct {
@@ -104,8 +105,8 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// watch replies with an error. WATCH would make EXEC depend on other clients' commands, and the store does not track
-// these: it decides each command separately.
+// watch replies with an error. WATCH would make EXEC depend on other clients' commands, which the store does not
+// track, because it decides each command separately.
 func watch(_ context.Context, c *conn, _ [][]byte) {
 	if c.tx.open {
 		c.replyError("ERR WATCH inside MULTI is not allowed")

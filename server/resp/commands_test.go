@@ -43,7 +43,7 @@ func TestClientCommands(t *testing.T) {
 		{`CLIENT SETINFO LIB-VER "1\n2"`, "-ERR lib-ver cannot contain spaces, newlines or special characters."},
 		{"CLIENT SETINFO NOSUCH x", "-ERR Unrecognized option 'NOSUCH'"},
 		{"CLIENT INFO", "$114\r\nid=1 addr=pipe laddr=pipe name=me age=0 db=0 multi=-1 cmd=client|info user=default lib-name=go lib-ver=1.2 resp=2\n"},
-		{"RESET", "+RESET"}, // keeps the library name
+		{"RESET", "+RESET"}, // does not reset the library name
 		{"CLIENT INFO", "$112\r\nid=1 addr=pipe laddr=pipe name= age=0 db=0 multi=-1 cmd=client|info user=default lib-name=go lib-ver=1.2 resp=2\n"},
 		{"CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command"},
 		{"CLIENT", "-ERR wrong number of arguments for 'client' command"},
@@ -106,8 +106,8 @@ func TestQuitEndsTheConnection(t *testing.T) {
 	})
 }
 
-// TestHTTPRequestsAreRejected checks that the connection is closed before the body of an HTTP request is read, because
-// a web page can make a browser send commands in the body.
+// TestHTTPRequestsAreRejected checks that the connection is closed before the body of an HTTP request is read,
+// because a web page can make a browser send commands in the body.
 func TestHTTPRequestsAreRejected(t *testing.T) {
 	for _, request := range []string{"POST / HTTP/1.1\r\n", "hOsT: x\r\n", "MULTI\r\nPOST / HTTP/1.1\r\n"} {
 		a := &fakeDecider{}
@@ -123,7 +123,7 @@ func TestHTTPRequestsAreRejected(t *testing.T) {
 	}
 }
 
-// TestHTTPRequestsDoNotFloodTheLog checks that there is one line per second, however many web pages send requests.
+// TestHTTPRequestsDoNotFloodTheLog checks that one line per second is logged, however many requests web pages send.
 func TestHTTPRequestsDoNotFloodTheLog(t *testing.T) {
 	var log bytes.Buffer
 	inBubble(t, resp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, _ *resp.Server, l *listener) {

@@ -16,7 +16,7 @@ import (
 // exceeds it by at most the replies to one command or to one call of Decide.
 const flushAt = 64 << 10
 
-// conn is a client's connection with its settings. Only its own goroutine uses it, except for nc.
+// conn is a client's connection with its settings. It is used only by its own goroutine, except for nc.
 type conn struct {
 	srv   *Server
 	nc    net.Conn
@@ -28,19 +28,19 @@ type conn struct {
 	readBy    time.Time    // the read deadline of nc, or zero
 	commandBy time.Time    // deadline of the unfinished command, or zero
 	out       []byte       // buffered replies
-	closing   bool         // stop after the current command
-	known     bool         // the handshake is done, and the client has authenticated if it must
+	closing   bool         // the connection ends after the current command
+	known     bool         // the handshake is done, and the client has authenticated if that is required
 	writeErr  error        // the first write error; nothing is written after it
 
 	proto      wire.Proto
-	name       string // CLIENT SETNAME
-	libName    string // CLIENT SETINFO
+	name       string // set by CLIENT SETNAME
+	libName    string // set by CLIENT SETINFO
 	libVersion string
 
-	// user is the authenticated user, or nil for the user without a secret. It is set only on servers with users.
+	// user is the authenticated user, or nil for a client without a secret. It is set only on servers with users.
 	user *users.User
 
-	pending *pendingDecisions // decision commands without a reply yet, or nil
+	pending *pendingDecisions // decision commands that have no reply yet, or nil
 	tx      transaction
 }
 
@@ -88,8 +88,8 @@ func (c *conn) shakeHands(ctx context.Context) (err error) {
 	return err
 }
 
-// Read reads from the client. wire.Reader calls it when it holds no complete command. All commands are answered by
-// then, so Read first writes the replies: a pipeline gets one write, and no reply waits for input.
+// Read reads from the client. wire.Reader calls it when it has no complete command. All commands have been answered
+// by then, so Read first writes the replies. Therefore a pipeline gets one write, and no reply waits for input.
 func (c *conn) Read(p []byte) (int, error) {
 	if err := c.flush(); err != nil {
 		return 0, err
@@ -100,7 +100,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.nc.Read(p)
 }
 
-// flush writes the buffered replies. After an error the connection is closing.
+// flush writes the buffered replies. After an error, closing is set.
 func (c *conn) flush() error {
 	if len(c.out) > 0 && c.writeErr == nil {
 		c.nc.SetWriteDeadline(time.Now().Add(c.srv.cfg.WriteTimeout))
@@ -114,9 +114,10 @@ func (c *conn) flush() error {
 	return c.writeErr
 }
 
-// setReadDeadline sets IdleTimeout for an idle client. A started command has ReadTimeout in total, however many reads
-// it takes. A new client has the same time for its TLS handshake and its secret, so that clients that send neither do
-// not keep others out. A pool may open connections that it does not use for a long time.
+// setReadDeadline sets IdleTimeout for an idle client. A command that has begun has ReadTimeout in total, regardless
+// of the number of reads. A new client has the same time for its TLS handshake and its secret, so that clients that
+// send neither do not keep others out. If no secret is required, a pool may open connections that it does not use for
+// a long time.
 func (c *conn) setReadDeadline() {
 	var by time.Time
 	switch {

@@ -12,12 +12,13 @@ type DecisionCommand struct {
 	// Was is the command's former name, which clients may still use, or "".
 	Was string
 
-	// Parse appends the requests of the command to dst: usually one, or one for each key of a command like DEL.
-	// words[0] is the name; the number of words has been checked against Arity. The words are valid until the requests
-	// are decided. An error becomes the reply, after the code "ERR", and the requests are dropped.
+	// Parse appends the command's requests to dst: usually one, or one for each key of a command like DEL. words[0]
+	// is the name, and the number of words has been checked against Arity. The words are valid until the requests
+	// have been decided. If Parse returns an error, it becomes the reply, after the code "ERR", and the requests are
+	// dropped.
 	Parse func(dst []decide.Request, words [][]byte) ([]decide.Request, error)
 
-	// Reply appends exactly one reply to dst. answers are the answers to the requests that Parse appended, in order.
-	// Reply must not retain them.
+	// Reply appends exactly one reply to dst. answers has the answers to the requests that Parse appended, in order.
+	// Reply must not keep them.
 	Reply func(dst []byte, p wire.Proto, answers []decide.Response) []byte
 }

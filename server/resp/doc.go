@@ -1,10 +1,9 @@
-// Package resp serves RESP, the Redis protocol, in versions 2 and 3, so that any Redis
-// client can use Headgate.
+// Package resp serves RESP, the Redis protocol, in versions 2 and 3, so that any Redis client can use Headgate.
 //
-// The package implements the commands for connections (PING, HELLO, MULTI, …) and knows nothing about limits. Its user
+// The package implements the commands for connections (PING, HELLO, MULTI, …) and is independent of limits. Its user
 // registers the commands that make decisions: see [DecisionCommand].
 //
-// One goroutine serves one connection:
+// Each connection has one goroutine:
 //
 //	bytes ──► wire.Reader ──► batch of commands ──► answer ──► output ──► one write
 //	                                                  │
@@ -19,5 +18,5 @@
 // peer.
 //
 // Panics are not recovered. A panic would be a bug in this package or in Decide, and a server in an unknown state
-// should not keep deciding.
+// should not continue to decide.
 package resp

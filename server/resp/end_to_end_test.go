@@ -39,8 +39,8 @@ func listen(t *testing.T, cfg resp.Config) net.Addr {
 	return l.Addr()
 }
 
-// TestHostileInputOverTCP sends no bytes after the error in its input, so that the error reply arrives before the
-// connection is closed.
+// TestHostileInputOverTCP sends hostile input that ends with its error. As no bytes follow, the error reply arrives
+// before the connection is closed.
 func TestHostileInputOverTCP(t *testing.T) {
 	address := listen(t, resp.Config{})
 	for _, c := range hostile {
@@ -61,8 +61,8 @@ func TestHostileInputOverTCP(t *testing.T) {
 	}
 }
 
-// tool returns the path of one of Redis's programs. If the program is missing, the test is skipped with a message on
-// standard error, or fails if HEADGATE_NEED_SERVERS is set, as in CI.
+// tool returns the path of one of Redis's programs. If the program is missing, it skips the test with a message on
+// standard error, or fails the test if HEADGATE_NEED_SERVERS is set, as in CI.
 func tool(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -119,7 +119,7 @@ func TestRedisCLI(t *testing.T) {
 	}
 }
 
-// TestRedisCLIPipe sends commands without waiting. redis-cli counts the replies.
+// TestRedisCLIPipe sends commands without waiting for replies. redis-cli counts the replies.
 func TestRedisCLIPipe(t *testing.T) {
 	var input []byte
 	for range 5000 {

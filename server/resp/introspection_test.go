@@ -75,7 +75,7 @@ func TestCommandListsAgree(t *testing.T) {
 	})
 }
 
-// TestInfoHasTheFieldsOfMonitors parses INFO's lines of the form name:value.
+// TestInfoHasTheFieldsOfMonitors parses the lines of INFO that have the form name:value.
 func TestInfoHasTheFieldsOfMonitors(t *testing.T) {
 	inBubble(t, resp.Config{MaxConns: 1, Version: "1.2.3"}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()

@@ -49,8 +49,8 @@ func TestPeersHaveAShare(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsMakeRoom (known bug 70): while at most a tenth of the connections are free, a new one closes the
-// connection that has been idle the longest, so that idle clients cannot lock others out.
+// TestIdleConnectionsMakeRoom (known bug 70): while at most a tenth of the connections are free, a new connection
+// closes the one that has been idle the longest, so that idle clients cannot lock others out.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	a := &fakeDecider{wait: func(context.Context) { time.Sleep(time.Hour) }} // the store is slow
 	inBubble(t, resp.Config{MaxConns: 20, Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -68,7 +68,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(time.Second)
 		}
-		exchange(t, clients[0], "PING\r\n")     // this connection is now the most recently used
+		exchange(t, clients[0], "PING\r\n")     // makes this connection the most recently used
 		fmt.Fprint(clients[1], "*1\r\n$4\r\nP") // a client in the middle of a command is not idle
 		time.Sleep(2 * time.Second)
 		for i := range 40 {

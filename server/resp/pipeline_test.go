@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestPipelineIsAnsweredTogether checks that commands that arrived together are answered in order with one write, and
+// TestPipelineIsAnsweredTogether checks that commands that arrived together are answered in order in one write, and
 // that consecutive decision commands are decided in one call.
 func TestPipelineIsAnsweredTogether(t *testing.T) {
 	for _, c := range []struct {
@@ -21,7 +21,7 @@ func TestPipelineIsAnsweredTogether(t *testing.T) {
 			"ask a\r\nask b\r\nPING\r\nask c\r\nask d\r\n", "+a\r\n+b\r\n+PONG\r\n+c\r\n+d\r\n",
 			[][]string{{"a", "b"}, {"c", "d"}},
 		},
-		// A command that cannot be parsed has no requests and does not split a call.
+		// A command that cannot be parsed makes no requests, and does not split a call.
 		{"ask a\r\nask x bad\r\nask b\r\n", "+a\r\n-ERR bad key\r\n+b\r\n", [][]string{{"a", "b"}}},
 		{"ask bad\r\nPING\r\n", "-ERR bad key\r\n+PONG\r\n", nil},
 		{"ask a\r\nask\r\nask b\r\n", "+a\r\n-ERR wrong number of arguments for 'ask' command\r\n+b\r\n", [][]string{{"a"}, {"b"}}},
@@ -29,7 +29,7 @@ func TestPipelineIsAnsweredTogether(t *testing.T) {
 			"ask a\r\nMULTI\r\nask b\r\nask c\r\nEXEC\r\nask d\r\n", "+a\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+b\r\n+c\r\n+d\r\n",
 			[][]string{{"a"}, {"b", "c"}, {"d"}},
 		},
-		// Inline commands and arrays, also empty ones.
+		// Inline commands and arrays, including empty ones.
 		{"\r\n*2\r\n$3\r\nASK\r\n$1\r\na\r\n*0\r\nask b\n", "+a\r\n+b\r\n", [][]string{{"a", "b"}}},
 	} {
 		a := &fakeDecider{}
@@ -61,8 +61,8 @@ func TestRepliesDoNotWaitForHalfACommand(t *testing.T) {
 	}
 }
 
-// TestLongPipelineIsSplit checks that a call has at most the 1024 commands of a batch. The replies to several batches
-// are still one write.
+// TestLongPipelineIsSplit checks that a call has at most the 1024 commands of one batch. The replies to several
+// batches are still sent in one write.
 func TestLongPipelineIsSplit(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {

@@ -11,27 +11,27 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// drainWindow is how long Shutdown still reads commands that clients have already sent. It is long enough for bytes in
-// the kernel and on a local network, and too short to delay a restart noticeably.
+// drainWindow is how long Shutdown continues to read commands that clients have already sent. It is long enough for
+// bytes in the kernel and on a local network, and too short to delay a restart noticeably.
 const drainWindow = 50 * time.Millisecond
 
 // Server serves RESP on any number of listeners. It is safe for concurrent use.
 type Server struct {
 	cfg      Config
 	commands table
-	sorted   []*command // commands by name
+	sorted   []*command // sorted by name
 	began    time.Time
 
-	// baseCtx is the context of Decide. It ends if Shutdown times out.
+	// baseCtx is the context for Decide. It ends if Shutdown times out.
 	baseCtx context.Context
 	abort   context.CancelFunc
 
-	rejecting chan struct{} // has an element for each client beyond MaxConns that is being rejected
+	rejecting chan struct{} // holds a value for each client that is being rejected
 
 	stopping chan struct{}             // closed when Shutdown begins
-	drainBy  atomic.Pointer[time.Time] // set by Shutdown: the time when connections stop reading
+	drainBy  atomic.Pointer[time.Time] // set by Shutdown: when connections stop reading
 
-	mu        sync.Mutex // guards the maps, and orders running.Add before running.Wait
+	mu        sync.Mutex // guards the maps, and makes running.Add happen before running.Wait
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
 	places    *peers.Conns
@@ -41,10 +41,10 @@ type Server struct {
 	accepted  atomic.Int64
 	rejected  atomic.Int64  // connections beyond MaxConns, or beyond their peer's share
 	answered  atomic.Int64  // number of commands
-	httpLines lograte.Limit // for HTTP requests, which a web page can make a browser send
+	httpLines lograte.Limit // limits log lines about HTTP requests, which a web page can make a browser send
 }
 
-// New returns a Server. The error lists all invalid fields of cfg.
+// New returns a Server. The returned error lists all invalid fields of cfg.
 func New(cfg Config) (*Server, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -71,9 +71,10 @@ func New(cfg Config) (*Server, error) {
 	}, nil
 }
 
-// Shutdown stops accepting, answers the commands that clients have already sent, closes every connection, and returns
-// nil when all goroutines of the server have ended. If ctx ends first, Shutdown cancels the context of decisions in
-// flight, closes the connections immediately, waits for the goroutines and returns ctx's error. Further calls wait too.
+// Shutdown stops accepting connections, answers the commands that clients have already sent, closes every connection,
+// and returns nil when all of the server's goroutines have ended. If ctx ends first, Shutdown cancels the context of
+// decisions in flight, closes the connections immediately, waits for the goroutines and returns ctx's error. Further
+// calls wait too.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
 	done := make(chan struct{})
@@ -106,7 +107,7 @@ func (s *Server) drain() {
 	for l := range s.listeners {
 		l.Close()
 	}
-	// A connection sets its own deadline and then checks drainBy, so this deadline is the last one set.
+	// Each connection sets its own deadline before it checks drainBy, so this deadline is always the last one set.
 	for c := range s.conns {
 		c.nc.SetReadDeadline(by)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestShutdownAnswersSentCommands checks that Shutdown answers commands that were already read and commands that arrive
-// within 50 ms.
+// TestShutdownAnswersSentCommands checks that Shutdown answers commands that have already been read, and commands
+// that arrive within 50 ms.
 func TestShutdownAnswersSentCommands(t *testing.T) {
 	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide, IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
@@ -25,7 +25,7 @@ func TestShutdownAnswersSentCommands(t *testing.T) {
 		}
 		synctest.Wait() // until Decide is called
 		done := make(chan error, 2)
-		for range cap(done) { // a second call waits too
+		for range cap(done) { // a second call also waits
 			go func() { done <- s.Shutdown(context.Background()) }()
 		}
 		synctest.Wait()
@@ -49,7 +49,7 @@ func TestShutdownAnswersSentCommands(t *testing.T) {
 	})
 }
 
-// TestShutdownTimesOut checks that when its context ends, Shutdown cancels the context of decisions, and closes the
+// TestShutdownTimesOut checks that when its context ends, Shutdown cancels the context of decisions and closes the
 // connections of clients that do not read.
 func TestShutdownTimesOut(t *testing.T) {
 	const timeout = time.Second
@@ -69,11 +69,11 @@ func TestShutdownTimesOut(t *testing.T) {
 	})
 }
 
-// TestShutdownDoesNotWaitForIdleClients checks that Shutdown waits just 50 ms for the last commands of idle clients.
+// TestShutdownDoesNotWaitForIdleClients checks that Shutdown waits only 50 ms for the last commands of idle clients.
 func TestShutdownDoesNotWaitForIdleClients(t *testing.T) {
 	inBubble(t, resp.Config{IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		client := l.dial()
-		exchange(t, client, "PING\r\nPI") // half a command does not delay it
+		exchange(t, client, "PING\r\nPI") // half a command does not delay Shutdown
 		begin := time.Now()
 		if err := s.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -84,7 +84,7 @@ func TestShutdownDoesNotWaitForIdleClients(t *testing.T) {
 	})
 }
 
-// TestServeAfterShutdown checks that Serve closes the listener and accepts no connection.
+// TestServeAfterShutdown checks that Serve after Shutdown closes the listener and accepts no connections.
 func TestServeAfterShutdown(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		if err := s.Shutdown(context.Background()); err != nil {
@@ -100,8 +100,8 @@ func TestServeAfterShutdown(t *testing.T) {
 	})
 }
 
-// TestAcceptBacksOff checks that after a failed accept the server doubles the wait each time, and resets it to 5 ms
-// after a success.
+// TestAcceptBacksOff checks that after each failed accept the server doubles its wait, and that a success resets the
+// wait to 5 ms.
 func TestAcceptBacksOff(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, l *listener) {
 		fail := func(times int, want time.Duration) {
@@ -121,7 +121,7 @@ func TestAcceptBacksOff(t *testing.T) {
 	})
 }
 
-// TestServeReturnsIfTheListenerCloses checks that Serve returns net.ErrClosed if the listener is closed elsewhere.
+// TestServeReturnsIfTheListenerCloses checks that Serve returns net.ErrClosed if its caller closes the listener.
 func TestServeReturnsIfTheListenerCloses(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		other := newListener()
@@ -132,8 +132,8 @@ func TestServeReturnsIfTheListenerCloses(t *testing.T) {
 	})
 }
 
-// TestShutdownClosesLateConnections checks that a connection that is accepted while Shutdown begins is closed and not
-// served.
+// TestShutdownClosesLateConnections checks that a connection that is accepted while Shutdown begins is closed without
+// being served.
 func TestShutdownClosesLateConnections(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		client, server := net.Pipe()
@@ -152,7 +152,7 @@ func TestShutdownClosesLateConnections(t *testing.T) {
 	})
 }
 
-// lateListener accepts its connection when the listener closes.
+// lateListener accepts its connection while the listener is being closed.
 type lateListener struct {
 	*listener
 	conn net.Conn

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// appendArguments appends the words of a Spec.Syntax in the form of COMMAND DOCS: a map for each argument, which
-// redis-cli shows as hints. Nested brackets are flattened: every word inside is optional.
+// appendArguments appends the words of a Spec.Syntax in the form used by COMMAND DOCS: a map for each argument, which
+// redis-cli shows as a hint. Nested brackets are flattened: every word inside is optional.
 func appendArguments(b []byte, p wire.Proto, words []string) []byte {
 	b = wire.AppendArray(b, len(words))
 	depth := 0

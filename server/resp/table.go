@@ -14,7 +14,7 @@ import (
 // maxName is the maximum length of a command's name, in bytes.
 const maxName = 64
 
-// Spec describes a command. The server checks Arity; COMMAND returns the rest to clients.
+// Spec describes a command. The server checks Arity. Clients receive the other fields from COMMAND.
 type Spec struct {
 	// Name is the name in lower case. Clients may use any case.
 	Name string
@@ -22,13 +22,12 @@ type Spec struct {
 	// Arity is the number of words, including the name: 3 means exactly three, -3 three or more.
 	Arity int
 
-	// Flags are Redis's flags, such as "readonly", "write" and "fast". COMMAND returns
-	// them; they have no effect here.
+	// Flags lists Redis's flags, such as "readonly", "write" and "fast". COMMAND returns them; they have no effect
+	// here.
 	Flags []string
 
-	// FirstKey and LastKey are the positions of the first and the last key among the
-	// words, and KeyStep is the distance between keys. A negative LastKey counts from
-	// the end. All are 0 for a command without keys.
+	// FirstKey and LastKey are the positions of the first and the last key among the words, and KeyStep is the
+	// distance between keys. A negative LastKey counts from the end. All are 0 if the command has no keys.
 	FirstKey, LastKey, KeyStep int
 
 	// Syntax lists the arguments as clients show them, with optional ones in brackets: "key max_burst count period
@@ -41,7 +40,7 @@ type Spec struct {
 	// Group is the heading for the command in lists that clients show.
 	Group string
 
-	// ReplacedBy is the current name, if Name is a former one.
+	// ReplacedBy is the current name of the command, if Name is a former one.
 	ReplacedBy string
 }
 
@@ -49,14 +48,14 @@ type Spec struct {
 type command struct {
 	Spec
 
-	// do executes the command: it appends one reply to c.out. words[0] is the name. do is nil for a decision command,
+	// do executes the command and appends one reply to c.out. words[0] is the name. do is nil for a decision command,
 	// and for a command that only has subcommands.
 	do       func(ctx context.Context, c *conn, words [][]byte)
 	decision *DecisionCommand // nil for other commands
 
 	immediate bool  // executed immediately, even between MULTI and EXEC
 	open      bool  // needs no user
-	subs      table // subcommands by their last word; the Spec.Name of one is "client|id"
+	subs      table // subcommands by their last word, although Spec.Name is "client|id"
 
 	about [wire.RESP3 + 1]about // by protocol version
 }
@@ -72,7 +71,8 @@ func inGroup(group string, commands ...*command) []*command {
 	return commands
 }
 
-// newTable returns the connection commands and the decision commands, also under their former names.
+// newTable returns the connection commands and the decision commands. It includes the former names of decision
+// commands.
 func newTable(decisions []DecisionCommand, oldName func(former, now string)) (table, error) {
 	t := make(table)
 	for _, cmd := range slices.Concat(connectionCommands(), clientCommands(), introspectionCommands(), transactionCommands()) {
@@ -100,7 +100,8 @@ func newTable(decisions []DecisionCommand, oldName func(former, now string)) (ta
 	return t, errors.Join(errs...)
 }
 
-// withFormer returns the commands, each also under its former name. Under that name oldName is called.
+// withFormer returns the commands, and a copy under the former name of each command that has one. The copy calls
+// oldName.
 func withFormer(decisions []DecisionCommand, oldName func(former, now string)) []*DecisionCommand {
 	var all []*DecisionCommand
 	for i := range decisions {

@@ -67,7 +67,7 @@ func TestTransactionCommands(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded checks that a transaction is limited by its number of commands, and by the bytes of their words
+// TestQueueIsBounded checks that a transaction is bounded by its number of commands, and by the bytes of their words
 // plus 32 per word.
 func TestQueueIsBounded(t *testing.T) {
 	const tooLong = "-ERR transaction is too long: at most 1024 commands and 1048576 bytes can be queued\r\n"

@@ -8,7 +8,7 @@ import (
 // The Append functions append one reply, or the beginning of one, to dst and return the extended slice. If the form
 // depends on the protocol version, the version is the second argument.
 
-// AppendSimple appends a simple string such as +OK. CR and LF, which it cannot contain, become blanks.
+// AppendSimple appends a simple string such as +OK. CR and LF, which a simple string cannot contain, become blanks.
 func AppendSimple(dst []byte, text string) []byte { return appendLine(dst, '+', text) }
 
 // AppendError appends an error. text begins with its code in capitals, as in "ERR unknown command". CR and LF become
@@ -25,7 +25,7 @@ func AppendBulk[S ~string | ~[]byte](dst []byte, s S) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendNull appends a null: the null bulk string in RESP2.
+// AppendNull appends a null. In RESP2 it appends the null bulk string.
 func AppendNull(dst []byte, p Proto) []byte {
 	if p == RESP3 {
 		return append(dst, "_\r\n"...)
@@ -36,8 +36,8 @@ func AppendNull(dst []byte, p Proto) []byte {
 // AppendArray starts an array of n values. The caller appends the values.
 func AppendArray(dst []byte, n int) []byte { return appendHeader(dst, '*', int64(n)) }
 
-// AppendMap starts a map of n pairs. The caller appends n keys, each followed by its value. RESP2 has no maps and
-// gets an array of 2n values.
+// AppendMap starts a map of n pairs. The caller appends n keys, each followed by its value. RESP2 has no maps, so it
+// starts an array of 2n values instead.
 func AppendMap(dst []byte, p Proto, n int) []byte {
 	if p == RESP3 {
 		return appendHeader(dst, '%', int64(n))
@@ -53,7 +53,7 @@ func AppendSet(dst []byte, p Proto, n int) []byte {
 	return AppendArray(dst, n)
 }
 
-// AppendBool appends a boolean: 1 or 0 in RESP2.
+// AppendBool appends a boolean. In RESP2 it appends 1 or 0.
 func AppendBool(dst []byte, p Proto, v bool) []byte {
 	switch {
 	case p == RESP3 && v:
@@ -67,8 +67,8 @@ func AppendBool(dst []byte, p Proto, v bool) []byte {
 	}
 }
 
-// AppendDouble appends a floating-point number as the shortest text that parses to the same number, in a bulk string in
-// RESP2.
+// AppendDouble appends a floating-point number as the shortest text that parses to the same number. In RESP2 it
+// appends a bulk string.
 func AppendDouble(dst []byte, p Proto, v float64) []byte {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	switch {
@@ -85,7 +85,7 @@ func AppendDouble(dst []byte, p Proto, v float64) []byte {
 	return AppendBulk(dst, text)
 }
 
-// AppendVerbatim appends text that a client should show unchanged: a bulk string in RESP2.
+// AppendVerbatim appends text that a client should show unchanged. In RESP2 it appends a bulk string.
 func AppendVerbatim[S ~string | ~[]byte](dst []byte, p Proto, text S) []byte {
 	if p == RESP2 {
 		return AppendBulk(dst, text)
@@ -96,7 +96,7 @@ func AppendVerbatim[S ~string | ~[]byte](dst []byte, p Proto, text S) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendCommand appends a command as clients send it, an array of bulk strings.
+// AppendCommand appends a command in the form that clients send: an array of bulk strings.
 func AppendCommand[S ~string | ~[]byte](dst []byte, words ...S) []byte {
 	dst = AppendArray(dst, len(words))
 	for _, word := range words {

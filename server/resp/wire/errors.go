@@ -3,16 +3,17 @@ package wire
 import "strconv"
 
 // ProtocolError means that the bytes read are not RESP, or exceed a bound of this package. Later input cannot be
-// parsed: the server sends the error and closes the connection.
+// parsed, so the server sends the error and closes the connection.
 type ProtocolError struct {
 	// Reason describes the violation, in Redis's wording if Redis has one, such as "invalid bulk length".
 	Reason string
 }
 
-// Error returns the text that Redis would send: "Protocol error: " and the reason, without a code such as ERR.
+// Error returns the text that Redis would send: "Protocol error: " followed by the reason, without a code such as
+// ERR.
 func (e *ProtocolError) Error() string { return "Protocol error: " + e.Reason }
 
-// Reasons without formatting are created once, so that a flood of bad input costs no allocations.
+// Fixed reasons are created one time, so that a flood of bad input causes no allocations.
 var (
 	errBulkLength      = &ProtocolError{"invalid bulk length"}
 	errBulkHeader      = &ProtocolError{"too big bulk count string"}
@@ -28,7 +29,8 @@ var (
 	errAnonymousBulk   = &ProtocolError{"unauthenticated bulk length"}
 )
 
-// errNotBulk reports that a command's word starts with got instead of '$', as in an array inside an array.
+// errNotBulk returns the error for a command's word that starts with got instead of '$', for example an array inside
+// an array.
 func errNotBulk(got byte) error {
 	return &ProtocolError{"expected '$', got " + strconv.QuoteRuneToASCII(rune(got))}
 }

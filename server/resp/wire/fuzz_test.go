@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// commandSeeds are inputs of each shape that the readers distinguish.
+// commandSeeds has inputs of each form that the readers distinguish.
 var commandSeeds = []string{
 	"PING\r\n", "ECHO \"a\\x41\" 'b c' d\"e\"\n", "\r\n \r\nPING\n", "PING\rPING\n", "ECHO 'a\r\n",
 	"*1\r\n$4\r\nPING\r\n", "*2\r\n$4\r\nECHO\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\nPING\r\n",
@@ -50,7 +50,7 @@ func FuzzCommandsSplit(f *testing.F) {
 			}
 		}
 		check("byte by byte", iotest.OneByteReader(bytes.NewReader(in)))
-		for i := range min(len(in), 512) { // longer input only costs copying time
+		for i := range min(len(in), 512) { // a longer input only takes longer to copy
 			check(fmt.Sprintf("split at %d", i), io.MultiReader(bytes.NewReader(in[:i]), bytes.NewReader(in[i:])))
 		}
 	})
@@ -88,8 +88,8 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// canonical reports whether v, read from in, must be written back unchanged: it contains none of the exceptions listed
-// at Value.Append.
+// canonical reports whether v, which was read from in, must be written back unchanged: it contains none of the
+// exceptions listed at Value.Append.
 func canonical(v Value, in []byte) bool {
 	if v.Kind == Null || v.Kind == Integer || bytes.Contains(in, []byte("|0")) {
 		return false

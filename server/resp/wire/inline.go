@@ -3,7 +3,7 @@ package wire
 import "bytes"
 
 // parseInline parses one line of words, as typed into telnet. The line ends with LF; a CR before the LF is dropped.
-// Words with quotes and escapes are decoded in place, so b is changed, but only once the line is complete.
+// Words with quotes and escapes are decoded in place, so b is changed, but only when the line is complete.
 func parseInline(args [][]byte, b []byte, maxArgs int) (_ [][]byte, n int, err error) {
 	end := bytes.IndexByte(b[:min(len(b), MaxInline+1)], '\n')
 	if end < 0 {
@@ -16,11 +16,11 @@ func parseInline(args [][]byte, b []byte, maxArgs int) (_ [][]byte, n int, err e
 	return args, end + 1, err
 }
 
-// splitLine appends the words of line to args by redis-cli's rules:
+// splitLine appends the words of line to args, by redis-cli's rules:
 //
 //	SET k v          blanks separate words
-//	"a b\n\x00"      double quotes take the escapes \n \r \t \b \a \xHH, and \c for any other c
-//	'it\'s'          single quotes take only \'
+//	"a b\n\x00"      double quotes accept the escapes \n \r \t \b \a \xHH, and \c for any other c
+//	'it\'s'          single quotes accept only \'
 //	key"a b"         quotes may open inside a word, but end it when they close
 func splitLine(args [][]byte, line []byte, maxArgs int) ([][]byte, error) {
 	for i, words := 0, 0; ; words++ {
@@ -42,8 +42,8 @@ func splitLine(args [][]byte, line []byte, maxArgs int) ([][]byte, error) {
 	}
 }
 
-// decodeWord decodes the word at the front of b in place, which is safe because decoding never lengthens it, and
-// returns the number of bytes consumed.
+// decodeWord decodes the word at the front of b and returns the number of bytes consumed. It decodes in place, which
+// is safe because decoding never lengthens a word.
 func decodeWord(b []byte) (word []byte, n int, err error) {
 	out := 0
 	for n < len(b) {
@@ -69,7 +69,7 @@ func decodeWord(b []byte) (word []byte, n int, err error) {
 }
 
 // decodeQuoted decodes a quoted string at the front of src, whose first byte is the quote, into dst. It returns the
-// numbers of bytes written and consumed, including both quotes; used is 0 if the string does not end.
+// numbers of bytes written and consumed, including both quotes. used is 0 if the string does not end.
 func decodeQuoted(dst, src []byte) (size, used int) {
 	quote := src[0]
 	for i := 1; i < len(src); {
@@ -86,8 +86,8 @@ func decodeQuoted(dst, src []byte) (size, used int) {
 	return 0, 0
 }
 
-// decodeEscape decodes the escape at the front of b, whose first byte is a backslash. A backslash that starts no
-// escape is kept.
+// decodeEscape decodes the escape at the front of b, whose first byte is a backslash. A backslash that does not start
+// an escape is kept.
 func decodeEscape(b []byte, quote byte) (c byte, n int) {
 	switch {
 	case len(b) < 2 || quote == '\'' && b[1] != '\'':
@@ -111,8 +111,8 @@ func decodeEscape(b []byte, quote byte) (c byte, n int) {
 	}
 }
 
-// isBlank reports whether c separates words. In Redis a CR separates words too, but a CR inside a line is more likely
-// half of a broken line end, so it is rejected.
+// isBlank reports whether c separates words. In Redis a CR separates words too. But a CR inside a line is more likely
+// half of a broken line end, so it is rejected here.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' }
 
 func isHex(c byte) bool {

@@ -4,20 +4,20 @@ import (
 	"io"
 )
 
-// Command is one command: its name followed by its arguments, never empty. Words are arbitrary bytes, not necessarily
-// UTF-8.
+// Command is one command: its name followed by its arguments. It is never empty. Words are arbitrary bytes, not
+// necessarily UTF-8.
 type Command [][]byte
 
-// Reader reads commands from one connection. It is not safe for concurrent
-// use, and allocates nothing per command once its slices have grown.
+// Reader reads commands from one connection. It is not safe for concurrent use. It allocates nothing per command once
+// its slices have grown.
 type Reader struct {
 	src     io.Reader
-	buf     []byte // len(buf) is its size; buf[pos:end] is read but not yet parsed
+	buf     []byte // buf[pos:end] has been read but not yet parsed
 	pos     int
 	end     int
 	batch   []Command // result of the last ReadBatch; its words point into buf
 	args    [][]byte  // backs batch
-	err     error     // protocol error after the last complete command; final
+	err     error     // protocol error after the last complete command; it is final
 	readErr error     // final error of src
 
 	anonymous bool // the bounds for unauthenticated clients apply
@@ -29,16 +29,16 @@ func NewReader(src io.Reader) *Reader {
 }
 
 // SetAnonymous sets whether the client must still authenticate. While it must, a command has at most MaxAnonymousArgs
-// words and MaxAnonymousCommand bytes, and a batch is one command, so that the next one is read with the bounds that
-// then apply.
+// words and MaxAnonymousCommand bytes. A batch then has only one command, so that the next command is read with the
+// bounds that apply by then.
 func (r *Reader) SetAnonymous(anonymous bool) { r.anonymous = anonymous }
 
-// ReadBatch returns the complete buffered commands, at most MaxBatch. If there are no complete commands, it reads from
-// the source until there is one. Like Redis, it skips empty commands.
+// ReadBatch returns the complete buffered commands, at most MaxBatch. If there are none, it reads from the source
+// until there is one. Like Redis, it skips empty commands.
 //
-// The commands and their bytes are valid until the next call. An error is returned after all commands that precede it,
-// and by all later calls: a *ProtocolError, io.EOF at an end between two commands, io.ErrUnexpectedEOF at an end inside
-// a command, or another error of the source.
+// The commands and their bytes are valid until the next call. An error is returned after all commands that precede
+// it, and by all later calls. It is a *ProtocolError, io.EOF if the source ends between two commands,
+// io.ErrUnexpectedEOF if it ends inside a command, or another error from the source.
 func (r *Reader) ReadBatch() ([]Command, error) {
 	for {
 		r.parse()
@@ -56,12 +56,13 @@ func (r *Reader) ReadBatch() ([]Command, error) {
 	}
 }
 
-// Buffered returns the number of bytes read from the source and not yet returned. During a read of the source they are
-// the beginning of one command; zero then means that no command has begun.
+// Buffered returns the number of bytes that have been read from the source and not yet returned. During a read from
+// the source they are the beginning of one command; zero then means that no command has begun.
 func (r *Reader) Buffered() int { return r.end - r.pos }
 
 // parse collects the complete commands at the front of the buffer. A partial command is parsed again from its start
-// when more has arrived: at most MaxArgs headers or MaxInline bytes are scanned, which costs no more than the read.
+// when more bytes have arrived. It scans at most MaxArgs headers or MaxInline bytes, which costs no more than the
+// read.
 func (r *Reader) parse() {
 	r.batch, r.args = r.batch[:0], r.args[:0]
 	in, most := &authenticated, MaxBatch
@@ -89,13 +90,13 @@ func (r *Reader) parse() {
 	}
 }
 
-// fill makes room and reads once. It is called when the buffer holds no complete command.
+// fill makes room in the buffer and reads one time. It is called when the buffer has no complete command.
 func (r *Reader) fill() {
 	r.makeRoom()
 	if r.err != nil {
 		return
 	}
-	// A source may occasionally return no bytes and no error, but not forever.
+	// A source may occasionally return no bytes and no error, but must not do so forever.
 	for range 100 {
 		n, err := r.src.Read(r.buf[r.end:])
 		r.end += n
@@ -107,8 +108,9 @@ func (r *Reader) fill() {
 	r.readErr = io.ErrNoProgress
 }
 
-// makeRoom moves the unfinished command to the front, and doubles the buffer if the command fills it. Only a long
-// command grows the buffer, never a long pipeline. The memory is freed once the command has been answered.
+// makeRoom moves the unfinished command to the front of the buffer, and doubles the buffer if the command fills it.
+// Only a long command makes the buffer grow, never a long pipeline. The memory is freed after the command has been
+// answered.
 func (r *Reader) makeRoom() {
 	r.end = copy(r.buf, r.buf[r.pos:r.end])
 	r.pos = 0
@@ -125,7 +127,7 @@ func (r *Reader) makeRoom() {
 	}
 }
 
-// bounds are the bounds for one command.
+// bounds holds the bounds for one command.
 type bounds struct{ args, word, command int }
 
 var (
@@ -135,7 +137,8 @@ var (
 
 // parseCommand appends the words of the command at the front of b to args and returns the number of bytes consumed. n
 // is 0 while the command is incomplete; the words must then be discarded. An empty command consumes bytes and appends
-// nothing. Later bytes in b do not change the result, so a command is parsed equally however its bytes arrive.
+// nothing. Later bytes in b do not affect the result, so a command is parsed in the same way however its bytes
+// arrive.
 func parseCommand(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err error) {
 	switch {
 	case len(b) == 0:
@@ -157,7 +160,7 @@ func parseMultibulk(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err
 		return args, 0, errAnonymousArgs
 	}
 	pos := 1 + used
-	for range count { // no iterations for the null array, whose count is -1
+	for range count { // the null array, whose count is -1, has no iterations
 		word, used, err := parseBulk(b[pos:], in)
 		if used == 0 || err != nil {
 			return args, 0, err
@@ -197,8 +200,8 @@ func parseBulk(b []byte, in *bounds) (word []byte, n int, err error) {
 	return b[from:to:to], to + 2, nil
 }
 
-// parseLength parses a decimal from -1 to limit and its CRLF, and returns the number of bytes consumed, or 0 while
-// they are incomplete. wrong and endless are the errors for a bad number and for a line without an end.
+// parseLength parses a decimal number from -1 to limit and its CRLF, and returns the number of bytes consumed, or 0
+// while they are incomplete. wrong and endless are the errors for a bad number and for a line without an end.
 func parseLength(b []byte, limit int, wrong, endless *ProtocolError) (value, n int, err error) {
 	i := 0
 	for i < len(b) && i <= maxHeader && b[i] != '\r' {
@@ -219,8 +222,7 @@ func parseLength(b []byte, limit int, wrong, endless *ProtocolError) (value, n i
 	return value, i + 2, nil
 }
 
-// parseDecimal accepts -1 and 0 to limit in their shortest form: no plus sign,
-// no leading zero, no blank.
+// parseDecimal accepts -1, and 0 to limit, in their shortest form: no plus sign, no leading zero, no blank.
 func parseDecimal(b []byte, limit int) (value int, ok bool) {
 	if string(b) == "-1" {
 		return -1, true

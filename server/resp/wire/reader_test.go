@@ -11,7 +11,8 @@ import (
 	"testing/iotest"
 )
 
-// readAll reads all commands of src and the error at the end. It copies the words, which a Reader reuses.
+// readAll reads all commands from src, and the error at the end. It copies the words, because a Reader reuses their
+// memory.
 func readAll(src io.Reader) (commands [][]string, err error) {
 	r := NewReader(src)
 	for {
@@ -59,7 +60,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// Every case starts with a complete PING, which the error must not swallow.
+// TestProtocolErrors sends a complete PING before each input. The PING must be returned before the error.
 func TestProtocolErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"huge array", "*9999999999\r\n", "invalid multibulk length"},
@@ -103,7 +104,7 @@ func TestProtocolErrors(t *testing.T) {
 			if batch, err := r.ReadBatch(); err != nil || len(batch) != 1 || string(batch[0][0]) != "PING" {
 				t.Fatalf("first batch is %q, %v; want PING", batch, err)
 			}
-			for range 2 { // an error repeats
+			for range 2 { // a further call returns the same error
 				_, err := r.ReadBatch()
 				var protocol *ProtocolError
 				if !errors.As(err, &protocol) || protocol.Reason != test.want {
@@ -125,8 +126,8 @@ func TestLengthsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestAnonymousBatches (known bug 69): until a client has authenticated, a batch is a single command, so that the next
-// one is read with the bounds that then apply, and the buffer does not grow.
+// TestAnonymousBatches (known bug 69): until a client has authenticated, a batch has a single command, so that the
+// next command is read with the bounds that apply by then, and the buffer does not grow.
 func TestAnonymousBatches(t *testing.T) {
 	word := strings.Repeat("x", MaxAnonymousCommand-len("*1\r\n$16370\r\n\r\n"))
 	exact := "*1\r\n$" + strconv.Itoa(len(word)) + "\r\n" + word + "\r\n"
@@ -177,7 +178,7 @@ func TestSourceErrors(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
 		}
 	}
-	// If a Read returns data and an error, the data comes first.
+	// If a Read returns data together with an error, the data is processed first.
 	got, err := readAll(iotest.DataErrReader(strings.NewReader("PING\r\n")))
 	if len(got) != 1 || err != io.EOF {
 		t.Errorf("read %q, %v; want one PING and EOF", got, err)

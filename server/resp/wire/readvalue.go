@@ -10,11 +10,11 @@ import (
 // NewReplyReader returns a buffered reader that is large enough for ReadValue.
 func NewReplyReader(src io.Reader) *bufio.Reader { return bufio.NewReaderSize(src, MaxReplyLine) }
 
-// ReadValue reads one RESP2 or RESP3 reply from r, which must come from NewReplyReader. It rejects streamed strings and
-// aggregates, which no server sends.
+// ReadValue reads one RESP2 or RESP3 reply from r, which must come from NewReplyReader. It rejects streamed strings
+// and aggregates, which no server sends.
 //
-// The error is a *ProtocolError for input that is not RESP or exceeds a bound of this package, io.EOF at an end before
-// a reply, io.ErrUnexpectedEOF at an end inside a reply, or any other error that the source returns.
+// The error is a *ProtocolError for input that is not RESP or exceeds a bound of this package, io.EOF if the source
+// ends before a reply, io.ErrUnexpectedEOF if it ends inside a reply, or any other error from the source.
 func ReadValue(r *bufio.Reader) (Value, error) {
 	if _, err := r.Peek(1); err != nil {
 		return Value{}, err
@@ -27,7 +27,7 @@ func ReadValue(r *bufio.Reader) (Value, error) {
 	return v, err
 }
 
-// parser reads one reply, and counts down the bytes and values that it may still contain.
+// parser reads one reply. It counts down the bytes and values that the reply may still contain.
 type parser struct {
 	r            *bufio.Reader
 	items, bytes int
@@ -74,13 +74,13 @@ func (p *parser) line() (string, error) {
 	return text, nil
 }
 
-// attributed reads n pairs of attributes and the value that they belong to.
+// attributed reads n pairs of attributes, followed by the value to which they belong.
 func (p *parser) attributed(text string, depth int) (Value, error) {
 	attrs, err := p.aggregate(Map, text, depth)
 	if err != nil {
 		return Value{}, err
 	}
-	v, err := p.value(depth + 1) // one level deeper, so that consecutive attributes are bounded
+	v, err := p.value(depth + 1) // one level deeper, to bound consecutive attributes
 	if err != nil {
 		return Value{}, err
 	}
@@ -91,7 +91,8 @@ func (p *parser) attributed(text string, depth int) (Value, error) {
 	return v, nil
 }
 
-// aggregate reads the items of an array or similar. Memory grows as the items arrive, not by the announced number.
+// aggregate reads the items of an array, map, set or push. Memory grows as the items arrive, and not with the
+// announced number.
 func (p *parser) aggregate(kind Kind, text string, depth int) (Value, error) {
 	if depth == MaxDepth {
 		return Value{}, &ProtocolError{"too deep reply"}
@@ -117,7 +118,7 @@ func (p *parser) aggregate(kind Kind, text string, depth int) (Value, error) {
 	return v, nil
 }
 
-// bulk reads text after its length in bytes. Memory grows as the text arrives.
+// bulk reads text that follows its length in bytes. Memory grows as the text arrives.
 func (p *parser) bulk(kind Kind, text string) (Value, error) {
 	n, ok := parseDecimal([]byte(text), MaxReplyBytes)
 	switch {

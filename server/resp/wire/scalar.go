@@ -46,7 +46,7 @@ func isDouble(text string) bool {
 	return err == nil
 }
 
-// isInteger reports whether text is an optional sign and decimal digits.
+// isInteger reports whether text consists of an optional sign and decimal digits.
 func isInteger(text string) bool {
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
 	return digits != "" && len(text)-len(digits) <= 1 && strings.Trim(digits, "0123456789") == ""

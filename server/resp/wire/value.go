@@ -1,16 +1,16 @@
 package wire
 
-// Kind is the type of a Value: the type byte that RESP3 sends first.
+// Kind is the type of a Value. It is the type byte that RESP3 sends first.
 type Kind byte
 
-// The kinds of values, with the fields of Value that they use in parentheses.
+// The kinds of values. Each comment ends with the fields of Value that the kind uses.
 const (
 	Simple    Kind = '+' // a line of text (Text)
 	Error     Kind = '-' // an error with its code, on a line (Text)
 	Integer   Kind = ':' // (Int)
 	Bulk      Kind = '$' // any bytes (Text)
 	Array     Kind = '*' // (Items)
-	Null      Kind = '_' // no value; RESP2's null string and null array too
+	Null      Kind = '_' // no value; also for RESP2's null string and null array
 	Bool      Kind = '#' // (Int, 1 or 0)
 	Double    Kind = ',' // a decimal, inf, -inf or nan (Text)
 	BigNumber Kind = '(' // a decimal integer of any size (Text)
@@ -18,13 +18,13 @@ const (
 	Verbatim  Kind = '=' // text that begins with its format, as in "txt:hello" (Text)
 	Map       Kind = '%' // (Items: key, value, key, value, …)
 	Set       Kind = '~' // (Items)
-	Push      Kind = '>' // a message that answers no command (Items)
+	Push      Kind = '>' // a message that is not a reply to a command (Items)
 
-	attribute Kind = '|' // on the wire only: ReadValue puts it into Value.Attrs
+	attribute Kind = '|' // exists only on the wire: ReadValue moves it to Value.Attrs
 )
 
-// Value is one reply. Fields that its kind does not use are zero, and an
-// aggregate without items has nil Items, so equal replies are deeply equal.
+// Value is one reply. Fields that its kind does not use are zero, and an aggregate without items has nil Items.
+// Therefore equal replies are deeply equal.
 type Value struct {
 	Kind  Kind
 	Text  string
@@ -34,8 +34,8 @@ type Value struct {
 }
 
 // Append appends v in its RESP3 form, which ReadValue parses back to v. A parsed reply is reproduced byte for byte,
-// except that both nulls of RESP2 become "_", integers lose a plus sign, leading zeros and the sign of zero, and empty
-// attributes are dropped.
+// with these exceptions: both nulls of RESP2 become "_", integers lose a plus sign, leading zeros and the sign of
+// zero, and empty attributes are dropped.
 func (v Value) Append(dst []byte) []byte {
 	if len(v.Attrs) > 0 {
 		dst = appendHeader(dst, byte(attribute), int64(len(v.Attrs)/2))

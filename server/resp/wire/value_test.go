@@ -57,7 +57,7 @@ func TestReadValue(t *testing.T) {
 	}
 }
 
-// nested returns a null inside depth nested arrays.
+// nested returns a null inside the given number of nested arrays.
 func nested(depth int) Value {
 	v := Value{Kind: Null}
 	for range depth {
