@@ -6,14 +6,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// until turns a step into an at most whose units can be spent for the time ahead.
+// until turns a step into an at most whose units can be spent for the given time ahead.
 func (s step) until(ahead time.Duration) step {
 	s.kind, s.ahead, s.want.granted = engine.OpAtMost, ahead, s.cost
 	return s
 }
 
-// ahead: prefetched units of a log count from the last instant at which they can be spent, so that no span admits
-// more than the limit.
+// ahead has the cases of prefetched units. In a log they count from the last instant at which they can be spent, so
+// that no span admits more than the limit.
 var ahead = []scenario{
 	{
 		name: "taken ahead", why: "every span counts the units that can be spent in it",

@@ -13,14 +13,14 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Borrow returns a store that lends its operations to the wrapped one. Their strings share one buffer, like those of
-// a connection, and Borrow overwrites buffer, operations and results once Do returns. A store that retains any of
-// them then decides on keys that no caller has named.
+// Borrow returns a store that lends its operations to the wrapped store. The strings of the operations share one
+// buffer, like those of a connection, and Borrow overwrites the buffer, the operations and the results after Do
+// returns. If a store keeps any of them, it later decides on keys that no caller has named.
 func Borrow(store engine.Store) engine.Store { return &borrower{Store: store} }
 
 type borrower struct {
 	engine.Store
-	loans sync.Pool // of *loan: the next call overwrites this one's memory
+	loans sync.Pool // of *loan; the next call overwrites this call's memory
 }
 
 // loan is the memory of one call.
@@ -74,7 +74,7 @@ func (l *loan) copy(ops []engine.Op) {
 	}
 }
 
-// lend returns a string whose bytes are in the buffer.
+// lend returns a copy of a string whose bytes are in the buffer.
 func (l *loan) lend(s string) string {
 	from := len(l.text)
 	l.text = append(l.text, s...)
@@ -90,7 +90,7 @@ func (l *loan) overwrite() {
 	clear(l.results)
 }
 
-// borrowing makes every store of the cases borrow its operations.
+// borrowing returns options whose stores borrow their operations.
 func (o Options) borrowing() Options {
 	open := o.New
 	o.New = func(t *testing.T, now func() time.Time) engine.Store {
@@ -100,8 +100,8 @@ func (o Options) borrowing() Options {
 	return o
 }
 
-// runBorrowed checks known bug 42: keys, name spaces and ids that share one buffer keep the bytes that the buffer
-// held during the call.
+// runBorrowed checks known bug 42: a store must not depend on the memory of keys, name spaces and ids after the call.
+// These share one buffer, which is then overwritten.
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
 	held := rule.Concurrency(2)

@@ -21,9 +21,9 @@ type Coordinating interface {
 	Close() error
 }
 
-// CoordinatorOptions configure how to open a coordinator under test.
+// CoordinatorOptions configures how to open a coordinator under test.
 type CoordinatorOptions struct {
-	// New returns a coordinator that shares nothing with others and reads its time from now.
+	// New returns a coordinator that shares nothing with other coordinators and reads its time from now.
 	New func(t *testing.T, now func() time.Time) Coordinating
 }
 
@@ -45,8 +45,8 @@ func RunCoordinator(t *testing.T, o CoordinatorOptions) {
 
 var anyTime = context.Background()
 
-// runMembers checks that a member is neither counted too long nor dropped too early,
-// because prefetched units are divided by the number of living members.
+// runMembers checks that a member is neither counted for too long nor dropped too early, because prefetched units are
+// divided by the number of live members.
 func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	t.Helper()
 	beat := func(group, member string, life time.Duration, want ...string) {
@@ -62,12 +62,12 @@ func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	clock.Advance(2*second - time.Microsecond)
 	beat("g", "b", 10*second, "a", "b")
 	clock.Advance(time.Microsecond)
-	beat("g", "b", 10*second, "b")                          // a's life ends, exact to the µs
-	beat("g", "a", time.Hour, "a", "b")                     // a may come back
-	beat("g", "a", second, "a", "b")                        // the last beat counts
-	beat("g", "}{\x00", second, "a", "b", "}{\x00")         // a name may have any bytes
+	beat("g", "b", 10*second, "b")                          // a's life ends, exactly to the µs
+	beat("g", "a", time.Hour, "a", "b")                     // a can return
+	beat("g", "a", second, "a", "b")                        // the last beat applies
+	beat("g", "}{\x00", second, "a", "b", "}{\x00")         // a name may contain any bytes
 	beat("}{\x00", "a", second, "a")                        //
-	if err := c.Leave(anyTime, "g", "}{\x00"); err != nil { // a member that leaves is gone at once
+	if err := c.Leave(anyTime, "g", "}{\x00"); err != nil { // a member that leaves is removed at once
 		t.Error(err)
 	}
 	if err := c.Leave(anyTime, "nobody", "x"); err != nil { // leaving is idempotent
@@ -98,8 +98,7 @@ func runFullGroup(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	}
 }
 
-// runValues checks that a caller can replace a value only if it has seen its current
-// version.
+// runValues checks that a caller can replace a value only if it has read the value's current version.
 func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	t.Helper()
 	if v, version, err := c.Get(anyTime, "n"); v != "" || version != 0 || err != nil {
@@ -123,7 +122,7 @@ func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	if now := set(0, "again", false); now != first {
 		t.Errorf("the current version is %d, returned %d", first, now)
 	}
-	clock.Advance(-time.Hour) // versions grow even if the clock goes back
+	clock.Advance(-time.Hour) // versions increase even if the clock goes back
 	second := set(first, "", true)
 	if v, version, err := c.Get(anyTime, "n"); v != "" || version != second || second <= first || err != nil {
 		t.Errorf("an empty value is a value: %q, %d after %d, %v", v, version, first, err)
@@ -140,7 +139,7 @@ func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	}
 }
 
-// runRaces checks that exactly one of several callers that replace one version succeeds.
+// runRaces checks that of several callers that replace the same version exactly one succeeds.
 func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	const writers, each = 16, 10
@@ -170,8 +169,7 @@ func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	}
 }
 
-// listen subscribes, and returns the received messages and a function that ends the
-// subscription.
+// listen subscribes to a topic. It returns the received messages, and a function that ends the subscription.
 func listen(t *testing.T, c Coordinating, topic string) (heard chan string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(anyTime)
@@ -191,7 +189,7 @@ func listen(t *testing.T, c Coordinating, topic string) (heard chan string, stop
 	}
 }
 
-// runMessages checks that every subscriber receives the messages of its topic, in order, and no others.
+// runMessages checks that every subscriber receives all messages for its topic in order, and no others.
 func runMessages(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	first, stopFirst := listen(t, c, "t")
@@ -254,7 +252,8 @@ func errOfTwo(_ []string, err error) error { return err }
 
 func errOfThree[A, B any](_ A, _ B, err error) error { return err }
 
-// runEnd checks that calls return the error of an ended context, and that a closed store ends all calls.
+// runEnd checks that calls whose context has ended return the context's error, and that closing the store ends all
+// calls.
 func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	over, cancel := context.WithCancel(anyTime)

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Examples returns a limit of 100 units an hour for each algorithm with state. Tests of all algorithms start with
+// Examples returns a limit of 100 units an hour for each algorithm that has state. Tests of all algorithms start with
 // these limits.
 func Examples() map[algo.Algorithm]engine.Limit {
 	rate := rule.PerHour(100)
@@ -29,8 +29,8 @@ func Examples() map[algo.Algorithm]engine.Limit {
 	}
 }
 
-// Plain returns a limit of an algorithm with a rate and, if it refills, a burst. Tests that generate limits start
-// with it if an algorithm needs no more fields.
+// Plain returns a limit of an algorithm with a rate and, if the algorithm has one, a burst. Tests that generate
+// limits start with it for algorithms that need no other fields.
 func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	if a.Has("burst") {
 		return engine.Build(a, []engine.Rate{rate}, rule.Burst(burst))
@@ -38,12 +38,12 @@ func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	return engine.Build(a, []engine.Rate{rate})
 }
 
-// Missing returns the algorithms for which the list has no limit, so that every list of limits also covers new
-// algorithms.
+// Missing returns the algorithms for which the list has no limit. It is used to check that a list of limits also
+// covers new algorithms.
 func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
 		if a.Punishes() {
-			continue // it has no units
+			continue // a penalty has no units
 		}
 		found := slices.ContainsFunc(list, func(l engine.Limit) bool { return l.Algorithm() == a })
 		if !found && !a.Constant() && !a.Holds() && Plain(a, rule.PerSecond(1), 1).Err() == nil {
@@ -53,15 +53,15 @@ func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	return missing
 }
 
-// runEvery checks on each algorithm the properties common to all: exactly 100 units pass, a wait and an expiry have
-// an end, and units that were given back or have expired pass again. A new algorithm that is missing from a switch
-// fails here first.
+// runEvery checks on each algorithm the properties that all have in common: exactly 100 units pass, a wait and an
+// expiry end, and units that were given back or have expired pass again. A new algorithm that is missing from a
+// switch fails here first.
 func runEvery(t *testing.T, o Options) {
 	examples := Examples()
 	for _, a := range algo.Algorithms() {
 		limit, ok := examples[a]
 		switch {
-		case a.Constant() || a.Holds() || a.Punishes(): // "constants", "leases", "penalties"
+		case a.Constant() || a.Holds() || a.Punishes(): // covered by "constants", "leases", "penalties"
 		case !ok:
 			t.Errorf(`no limit of %s in storetest.Examples; CONTRIBUTING.md, "Adding an algorithm", lists the places`, a)
 		default:
@@ -71,7 +71,7 @@ func runEvery(t *testing.T, o Options) {
 }
 
 func runOne(t *testing.T, o Options, limit engine.Limit) {
-	clock := headgatetest.NewClock() // also read by goroutines of layers
+	clock := headgatetest.NewClock() // layers' goroutines also read it
 	store := o.New(t, clock.Now)
 	call := func(kind engine.Kind, units int64) engine.Result {
 		t.Helper()

@@ -15,8 +15,8 @@ var (
 	fairHeldThrice = rule.FairConcurrency(20, rule.LeaseTime(10*second), rule.Weight(3))
 )
 
-// runFairLeases checks permits that are divided among keys: a key must leave some units free, fewer if it holds fewer units
-// itself, and the key's first unit passes while any unit is free. Two keys can use the same id.
+// runFairLeases checks permits that are divided among keys. A key must leave some units free: fewer, the fewer units
+// it holds itself. The key's first unit passes as long as any unit is free. Two keys can use the same id.
 func runFairLeases(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -71,8 +71,8 @@ func runFairLeases(t *testing.T, o Options) {
 	}
 }
 
-// runFairWaits checks waits for several permits to expire: each expiry changes the units of the permit's key, and of
-// the average key.
+// runFairWaits checks waits until several permits have expired. Each expiry changes the units of the permit's key,
+// and of the average key.
 func runFairWaits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -95,9 +95,9 @@ func runFairWaits(t *testing.T, o Options) {
 		cost int64
 		wait time.Duration
 	}{
-		{9, 8 * second},  // 8 have room; ann's 40 expire first
-		{49, 8 * second}, // with 5 of 105, ann must leave 6 of 55
-		{50, 9 * second}, // with none of 100, 6 of 60
+		{9, 8 * second},  // 8 would fit now; ann's 40 expire first
+		{49, 8 * second}, // then ann holds 5 of 105 units, and must leave 6 of 55
+		{50, 9 * second}, // then ann holds none of 100 units, and must leave 6 of 60
 		{54, 9 * second},
 		{55, 10 * second}, // all have expired
 		{151, never},
@@ -115,8 +115,9 @@ func runFairWaits(t *testing.T, o Options) {
 	}
 }
 
-// runFairTies checks that permits with the same expiry expire together. The permits belong to 6 keys with a unit each, and
-// to a large key that raises the average. Two units would fit if only the 6 permits expired, and one if all of them do.
+// runFairTies checks that permits with the same expiry expire together. The permits belong to 6 keys with one unit
+// each, and to a large key that raises the average. Two units would fit if only the 6 permits expired, but only one
+// if all of them do.
 func runFairTies(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	of := func(lease time.Duration, weight int) engine.Limit {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// most is the largest number of units in a limit: 2^48 − 1.
+// most is the maximum number of units in a limit: 2^48 − 1.
 const most = 281474976710655
 
 const hundredYears = 36525 * 24 * time.Hour
@@ -19,14 +19,14 @@ var (
 	warmest   = rule.WarmUp(rule.Per(most, ms), 2*ms, rule.Burst(most))
 	daily     = fixed(rule.PerDay(most))
 	minutely  = sliding(rule.PerMinute(most))
-	// perSecond and perThousand are versions of one limit.
+	// perSecond and perThousand are two versions of one limit.
 	perSecond   = sliding(rule.PerSecond(most), rule.SegmentLength(second), rule.Lenient())
 	perThousand = sliding(rule.Per(most, 1000*second), rule.SegmentLength(second), rule.Strict())
 	// budget is 1 000 000 dollars a month, in micro-dollars.
 	budget = fixed(engine.Rate{Count: 1_000_000_000_000, Months: 1}, rule.Align("UTC"))
 )
 
-// fullSeconds charges a window's whole limit in each of several seconds.
+// fullSeconds charges a window's whole limit in each of n seconds.
 func fullSeconds(n int) (steps []step) {
 	for range n {
 		steps = append(steps, take(perSecond, most, yes(0, second)).in(second))
@@ -34,7 +34,7 @@ func fullSeconds(n int) (steps []step) {
 	return steps
 }
 
-// oneByOne charges one unit in each of several seconds.
+// oneByOne charges one unit in each of n seconds.
 func oneByOne(n int) (steps []step) {
 	for i := range n {
 		steps = append(steps, take(perThousand, 1, yes(most-1-int64(i), 1001*second)).in(second))
@@ -42,7 +42,7 @@ func oneByOne(n int) (steps []step) {
 	return steps
 }
 
-// chargedAndGiven repeatedly charges and gives back the remaining units of a window.
+// chargedAndGiven charges and gives back the remaining units of a window, n times.
 func chargedAndGiven(n int) (steps []step) {
 	for range n {
 		steps = append(steps, take(perThousand, most-1, yes(0, 1001*second)), take(perThousand, most-1, yes(most-1, 1001*second)).as(engine.OpGive))
@@ -50,7 +50,7 @@ func chargedAndGiven(n int) (steps []step) {
 	return steps
 }
 
-// large contains the cases with the largest numbers.
+// large has the cases with the largest numbers.
 var large = []scenario{
 	{
 		name: "the largest bucket", why: "rule 1: 2^48-1 units in 100 years refill one in 11.21 µs",

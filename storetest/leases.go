@@ -15,7 +15,7 @@ var (
 	briefly  = rule.Concurrency(5, rule.LeaseTime(second))
 )
 
-// runLeasesAgain checks acquires with an id that already holds a permit.
+// runLeasesAgain checks acquires whose id already holds a permit.
 func runLeasesAgain(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	for i, s := range []struct {
@@ -50,8 +50,8 @@ func runLeasesAgain(t *testing.T, o Options) {
 	}
 }
 
-// runMoreUnits checks the wait of a holder that requests more units than fit. The holder's own permit makes room, so
-// it waits only for other holders' permits (rule 3).
+// runMoreUnits checks the wait of a holder that requests more units than fit. The holder's own permit counts as room,
+// so the holder waits only for other holders' permits (rule 3).
 func runMoreUnits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// The limits of a call of a language model: the user's requests and tokens, the organisation's tokens, and two
+// The limits for a call of a language model: the user's requests and tokens, the organisation's tokens, and two
 // concurrent calls.
 var (
 	callRequests = fixed(rule.PerMinute(20))
@@ -45,7 +45,7 @@ func (l lists) reserve(op engine.Op, allowed bool, binding int) *engine.Reservat
 	return r.Outcome.Reservation(&op, op.ID)
 }
 
-// left checks the remaining units of each charge of a call.
+// left checks the remaining units for each charge of a call.
 func (l lists) left(user, org string, want ...int64) {
 	l.Helper()
 	op := callOf("", user, org, 0)
@@ -125,7 +125,7 @@ func runLists(t *testing.T, o Options) {
 		l.settle(r, true, 1, 12_000, 12_000, 0)
 		l.left("ann", "org", 19, 0, 38_000, 2)
 		l.reserve(callOf("b", "ann", "org", 1), false, 1)
-		l.clock.Advance(12*time.Second + 6*time.Millisecond) // of 2000 units beyond, and one
+		l.clock.Advance(12*time.Second + 6*time.Millisecond) // time to refill 2000 units beyond the capacity, and one unit
 		l.left("ann", "org", 19, 1, 38_000, 2)
 	})
 	with("a list without a holder cannot have a permit", func(l lists) {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// settledNow is the granted value of a settle that ended the reservation.
+// settledNow is the number of granted units in the answer to a settle that ended the reservation.
 const settledNow = 1
 
 // reserve turns a step into a reserve by a caller that accepts a delay.
@@ -16,19 +16,19 @@ func (s step) reserve(accepts time.Duration) step {
 	return s
 }
 
-// after returns the answer of an allowed request with a delay.
+// after returns the answer to an allowed request with a delay.
 func (w want) after(delay time.Duration) want {
 	w.delay = delay
 	return w
 }
 
-// settle ends the reservation of step n, from 1, with the given number of used units.
+// settle ends the reservation made by step n (counted from 1) with the given number of used units.
 func settle(n int, used int64, w want) step {
 	w.granted = settledNow
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
 }
 
-// drops sets how many of the units could not be charged.
+// drops sets how many of the used units could not be charged.
 func (s step) drops(units int64) step {
 	s.dropped = units
 	return s
@@ -39,7 +39,7 @@ func again(n int, used int64, w want) step {
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
 }
 
-// each returns a take of one unit from each of several limits.
+// each returns a request that takes one unit from each of several limits.
 func each(w want, limits ...engine.Limit) step {
 	return step{limits: limits, cost: 1, want: w}
 }

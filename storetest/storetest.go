@@ -1,5 +1,5 @@
 // Package storetest contains the cases that every [engine.Store] must pass. A store's own test calls [Run] with a
-// function that opens a store; a failure prints the reason for the rule. Numbers after "known bug" refer to
+// function that opens a store. A failure prints the reason for the violated rule. Numbers after "known bug" refer to
 // docs/design/known-bugs.md, a list of bugs seen in other rate limiters.
 package storetest
 
@@ -17,17 +17,17 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Options configure how to open a store under test.
+// Options configures how to open a store under test.
 type Options struct {
-	// New returns an empty store that reads its time from now, and closes it when the test ends. The store must hold
-	// at least 4096 keys.
+	// New returns an empty store that reads its time from now. It must close the store when the test ends. The store
+	// must hold at least 4096 keys.
 	New func(t *testing.T, now func() time.Time) engine.Store
-	// Once skips the second run, for a store that passes it elsewhere.
+	// Once skips the second run, for a store that is tested with it elsewhere.
 	Once bool
 }
 
-// Run runs every case on a new store, and once more with operations whose memory is overwritten after each call: see
-// [Borrow].
+// Run runs every case on a new store. It runs them a second time with operations whose memory is overwritten after
+// each call: see [Borrow].
 func Run(t *testing.T, o Options) {
 	t.Helper()
 	runAll(t, o)
@@ -65,29 +65,29 @@ func runAll(t *testing.T, o Options) {
 	t.Run("contract", func(t *testing.T) { runContract(t, o) })
 }
 
-// scenario is a sequence of steps on one key, with the reason for the rule.
+// scenario is a sequence of steps on one key, with the reason for the rule that it tests.
 type scenario struct {
 	name  string
 	why   string
 	steps []step
 }
 
-// step is one operation, after the clock has moved.
+// step is one operation, which follows after the clock has been moved.
 type step struct {
-	after  time.Duration // negative to set the clock back
+	after  time.Duration // negative if the clock is set back
 	kind   engine.Kind
 	limits []engine.Limit
-	key    string // "k" if it is not set
+	key    string // "k" if it is ""
 	cost   int64
 	want   want
-	handle int // for a give and a settle: the step, from 1, whose charge is given back
+	handle int // for a give or settle: the step, counted from 1, whose charge is given back
 	ahead  time.Duration
-	report *algo.Report // for limits whose rate adapts
-	// dropped is the number of units that a settle cannot charge.
+	report *algo.Report // for limits with an adaptive rate
+	// dropped is the number of used units that a settle cannot charge.
 	dropped int64
 }
 
-// want is the required answer.
+// want is the required answer to a step.
 type want struct {
 	allowed   bool
 	remaining int64
@@ -99,12 +99,12 @@ type want struct {
 
 const never = headgate.Never
 
-// yes returns the answer of an allowed request.
+// yes returns the answer to an allowed request.
 func yes(remaining int64, reset time.Duration) want {
 	return want{allowed: true, remaining: remaining, reset: reset}
 }
 
-// no returns the answer of a denied request.
+// no returns the answer to a denied request.
 func no(remaining int64, retry, reset time.Duration) want {
 	return want{remaining: remaining, retry: retry, reset: reset}
 }
@@ -123,8 +123,8 @@ func (s step) as(kind engine.Kind) step {
 	return s
 }
 
-// run sends the steps one by one or, if together is set, all steps of one instant in one call: each step must get the
-// answer that it would get alone.
+// run sends the steps one by one or, if together is set, all steps of one instant in one call. Each step must get the
+// same answer in both cases.
 func (s scenario) run(t *testing.T, o Options, together bool) {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -151,7 +151,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 	}
 }
 
-// charged is the charge of a step, for a later give or settle.
+// charged is a step's charge, for a later give or settle.
 type charged struct {
 	at          time.Time
 	reservation *engine.Reservation

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// termed returns a reserve for a call with a term of ten seconds.
+// termed returns the reserve for a call, with a term of ten seconds.
 func termed(id string, tokens int64, then engine.Unsettled) engine.Op {
 	op := callOf(id, "ann", "org", tokens)
 	op.Term = &engine.Term{Within: 10 * time.Second, Then: then}
@@ -39,7 +39,7 @@ func (l lists) open(key string, want bool) {
 	}
 }
 
-// overdue ends the overdue reservations, and returns how many parts it ended.
+// overdue ends the overdue reservations, and returns how many parts of reservations it ended.
 func (l lists) overdue() (ended int) {
 	l.Helper()
 	for range 30 { // on a Cluster each call covers only some of the slots
@@ -58,7 +58,7 @@ func (l lists) overdue() (ended int) {
 	return ended
 }
 
-// report reports the units used so far.
+// report reports the units used so far, and checks whether the reservation is open.
 func (l lists) report(r *engine.Reservation, open bool, used ...int64) {
 	l.Helper()
 	op := r.SettleEach(func(i int) int64 { return used[i] })
@@ -184,7 +184,7 @@ func reports(with func(name string, test func(l lists))) {
 		if l.overdue() == 0 {
 			l.Fatal("it was not ended")
 		}
-		// Released except for the reported units.
+		// All units are released except the reported ones.
 		l.leftOf(op, 19, 8800, 49_300, 2)
 	})
 	with("a commit below what was reported is that", func(l lists) {
@@ -224,7 +224,7 @@ func reports(with func(name string, test func(l lists))) {
 // fixedTokens does not refill while a test of terms moves the clock.
 var fixedTokens = fixed(rule.PerHour(10_000), rule.Named("tokens"))
 
-// leftOf checks the remaining units of each charge of an operation.
+// leftOf checks the remaining units for each charge of an operation.
 func (l lists) leftOf(op engine.Op, want ...int64) {
 	l.Helper()
 	peek := engine.Op{Kind: engine.OpPeek, Space: op.Space, Key: op.Key}

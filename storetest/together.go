@@ -13,8 +13,8 @@ var (
 	halves = sliding(rule.PerSecond(10), rule.Segments(2), rule.Strict())
 )
 
-// together contains cases with many operations on one key at one instant, for which a store may read and write the
-// state only once.
+// together has the cases with many operations on one key at one instant. A store may read and write the state only
+// one time for all of them.
 var together = []scenario{
 	{
 		name: "a give before a charge", why: "a charge deletes the units that no longer count, and no others",

@@ -15,12 +15,12 @@ var (
 	warmingFast = rule.WarmUp(rule.Per(1<<32-1, ms), ms, rule.Burst(1<<32-1), rule.NextPays())
 )
 
-// guavaPrices are the waits in testWarmUp of Guava's RateLimiterTest: acquires of 2 a second over 4 s wait 0, 1.38,
+// guavaPrices has the waits from testWarmUp in Guava's RateLimiterTest: acquires at 2 a second over 4 s wait 0, 1.38,
 // 1.13, 0.88, 0.63, 0.50, 0.50 and 0.50 s.
 var guavaPrices = []time.Duration{1375 * ms, 1125 * ms, 875 * ms, 625 * ms, 500 * ms, 500 * ms, 500 * ms, 500 * ms}
 
-// acquires takes units one by one, the first after a pause and each other one as soon as it passes. The price of each
-// unit is the wait for the next one.
+// acquires takes units one by one: the first after a pause, and each other one as soon as it passes. The price of
+// each unit is the wait for the next one.
 func acquires(pause time.Duration, prices ...time.Duration) (steps []step) {
 	for i, price := range prices {
 		steps = append(steps, take(warming, 1, yes(0, price)).in(pause))
@@ -33,7 +33,7 @@ func acquires(pause time.Duration, prices ...time.Duration) (steps []step) {
 	return steps
 }
 
-// cold is the price of the first units of warmingMany. The fourth unit is the last one on the ramp.
+// cold returns the price of the first units of warmingMany. The fourth unit is the last one on the ramp.
 func cold(units int) (price time.Duration) {
 	for i := range units {
 		price += guavaPrices[min(i, 7)]

@@ -1,4 +1,4 @@
-// Package vectors replays files of exact answers against a store, in the files' own time, to verify that the store
+// Package vectors replays files of exact answers against a store, at the times in the files, to verify that the store
 // decides exactly. testdata/vectors/README.md describes the format.
 package vectors
 
@@ -11,12 +11,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Limit is a limit in the form of the files. A zero or nil field is not set. A limit's rate is given by count and
-// period_us. Limits with windows have limit and window_us, or windows.
+// Limit is a limit as written in the files. A zero or nil field is not set. A limit's rate is given by count and
+// period_us. Limits with windows have either limit and window_us, or windows.
 type Limit struct {
 	Algorithm string   `json:"algorithm"`
 	Name      string   `json:"name"`
-	Key       string   `json:"key"` // if set, appended to the case's key
+	Key       string   `json:"key"` // if set, it is appended to the case's key
 	Choice    uint8    `json:"choice"`
 	Count     int64    `json:"count"`
 	Period    int64    `json:"period_us"`
@@ -49,18 +49,18 @@ type Limit struct {
 	MaxPause    int64 `json:"max_pause_us"`
 	LendDown    bool  `json:"lend_down"`
 	Rank        int64 `json:"rank"`
-	// Guarantees lists the parts of the classes.
+	// Guarantees lists the guarantees of the classes.
 	Guarantees []Guarantee `json:"guarantees"`
 }
 
-// Guarantee is the part of a class.
+// Guarantee is the guaranteed part of one class.
 type Guarantee struct {
 	Rate    int64 `json:"rate"`
 	Burst   int64 `json:"burst"`
 	Ceiling int64 `json:"ceiling"`
 }
 
-// guarantees returns the parts of the classes as the text of a limit.
+// guarantees formats the guarantees of the classes as in the text of a limit.
 func guarantees(all []Guarantee) string {
 	var texts []string
 	for _, g := range all {
@@ -84,7 +84,7 @@ type Window struct {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// Build returns the limit. The error names an unknown algorithm, or is the limit's [*engine.InputError].
+// Build returns the limit. Its error names an unknown algorithm, or is the limit's [*engine.InputError].
 func (l *Limit) Build() (engine.Limit, error) {
 	a, ok := engine.ParseAlgorithm(l.Algorithm)
 	if !ok {

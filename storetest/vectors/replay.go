@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// File is a file of cases. Each case starts with a key without a state.
+// File is a file of cases. Each case starts with a key that has no state.
 type File struct {
 	About string `json:"about"`
 	Cases []Case `json:"cases"`
@@ -22,50 +22,51 @@ type File struct {
 
 // Case is a sequence of operations on one subject.
 type Case struct {
-	// Sets are the case's sets of limits; a step applies one of them.
+	// Sets has the sets of limits of the case. Each step applies one of them.
 	Sets  [][]Limit `json:"limit_sets"`
 	Steps []Step    `json:"steps"`
 }
 
-// Step is one operation and its exact answer.
+// Step is one operation with its exact answer.
 type Step struct {
 	At  int64  `json:"at_us"` // the store's time
 	Set int    `json:"set"`
 	Op  string `json:"op"`
 	N   int64  `json:"n"`
-	// Costs are the costs of the limits, if they differ; N is then ignored.
+	// Costs has the costs for the individual limits, if they differ. N is then ignored.
 	Costs []int64 `json:"costs"`
-	// Ahead is the longest delay of a reserve in µs, and Of is the step, from 1, whose reservation is settled.
+	// Ahead is the longest delay, in µs, that a reserve accepts. Of is the step (counted from 1) whose reservation is
+	// settled.
 	Ahead int64 `json:"ahead_us"`
 	Of    int   `json:"of"`
-	// Term is the time in µs for which a reservation stays open, or 0 for no term. Stage is the stage of its
-	// settlement: final, report or overdue.
+	// Term is how long a reservation stays open, in µs, or 0 for no term. Stage is the stage of its settlement:
+	// final, report or overdue.
 	Term  int64  `json:"term_us"`
 	Stage string `json:"stage"`
 	Want  Answer `json:"want"`
-	// Report contains outcomes of earlier requests, for those limits of the set whose rate adapts.
+	// Report has outcomes of earlier requests, for those limits of the set that have an adaptive rate.
 	Report *Report `json:"report"`
 
 	reservation *engine.Reservation
 }
 
-// Report contains outcomes of earlier requests.
+// Report has outcomes of earlier requests.
 type Report struct {
 	Good  int64 `json:"good"`
 	Bad   int64 `json:"bad"`
 	Pause int64 `json:"pause_us"`
 }
 
-// Answer is the answer to a step. Spans are in µs.
+// Answer is the answer to a step. Durations are in µs.
 type Answer struct {
 	Allowed   bool   `json:"allowed"`
 	Limit     int64  `json:"limit"`
 	Remaining int64  `json:"remaining"`
-	Retry     *int64 `json:"retry_after_us"` // nil: never
+	Retry     *int64 `json:"retry_after_us"` // nil means never
 	Reset     int64  `json:"reset_after_us"`
 	Delay     int64  `json:"delay_us"`
 	Granted   int64  `json:"granted,omitempty"`
-	Rate      int64  `json:"rate,omitempty"` // in force, in 1/1024 units per period
+	Rate      int64  `json:"rate,omitempty"` // the rate in force, in 1/1024 units per period
 	Version   int64  `json:"version,omitempty"`
 }
 
@@ -194,7 +195,7 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 	return different, nil
 }
 
-// op returns the operation of a step, without its name space and key.
+// op returns the operation for a step, without its name space and key.
 func (c *Case) op(i int, sets [][]engine.Limit) (engine.Op, error) {
 	s := &c.Steps[i]
 	kind, ok := kinds[s.Op]
@@ -225,7 +226,7 @@ func (c *Case) op(i int, sets [][]engine.Limit) (engine.Op, error) {
 	return op, nil
 }
 
-// cost returns the cost of the limit at an index.
+// cost returns the cost for the limit at an index.
 func (s *Step) cost(i int) int64 {
 	if i < len(s.Costs) {
 		return s.Costs[i]
@@ -237,7 +238,7 @@ func (s *Step) cost(i int) int64 {
 func (c *Case) under(op *engine.Op, set int, space, key string) {
 	op.Space, op.Key = space, key
 	if op.Kind == engine.OpReserve {
-		op.ID += " of " + key // open reservations of a store have different ids
+		op.ID += " of " + key // the open reservations in a store must have different ids
 	}
 	for i := range op.Charges {
 		if own := c.Sets[set][i].Key; own != "" {
